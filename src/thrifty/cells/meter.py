@@ -1,0 +1,110 @@
+"""Counting cells in memory: a bit per cell, never a set of pairs.
+
+Bitmaps are allocated as zeroed memory that the operating system hands out page by page, so a
+task that touches few features costs little memory, and a task that buys everything sets one flag.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty import kernels
+
+__all__ = ["Meter", "Owned"]
+
+_NO_CELLS = np.zeros((0, 0), dtype=np.uint64)
+
+
+class Owned:
+    """The cells of one source that earlier tasks paid for."""
+
+    def __init__(self, n_examples: int, n_features: int) -> None:
+        self.n_examples, self.n_features = n_examples, n_features
+        self.everything = False
+        self.bitmap = _NO_CELLS
+
+    def add(self, meter: Meter) -> None:
+        """What a finished task touched is owned from now on."""
+        if self.everything or meter.everything:
+            self.everything, self.bitmap = True, _NO_CELLS
+        elif self.bitmap is _NO_CELLS:
+            self.bitmap = meter.touched
+        else:
+            self.bitmap |= meter.touched
+
+    def count(self) -> int:
+        """How many cells are owned."""
+        if self.everything:
+            return self.n_examples * self.n_features
+        return int(np.bitwise_count(self.bitmap).sum())
+
+
+class Meter:
+    """What one task touches: bought where it is new, reused where an earlier task paid."""
+
+    def __init__(self, n_examples: int, n_features: int, owned: Owned | None = None) -> None:
+        self.n_examples, self.n_features = n_examples, n_features
+        self.owned = owned if owned is not None else Owned(n_examples, n_features)
+        words = kernels.words_for(n_examples)
+        self.touched = np.zeros((n_features, words), dtype=np.uint64)
+        self.everything = False
+        self._planes = np.zeros((n_features.bit_length() + 1, words), dtype=np.uint64)
+        self._bought = np.zeros(n_features, dtype=np.int64)
+        self._reused = np.zeros(n_features, dtype=np.int64)
+        self._owned_before = self.owned.bitmap
+
+    def charge(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+        """Touch the features on the rows of the mask."""
+        if self.everything:
+            return
+        if self.owned.everything:
+            self._charge_owned(features, mask)
+            return
+        kernels.charge(
+            self.touched, self._owned_before, features, mask, self._planes, self._bought,
+            self._reused,
+        )  # fmt: skip
+
+    def _charge_owned(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+        """All is owned already: nothing is bought, what is touched for the first time is reused."""
+        fresh = mask & ~self.touched[features]
+        self._reused[features] += np.bitwise_count(fresh).sum(axis=1, dtype=np.int64)
+        self.touched[features] |= mask
+
+    def charge_everything(self) -> None:
+        """Touch every cell of the task; what the failed attempt bought is part of it."""
+        if self.everything:
+            return
+        self.everything = True
+        if self.owned.everything:
+            self._reused[:] = self.n_examples
+            return
+        if self._owned_before.shape[0]:
+            self._reused[:] = np.bitwise_count(self._owned_before).sum(axis=1, dtype=np.int64)
+        self._bought[:] = self.n_examples - self._reused
+
+    @property
+    def bought_per_feature(self) -> NDArray[np.int64]:
+        return self._bought
+
+    @property
+    def reused_per_feature(self) -> NDArray[np.int64]:
+        return self._reused
+
+    def max_per_example(self) -> int:
+        """The largest number of cells bought on one example."""
+        if not self.everything:
+            return int(kernels.largest_in_planes(self._planes))
+        if self.owned.everything:
+            return 0
+        if not self._owned_before.shape[0]:
+            return self.n_features
+        return self.n_features - self._fewest_owned()
+
+    def _fewest_owned(self) -> int:
+        counts = np.zeros(self.n_examples, dtype=np.int64)
+        for column in self._owned_before:
+            bits = np.unpackbits(column.view(np.uint8), bitorder="little")
+            counts += bits[: self.n_examples]
+        return int(counts.min())

@@ -1,0 +1,133 @@
+"""What is wrong with a table, said before a cell of it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.errors import BadInput
+
+__all__ = ["boolean_columns", "checked_names", "checked_table", "default_names"]
+
+_ROWS_AT_ONCE = 1024
+
+
+def default_names(n: int) -> tuple[str, ...]:
+    """x0, x1, ... as scikit-learn names them."""
+    return tuple(f"x{i}" for i in range(n))
+
+
+def checked_names(names: Sequence[Any], n: int) -> tuple[str, ...]:
+    """One distinct text per feature."""
+    given = tuple(str(name) for name in names)
+    if len(given) != n:
+        raise BadInput(f"expected {n} feature names, one per column; got {len(given)}.")
+    if len(set(given)) != n:
+        twice = sorted({name for name in given if given.count(name) > 1})[:5]
+        raise BadInput(f"feature names must be distinct; these occur more than once: {twice}.")
+    return given
+
+
+def checked_table(X: Any) -> NDArray[Any]:
+    """A two-dimensional numeric array with at least one row and one column."""
+    try:
+        table = np.asarray(X)
+    except ValueError as error:
+        raise BadInput(
+            f"X must be a table with rows of equal length; it is ragged ({error}). "
+            "Give every example the same features."
+        ) from error
+    if table.dtype == object:
+        table = _from_objects(table)
+    if table.dtype.kind in "USOM":
+        raise BadInput(
+            f"X must hold numbers; got {table.dtype}. Encode categories first, for instance with "
+            "sklearn.preprocessing.OneHotEncoder (or OrdinalEncoder where they have an order)."
+        )
+    if table.dtype.kind == "c":
+        raise BadInput("Complex data not supported: X must hold real numbers or Booleans.")
+    if table.ndim != 2:
+        raise BadInput(
+            f"X must be two-dimensional, examples x features; got an array with {table.ndim} "
+            "dimension(s). Reshape your data: X.reshape(-1, 1) for one feature."
+        )
+    if table.shape[0] == 0 or table.shape[1] == 0:
+        raise BadInput(
+            f"X must hold at least one example and one feature; got {table.shape[0]} sample(s) "
+            f"and {table.shape[1]} feature(s) (shape={table.shape}) while a minimum of 1 is "
+            "required."
+        )
+    return table
+
+
+def _from_objects(table: NDArray[Any]) -> NDArray[Any]:
+    """Object arrays of numbers become numbers; of lists, they were ragged; of text, categories."""
+    if any(isinstance(v, list | tuple | np.ndarray) for v in table.ravel()[:100]):
+        raise BadInput(
+            "X must be a table with rows of equal length; it is ragged. Give every example the "
+            "same features."
+        )
+    if any(isinstance(v, str) for v in table.ravel()):
+        first = next(v for v in table.ravel() if isinstance(v, str))
+        raise BadInput(
+            f"X must hold numbers; got the text {first!r}. Encode categories first, for instance "
+            "with sklearn.preprocessing.OneHotEncoder (or OrdinalEncoder where they have an order)."
+        )
+    try:
+        return table.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"X must hold numbers; argument must be numeric: {error}.") from error
+
+
+def boolean_columns(
+    table: NDArray[Any], names: Sequence[str], *, allow_missing: bool
+) -> NDArray[np.bool_]:
+    """Which columns are Boolean; refuse a broken promise, NaN and infinities, naming the cell."""
+    kind = table.dtype.kind
+    n = table.shape[1]
+    if kind == "b":
+        return np.ones(n, dtype=np.bool_)
+    if kind in "iu":
+        _promise_kept(table, names)
+        return np.ones(n, dtype=np.bool_)
+    boolean = np.ones(n, dtype=np.bool_)
+    for start in range(0, table.shape[0], _ROWS_AT_ONCE):
+        block = table[start : start + _ROWS_AT_ONCE]
+        good = (block == 0) | (block == 1)
+        if good.all():
+            continue
+        _finite(block, start, names, allow_missing)
+        boolean &= good.all(axis=0)
+    return boolean
+
+
+def _promise_kept(table: NDArray[Any], names: Sequence[str]) -> None:
+    if table.max() <= 1 and table.min() >= 0:
+        return
+    row, column = map(int, np.argwhere((table != 0) & (table != 1))[0])
+    raise BadInput(
+        f"{table.dtype} features are Boolean and must be 0 or 1; got {table[row, column]} for "
+        f"{names[column]} on example {row}. Mend the value, or pass floats (X.astype(float)) if "
+        "the features are real-valued."
+    )
+
+
+def _finite(block: NDArray[Any], start: int, names: Sequence[str], allow_missing: bool) -> None:
+    missing = np.isnan(block)
+    bad = np.isinf(block) if allow_missing else ~np.isfinite(block)
+    if not bad.any():
+        return
+    row, column = map(int, np.argwhere(bad)[0])
+    what = "NaN" if missing[row, column] else "infinity"
+    todo = (
+        "Drop or impute it, or learn with missing='larger-child'."
+        if what == "NaN"
+        else "Replace it by a finite number."
+    )
+    raise BadInput(
+        f"every value must be known and finite; got {what} for {names[column]} on example "
+        f"{start + row}. {todo}"
+    )

@@ -1,0 +1,79 @@
+"""Cells from a scipy sparse matrix, without ever making it dense as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty import kernels
+from thrifty.cells.sources.base import Source
+from thrifty.cells.sources.checks import checked_names, default_names
+from thrifty.errors import BadInput
+
+__all__ = ["SparseSource"]
+
+_ROWS_AT_ONCE = 256
+
+
+class SparseSource(Source):
+    """A scipy sparse matrix or array, examples x features; what is not stored is 0."""
+
+    def __init__(self, X: Any, feature_names: Sequence[str] | None = None) -> None:
+        by_row = X.tocsr(copy=True)
+        by_row.sum_duplicates()
+        n_examples, n_features = by_row.shape
+        if n_examples == 0 or n_features == 0:
+            raise BadInput(
+                f"X must hold at least one example and one feature; got shape {by_row.shape}."
+            )
+        self.named = feature_names is not None
+        if feature_names is None:
+            names = default_names(n_features)
+        else:
+            names = checked_names(feature_names, n_features)
+        self._by_row = by_row
+        self._by_column = by_row.tocsc()
+        super().__init__(n_examples, names, self._kinds(names))
+
+    def _kinds(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        """Boolean columns hold only 0 and 1; integers promise that, floats may be real-valued."""
+        stored = self._by_column
+        if not np.isfinite(np.asarray(stored.data, dtype=np.float64)).all():
+            raise BadInput(
+                "every value must be known and finite; the sparse matrix stores NaN or infinity. "
+                "Replace those values."
+            )
+        odd = (stored.data != 0) & (stored.data != 1)
+        boolean = np.ones(stored.shape[1], dtype=np.bool_)
+        columns = np.repeat(np.arange(stored.shape[1]), np.diff(stored.indptr))[odd]
+        if len(columns) and stored.data.dtype.kind in "iu":
+            raise BadInput(
+                f"{stored.data.dtype} features are Boolean and must be 0 or 1; got "
+                f"{stored.data[odd][0]} for {names[int(columns[0])]}. Mend the value, or pass "
+                "floats if the features are real-valued."
+            )
+        boolean[columns] = False
+        return boolean
+
+    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
+        block = self._by_column[:, features].tocsr()[rows].toarray()
+        return np.asarray(block)
+
+    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+        out = np.zeros((len(features), kernels.words_for(self.n_examples)), dtype=np.uint64)
+        matrix = self._by_column
+        for i, f in enumerate(features.tolist()):
+            lo, hi = matrix.indptr[f], matrix.indptr[f + 1]
+            rows = matrix.indices[lo:hi][matrix.data[lo:hi] != 0].astype(np.int64)
+            out[i] = kernels.mask_of_rows(rows, self.n_examples)
+        return out
+
+    def tiles(self) -> NDArray[np.uint64]:
+        blocks = [
+            kernels.pack_tiles((self._by_row[start : start + _ROWS_AT_ONCE].toarray() != 0))
+            for start in range(0, self.n_examples, _ROWS_AT_ONCE)
+        ]
+        return np.concatenate(blocks, axis=1)

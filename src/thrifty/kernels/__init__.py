@@ -1,0 +1,44 @@
+"""Compiled counting on bit-packed data: arrays in, arrays out, no classes.
+
+Letters used throughout: S examples, N features, C classes, W = ceil(S / 64) words of a column.
+A *column* is one feature packed over the examples (bit b of word w is example 64 w + b). A *tile*
+is 512 features of every example, eight words each, so that one pass over a few rows counts 512
+features at once. Every kernel has a plain twin in ``tests/kernels`` that gives the same answer to
+the last bit.
+"""
+
+from thrifty.kernels.counting import count_columns, count_segments, popcount
+from thrifty.kernels.gains import entropy_gains, gini_gains, xlogx_table
+from thrifty.kernels.metering import add_to_planes, charge, largest_in_planes
+from thrifty.kernels.packing import (
+    TILE,
+    columns_of_tiles,
+    mask_of_rows,
+    pack_columns,
+    pack_tiles,
+    partition_rows,
+    rows_of_mask,
+    unpack_columns,
+    words_for,
+)
+
+__all__ = [
+    "TILE",
+    "add_to_planes",
+    "charge",
+    "columns_of_tiles",
+    "count_columns",
+    "count_segments",
+    "entropy_gains",
+    "gini_gains",
+    "largest_in_planes",
+    "mask_of_rows",
+    "pack_columns",
+    "pack_tiles",
+    "partition_rows",
+    "popcount",
+    "rows_of_mask",
+    "unpack_columns",
+    "words_for",
+    "xlogx_table",
+]

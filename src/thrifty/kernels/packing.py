@@ -1,0 +1,148 @@
+"""Into bits and back: columns over examples, tiles over features, masks over rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.kernels.jit import jit
+
+__all__ = [
+    "TILE",
+    "columns_of_tiles",
+    "mask_of_rows",
+    "pack_columns",
+    "pack_tiles",
+    "partition_rows",
+    "rows_of_mask",
+    "unpack_columns",
+    "words_for",
+]
+
+Words = NDArray[np.uint64]
+Ints = NDArray[np.int64]
+
+#: features in one tile: eight words, one cache line
+TILE = 512
+
+
+def words_for(n: int) -> int:
+    """How many 64-bit words hold n bits.
+
+    >>> words_for(0), words_for(64), words_for(65)
+    (0, 1, 2)
+    """
+    return (n + 63) // 64
+
+
+def pack_tiles(
+    X: NDArray[np.uint8], rows_at_once: int = 256, *, as_bool: bool = False
+) -> Words:
+    """Pack a 0/1 matrix (S, N) into tiles (ceil(N / 512), S, 8), in bounded extra memory.
+
+    ``as_bool`` is for 0/1 floats, which are compared with 0 a few rows at a time.
+
+    >>> pack_tiles(np.array([[1, 0, 1]], dtype=np.uint8))[0, 0, 0]
+    np.uint64(5)
+    """
+    S, N = X.shape
+    B = -(-N // TILE)
+    tiles = np.zeros((B, S, TILE // 64), dtype=np.uint64)
+    buffer = np.zeros((min(rows_at_once, max(S, 1)), B * TILE // 8), dtype=np.uint8)
+    for start in range(0, S, rows_at_once):
+        block = X[start : start + rows_at_once]
+        if as_bool:
+            block = block != 0  # type: ignore[assignment]
+        n = len(block)
+        buffer[:n, : -(-N // 8)] = np.packbits(block, axis=1, bitorder="little")
+        words = buffer[:n].view("<u8").reshape(n, B, TILE // 64)
+        tiles[:, start : start + n, :] = words.transpose(1, 0, 2)
+    return tiles
+
+
+@jit
+def pack_columns(X, features):  # type: ignore[no-untyped-def]
+    """Pack the named columns of a 0/1 matrix (S, N) over the examples: (k, W) words."""
+    S = X.shape[0]
+    out = np.zeros((len(features), (S + 63) // 64), dtype=np.uint64)
+    for i in range(len(features)):
+        f = features[i]
+        for r in range(S):
+            if X[r, f] != 0:
+                out[i, r >> 6] |= np.uint64(1) << np.uint64(r & 63)
+    return out
+
+
+@jit
+def columns_of_tiles(tiles, features):  # type: ignore[no-untyped-def]
+    """The named columns of tiled data, packed over the examples: (k, W) words."""
+    S = tiles.shape[1]
+    out = np.zeros((len(features), (S + 63) // 64), dtype=np.uint64)
+    for i in range(len(features)):
+        f = features[i]
+        block, word, bit = f >> 9, (f & 511) >> 6, np.uint64(f & 63)
+        for r in range(S):
+            value = (tiles[block, r, word] >> bit) & np.uint64(1)
+            out[i, r >> 6] |= value << np.uint64(r & 63)
+    return out
+
+
+@jit
+def unpack_columns(columns, rows):  # type: ignore[no-untyped-def]
+    """Values (len(rows), k) as uint8 from packed columns (k, W)."""
+    out = np.empty((len(rows), columns.shape[0]), dtype=np.uint8)
+    for i in range(len(rows)):
+        word, bit = rows[i] >> 6, np.uint64(rows[i] & 63)
+        for j in range(columns.shape[0]):
+            out[i, j] = np.uint8((columns[j, word] >> bit) & np.uint64(1))
+    return out
+
+
+@jit
+def mask_of_rows(rows, n_examples):  # type: ignore[no-untyped-def]
+    """A bit per example, set for the given rows."""
+    mask = np.zeros((n_examples + 63) // 64, dtype=np.uint64)
+    for r in rows:
+        mask[r >> 6] |= np.uint64(1) << np.uint64(r & 63)
+    return mask
+
+
+@jit
+def rows_of_mask(mask):  # type: ignore[no-untyped-def]
+    """The rows whose bit is set, in ascending order."""
+    rows = np.empty(len(mask) * 64, dtype=np.int64)
+    n = 0
+    for w in range(len(mask)):
+        word = mask[w]
+        if word == np.uint64(0):
+            continue
+        for b in range(64):
+            if (word >> np.uint64(b)) & np.uint64(1):
+                rows[n] = w * 64 + b
+                n += 1
+    return rows[:n].copy()
+
+
+@jit
+def partition_rows(tiles, rows, starts, feature):  # type: ignore[no-untyped-def]
+    """Split a node's rows by one feature, keeping their order and their classes together.
+
+    ``rows[starts[c]:starts[c + 1]]`` are the rows of class c. Returns (rows, starts) of the false
+    child and of the true child.
+    """
+    C = len(starts) - 1
+    block, word, bit = feature >> 9, (feature & 511) >> 6, np.uint64(feature & 63)
+    false, true = np.empty_like(rows), np.empty_like(rows)
+    false_starts, true_starts = np.zeros_like(starts), np.zeros_like(starts)
+    n_false = n_true = 0
+    for c in range(C):
+        for i in range(starts[c], starts[c + 1]):
+            r = rows[i]
+            if (tiles[block, r, word] >> bit) & np.uint64(1):
+                true[n_true] = r
+                n_true += 1
+            else:
+                false[n_false] = r
+                n_false += 1
+        false_starts[c + 1], true_starts[c + 1] = n_false, n_true
+    return false[:n_false].copy(), false_starts, true[:n_true].copy(), true_starts

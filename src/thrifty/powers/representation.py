@@ -1,0 +1,114 @@
+"""Monomials as values, and the representation: linearly independent ones learned so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from thrifty.powers.exact_linear import rank, saturated_basis
+
+__all__ = ["Exponents", "PowersRepresentation", "degree", "exponents", "written"]
+
+#: A monomial: ((feature, power), ...) by rising feature, powers positive. () is the constant 1.
+Exponents = tuple[tuple[int, int], ...]
+
+
+def exponents(powers: Mapping[int, int] | Iterable[tuple[int, int]]) -> Exponents:
+    """The monomial with these powers, zero powers dropped.
+
+    >>> exponents({17: 1, 3: 2, 5: 0})
+    ((3, 2), (17, 1))
+    """
+    pairs = powers.items() if isinstance(powers, Mapping) else powers
+    return tuple(sorted((int(feature), int(power)) for feature, power in pairs if power))
+
+
+def degree(monomial: Exponents) -> int:
+    """The sum of the powers."""
+    return sum(power for _feature, power in monomial)
+
+
+def written(monomial: Exponents, names: Sequence[str] | None = None) -> str:
+    """The monomial as people write it.
+
+    >>> written(((3, 2), (17, 1))), written(())
+    ('x3^2 * x17', '1')
+    """
+
+    def factor(feature: int, power: int) -> str:
+        name = f"x{feature}" if names is None else names[feature]
+        return name if power == 1 else f"{name}^{power}"
+
+    return " * ".join(factor(*pair) for pair in monomial) or "1"
+
+
+@dataclass(frozen=True)
+class PowersRepresentation:
+    """The paper's F~ for monomials and polynomials: a value that never changes.
+
+    Each column is a verified monomial, and each raised the rank when it came, so the length is
+    the rank and never exceeds the number of metafeatures behind the tasks.
+
+    >>> known = PowersRepresentation().extended([((0, 1), (1, 1))])
+    >>> print(known.extended([((0, 2), (1, 2)), ((2, 1),)]))   # the first is in the span already
+    2 monomials over 3 features: x0 * x1; x2
+    """
+
+    columns: tuple[Exponents, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __iter__(self) -> Iterator[Exponents]:
+        return iter(self.columns)
+
+    def __str__(self) -> str:
+        if not self.columns:
+            return "nothing learned yet"
+        listed = "; ".join(written(column) for column in self.columns)
+        noun = "monomial" if len(self) == 1 else "monomials"
+        return f"{len(self)} {noun} over {len(self.features)} features: {listed}"
+
+    @cached_property
+    def features(self) -> np.ndarray:
+        """Every feature seen so far, rising: the rows of F~ that are not zero."""
+        seen = {feature for column in self.columns for feature, _power in column}
+        return np.array(sorted(seen), dtype=np.intp)
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """F~ on the features seen: one row per feature, one column per monomial."""
+        place = {int(feature): row for row, feature in enumerate(self.features)}
+        filled = np.zeros((len(place), len(self.columns)), dtype=np.int64)
+        for column, monomial in enumerate(self.columns):
+            for feature, power in monomial:
+                filled[place[feature], column] = power
+        return filled
+
+    @cached_property
+    def lattice(self) -> np.ndarray:
+        """A reduced basis of the integer points in the span, on the features seen."""
+        return saturated_basis(self.matrix)
+
+    def extended(self, monomials: Iterable[Exponents]) -> PowersRepresentation:
+        """This representation and those of ``monomials`` that raise its rank (ImproveRep)."""
+        grown = self
+        for monomial in monomials:
+            tried = PowersRepresentation((*grown.columns, monomial))
+            if rank(tried.matrix) == len(tried.columns):
+                grown = tried
+        return grown
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, for JSON."""
+        return {"columns": [[list(pair) for pair in column] for column in self.columns]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> PowersRepresentation:
+        """The inverse of :meth:`to_dict`."""
+        columns = (exponents((pair[0], pair[1]) for pair in column) for column in data["columns"])
+        return cls(tuple(columns))

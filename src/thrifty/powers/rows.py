@@ -1,0 +1,47 @@
+"""Which rows to buy first. Labels are free, so they may choose.
+
+Rows with the most extreme labels tell most about the features behind them: at the top and at the
+bottom of the labels the features that matter lean to one side, the others do not. On monomials
+of degree 10 over 1,000 features, rows taken alternately from both ends need about 25 rows where
+random ones need 42 and rows from one end alone 80 and more (docs/powers.md).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["both_ends", "growing", "shuffled"]
+
+
+def shuffled(n_rows: int) -> np.ndarray:
+    """All rows in one fixed random order: user data are often sorted."""
+    return np.random.default_rng(0).permutation(n_rows)
+
+
+def both_ends(values: np.ndarray) -> np.ndarray:
+    """All rows, alternately the lowest and the highest of ``values``, ties at random.
+
+    >>> import numpy as np
+    >>> both_ends(np.array([5.0, 1.0, 9.0, 4.0, 7.0])).tolist()
+    [1, 2, 3, 4, 0]
+    """
+    mixed = shuffled(len(values))
+    rising = mixed[np.argsort(values[mixed], kind="stable")]
+    half = (len(values) + 1) // 2
+    order = np.empty(len(values), dtype=np.intp)
+    order[0::2] = rising[:half]
+    order[1::2] = rising[half:][::-1]
+    return order
+
+
+def growing(first: int, limit: int, factor: float = 1.15) -> list[int]:
+    """Batch sizes from ``first`` to ``limit``, each about ``factor`` times the one before.
+
+    >>> growing(10, 20)
+    [10, 12, 14, 17, 20]
+    """
+    sizes, size = [], min(first, limit)
+    while size < limit:
+        sizes.append(size)
+        size = max(size + 2, int(size * factor + 0.999))
+    return [*sizes, limit]
