@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from thrifty.attempt import Failure, Route
 from thrifty.cells import Cells, Owned, Receipt, Source, as_source, read_prices
-from thrifty.errors import BadInput, FeaturesChanged, TaskExists, UnknownTask
+from thrifty.errors import BadInput, FeaturesChanged, TaskExists, ThriftyError, UnknownTask
 from thrifty.protocol import Family, learn_task
 
 __all__ = ["Learned", "Lifetime"]
@@ -27,6 +27,19 @@ class Learned:
     model: Any
     receipt: Receipt
     failure: Failure | None = None
+
+    def bill_row(self) -> dict[str, Any]:
+        """The task's line of the bill."""
+        receipt = self.receipt
+        return {
+            "task": self.name,
+            "route": self.route,
+            "cells": receipt.cells,
+            "cost": receipt.cost,
+            "reused_cells": receipt.reused_cells,
+            "avoided_cells": receipt.avoided_cells,
+            "max_cells_per_example": receipt.max_cells_per_example,
+        }
 
 
 class Lifetime:
@@ -148,7 +161,12 @@ class Lifetime:
         )
 
     def bill(self) -> Any:
-        """A pandas DataFrame with a row per task (needs the ``frames`` extra)."""
-        from thrifty.report.tables import bill_frame
-
-        return bill_frame(self.tasks)
+        """A pandas DataFrame with a row per task."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ThriftyError(
+                "life.bill() returns a pandas DataFrame and pandas is not installed. "
+                "Type: pip install 'thrifty[frames]'"
+            ) from error
+        return pandas.DataFrame([learned.bill_row() for learned in self.tasks])
