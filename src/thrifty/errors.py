@@ -5,7 +5,8 @@
     │   ├── BadParameter                 a parameter is outside its range
     │   ├── ContradictoryLabels          identical rows carry different labels
     │   ├── FeaturesChanged              a task brings other features than the lifetime's
-    │   └── NotEnoughExamples            fewer rows than the method needs
+    │   ├── NotEnoughExamples            fewer rows than the method needs
+    │   └── NotInFamily                  no model of the family, within its limits, fits the labels
     ├── TaskExists (ValueError)          the name is taken
     └── UnknownTask (KeyError)           no task of that name
 
@@ -20,6 +21,7 @@ __all__ = [
     "ContradictoryLabels",
     "FeaturesChanged",
     "NotEnoughExamples",
+    "NotInFamily",
     "TaskExists",
     "ThriftyError",
     "UnknownTask",
@@ -47,7 +49,98 @@ class FeaturesChanged(BadInput):
 
 
 class NotEnoughExamples(BadInput):
-    """Fewer rows than the method needs to keep its promise."""
+    """Fewer rows than the method needs to keep its promise.
+
+    ``failure``, where given, holds the reason as one word and the numbers behind it.
+    """
+
+    def __init__(self, message: str, failure: object = None) -> None:
+        super().__init__(message)
+        self.failure = failure
+
+
+class NotInFamily(BadInput):
+    """No model of the family, within its limits, fits the labels.
+
+    ``failure``, where given, holds the reason as one word and the numbers behind it.
+    """
+
+    def __init__(self, message: str, failure: object = None) -> None:
+        super().__init__(message)
+        self.failure = failure
+
+
+class MixedCurrencies(BadInput):
+    """Prices or budgets in more than one currency; Thrifty does not convert money."""
+
+
+class BudgetExceeded(ThriftyError):
+    """A purchase would cost more than is left; what was bought before is kept.
+
+    ``needed`` and ``left`` are amounts in the currency of the price list; ``scope`` says which
+    limit it was: ``"total"``, ``"task"`` or ``"example"``.
+    """
+
+    def __init__(
+        self, message: str, *, needed: float = 0.0, left: float = 0.0, scope: str = "total"
+    ) -> None:
+        super().__init__(message)
+        self.needed, self.left, self.scope = needed, left, scope
+
+
+class ProviderError(ThriftyError):
+    """A provider did not give what was bought.
+
+    ``purchases`` are the numbers of the purchases concerned, as ``thrifty resolve`` lists them.
+    """
+
+    def __init__(self, message: str = "", *, purchases: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.purchases = purchases
+
+
+class ChangedValue(ProviderError):
+    """A provider gave another value for a cell that is known and still valid."""
+
+
+class MalformedAnswer(ProviderError):
+    """An answer that cannot be taken for values; it is kept and counted as spent, never used."""
+
+
+class NotBilled(ProviderError):
+    """Raise this in a provider function when nothing was billed: it is then safe to try again."""
+
+
+class PurchaseFailed(ProviderError):
+    """Raise this in a provider function when it tried and failed, and bills the price of that."""
+
+
+class PurchaseInDoubt(ProviderError):
+    """A purchase was begun and nobody knows how it ended; its money stays reserved."""
+
+
+class StoreError(ThriftyError):
+    """The store cannot be used."""
+
+
+class LifetimeExists(StoreError):
+    """The store holds a lifetime of that name with another family."""
+
+
+class NotAStore(StoreError):
+    """The file or database was not made by Thrifty."""
+
+
+class StoreBusy(StoreError):
+    """Other processes held the store for longer than the time allowed."""
+
+
+class StoreTooNew(StoreError):
+    """The store was written by a newer version of Thrifty."""
+
+
+class StoreUnwritable(StoreError):
+    """The store is on a read-only, full or failing disk."""
 
 
 class TaskExists(ThriftyError, ValueError):
