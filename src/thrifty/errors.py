@@ -5,8 +5,22 @@
     │   ├── BadParameter                 a parameter is outside its range
     │   ├── ContradictoryLabels          identical rows carry different labels
     │   ├── FeaturesChanged              a task brings other features than the lifetime's
+    │   ├── MixedCurrencies              prices or budgets in more than one currency
     │   ├── NotEnoughExamples            fewer rows than the method needs
     │   └── NotInFamily                  no model of the family, within its limits, fits the labels
+    ├── BudgetExceeded                   a purchase would cost more than is left
+    ├── ProviderError                    a provider did not give what was bought
+    │   ├── ChangedValue                 another value came for a cell that is known
+    │   ├── MalformedAnswer              an answer that cannot be taken for values
+    │   ├── NotBilled                    raised by a provider: refused, nothing was billed
+    │   ├── PurchaseFailed               raised by a provider: it tried, failed, and bills its fee
+    │   └── PurchaseInDoubt              nobody knows whether it was billed
+    ├── StoreError                       the store cannot be used
+    │   ├── LifetimeExists               another lifetime of that name is in the store
+    │   ├── NotAStore                    the file or database was not made by Thrifty
+    │   ├── StoreBusy                    other processes held the store for too long
+    │   ├── StoreTooNew                  written by a newer version of Thrifty
+    │   └── StoreUnwritable              read-only, full, or failing disk
     ├── TaskExists (ValueError)          the name is taken
     └── UnknownTask (KeyError)           no task of that name
 
@@ -18,10 +32,24 @@ from __future__ import annotations
 __all__ = [
     "BadInput",
     "BadParameter",
+    "BudgetExceeded",
+    "ChangedValue",
     "ContradictoryLabels",
     "FeaturesChanged",
+    "LifetimeExists",
+    "MalformedAnswer",
+    "MixedCurrencies",
+    "NotAStore",
+    "NotBilled",
     "NotEnoughExamples",
     "NotInFamily",
+    "ProviderError",
+    "PurchaseFailed",
+    "PurchaseInDoubt",
+    "StoreBusy",
+    "StoreError",
+    "StoreTooNew",
+    "StoreUnwritable",
     "TaskExists",
     "ThriftyError",
     "UnknownTask",
