@@ -21,18 +21,18 @@ import numpy as np
 __all__ = ["ROUNDING", "grain", "log_density", "log_risk", "rows_needed"]
 
 #: What evaluating a product and its logarithm in double precision may lose, per unit of size.
-ROUNDING = 1e-14
+ROUNDING = 4e-15
 
 #: Values with more decimals than this are as good as continuous.
 FINE_DECIMALS = 9
 
 
 def grain(values: np.ndarray) -> float:
-    """The probability that two values coincide for being coarse: 10^-decimals over the range.
+    """The probability that two values coincide for being coarse: one over the levels they have.
 
     >>> import numpy as np
     >>> round(grain(np.array([1.1, 1.9, 2.0, 1.0])), 3)
-    0.1
+    0.091
     >>> grain(np.array([1.123456789012, 1.7]))
     0.0
     """
@@ -42,8 +42,8 @@ def grain(values: np.ndarray) -> float:
         return 1.0
     for decimals in range(FINE_DECIMALS + 1):
         scaled = flat * 10.0**decimals
-        if np.all(np.abs(scaled - np.rint(scaled)) <= 1e-9 * np.maximum(1.0, np.abs(scaled))):
-            return min(1.0, 10.0**-decimals / span)
+        if np.all(np.abs(scaled - np.rint(scaled)) <= 1e-15 * np.abs(scaled)):
+            return 1.0 / (1.0 + span * 10.0**decimals)
     return 0.0
 
 

@@ -1,0 +1,247 @@
+"""What users hold: scikit-learn regressors around a monomial or a polynomial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from thrifty.cells import Cells, Source
+from thrifty.errors import BadInput
+from thrifty.powers.representation import Exponents, exponents, written
+
+__all__ = ["MonomialRegressor", "PolynomialRegressor"]
+
+
+class _PowersRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
+    """What both regressors share: names, and values of only the features they use."""
+
+    def _named(self, feature_names: Sequence[str]) -> None:
+        self.feature_names_ = tuple(feature_names)
+        self.n_features_in_ = len(self.feature_names_)
+
+    def _values(self, X: Any, used: Sequence[int]) -> np.ndarray:
+        """Columns ``used`` of X; of a Source only these cells are bought."""
+        check_is_fitted(self)
+        columns = np.asarray(used, dtype=np.intp)
+        if isinstance(X, Source):
+            door = Cells(X)
+            self._same_width(door.n_features)
+            values = door.get(np.arange(door.n_examples), columns)
+        else:
+            table = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
+            if table.ndim != 2:
+                raise BadInput(
+                    f"X must be two-dimensional, examples x features; got {table.ndim} "
+                    "dimension(s). Reshape your data: X.reshape(1, -1) for one example."
+                )
+            self._same_width(table.shape[1])
+            values = table[:, columns]
+        numbers = np.asarray(values, dtype=np.float64)
+        if not np.isfinite(numbers).all():
+            raise BadInput("X must be finite in the features the model uses; got NaN or infinity.")
+        return numbers
+
+    def _same_width(self, width: int) -> None:
+        if width != self.n_features_in_:
+            raise BadInput(
+                f"X has {width} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+
+
+class MonomialRegressor(_PowersRegressor):
+    """y = product of powers of features.
+
+    ``exponents_`` maps feature index to power. Stand-alone, ``fit`` learns from scratch.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).uniform(1, 2, (60, 20))
+    >>> model = MonomialRegressor(max_degree=5).fit(X, X[:, 3] ** 2 * X[:, 7])
+    >>> model, model.exponents_
+    (x3^2 * x7, {3: 2, 7: 1})
+    >>> bool(np.allclose(model.predict(X), X[:, 3] ** 2 * X[:, 7]))
+    True
+    """
+
+    def __init__(self, max_degree: int = 10, label_precision: float = 1e-9) -> None:
+        self.max_degree = max_degree
+        self.label_precision = label_precision
+
+    def fit(self, X: Any, y: Any) -> MonomialRegressor:
+        """Learn from scratch, buying rows in growing batches."""
+        # The family builds this class, so it can only be looked up when it is needed.
+        from thrifty.powers.monomials import Monomials
+
+        family = Monomials(self.max_degree, label_precision=self.label_precision)
+        cells = Cells(X)
+        labels = family.read_labels(y)
+        _same_length(cells, labels)
+        attempt = family.use_rep(family.start(), cells, labels)
+        if attempt.model is None:
+            attempt = family.from_scratch(cells, labels, attempt)
+        model: Any = attempt.model
+        return self.hold(model, cells.feature_names)
+
+    def hold(self, monomial: Exponents, feature_names: Sequence[str]) -> MonomialRegressor:
+        """This regressor, fitted with a monomial that was learned elsewhere."""
+        self._named(feature_names)
+        self.exponents_ = dict(monomial)
+        return self
+
+    def predict_log(self, X: Any) -> np.ndarray:
+        """Natural logs of the predictions, for powers that overflow."""
+        values = self._values(X, list(self.exponents_))
+        if (values <= 0).any():
+            raise BadInput(
+                f"monomials need values above 0, but the smallest is {values.min()}. Leave those "
+                "examples out."
+            )
+        powers = np.array(list(self.exponents_.values()), dtype=np.float64)
+        return np.asarray(np.log(values) @ powers)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The product of powers; infinite where it overflows (see :meth:`predict_log`)."""
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(self.predict_log(X)))
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        if not hasattr(self, "exponents_"):
+            return str(super().__repr__(N_CHAR_MAX))
+        return written(exponents(self.exponents_), self.feature_names_)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything needed to build it again, as JSON."""
+        return {
+            "kind": "monomial",
+            "max_degree": self.max_degree,
+            "label_precision": self.label_precision,
+            "exponents": [[int(f), int(p)] for f, p in self.exponents_.items()],
+            "feature_names": list(self.feature_names_),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> MonomialRegressor:
+        """The inverse of :meth:`to_dict`."""
+        model = cls(int(data["max_degree"]), float(data["label_precision"]))
+        monomial = exponents((pair[0], pair[1]) for pair in data["exponents"])
+        return model.hold(monomial, data["feature_names"])
+
+
+def _same_length(cells: Cells, labels: np.ndarray) -> None:
+    if cells.n_examples != len(labels):
+        raise BadInput(
+            f"y must hold one label per example; X has {cells.n_examples} examples and y has "
+            f"{len(labels)} labels."
+        )
+
+
+class PolynomialRegressor(_PowersRegressor):
+    """y = sum of coefficients times monomials.
+
+    ``terms_`` maps ((feature, power), ...) to its coefficient. Stand-alone, ``fit`` learns from
+    scratch.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (150, 6))
+    >>> y = 3 * X[:, 1] ** 2 * X[:, 4] - 0.5 * X[:, 2]
+    >>> PolynomialRegressor(max_degree=3, max_terms=2).fit(X, y)
+    -0.5 * x2 + 3 * x1^2 * x4
+    """
+
+    def __init__(
+        self, max_degree: int = 3, max_terms: int = 5, label_precision: float = 1e-9
+    ) -> None:
+        self.max_degree = max_degree
+        self.max_terms = max_terms
+        self.label_precision = label_precision
+
+    def fit(self, X: Any, y: Any) -> PolynomialRegressor:
+        """Learn from scratch, buying rows in growing batches."""
+        # The family builds this class, so it can only be looked up when it is needed.
+        from thrifty.powers.polynomials import Polynomials
+
+        family = Polynomials(
+            self.max_degree, self.max_terms, label_precision=self.label_precision
+        )
+        cells = Cells(X)
+        labels = family.read_labels(y)
+        _same_length(cells, labels)
+        attempt = family.use_rep(family.start(), cells, labels)
+        if attempt.model is None:
+            attempt = family.from_scratch(cells, labels, attempt)
+        model: Any = attempt.model
+        return self.hold(model, cells.feature_names)
+
+    def hold(
+        self, terms: Mapping[Exponents, float], feature_names: Sequence[str]
+    ) -> PolynomialRegressor:
+        """This regressor, fitted with a polynomial that was learned elsewhere."""
+        self._named(feature_names)
+        self.terms_ = {monomial: float(terms[monomial]) for monomial in sorted(terms, key=_rank)}
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The sum of the terms."""
+        check_is_fitted(self)
+        used = sorted({feature for monomial in self.terms_ for feature, _power in monomial})
+        values = self._values(X, used)
+        place = {feature: column for column, feature in enumerate(used)}
+        total = np.zeros(len(values))
+        for monomial, coefficient in self.terms_.items():
+            product = np.ones(len(values))
+            for feature, power in monomial:
+                product = product * values[:, place[feature]] ** power
+            total += coefficient * product
+        return total
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        if not hasattr(self, "terms_"):
+            return str(super().__repr__(N_CHAR_MAX))
+        pieces = [
+            _piece(coefficient, written(monomial, self.feature_names_))
+            for monomial, coefficient in self.terms_.items()
+        ]
+        text = " ".join(pieces) or "0"
+        return text[2:] if text.startswith("+ ") else text.replace("- ", "-", 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything needed to build it again, as JSON."""
+        return {
+            "kind": "polynomial",
+            "max_degree": self.max_degree,
+            "max_terms": self.max_terms,
+            "label_precision": self.label_precision,
+            "terms": [
+                [[[int(f), int(p)] for f, p in monomial], coefficient]
+                for monomial, coefficient in self.terms_.items()
+            ],
+            "feature_names": list(self.feature_names_),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> PolynomialRegressor:
+        """The inverse of :meth:`to_dict`."""
+        model = cls(
+            int(data["max_degree"]), int(data["max_terms"]), float(data["label_precision"])
+        )
+        terms = {
+            exponents((pair[0], pair[1]) for pair in monomial): float(coefficient)
+            for monomial, coefficient in data["terms"]
+        }
+        return model.hold(terms, data["feature_names"])
+
+
+def _rank(monomial: Exponents) -> tuple[int, Exponents]:
+    return (sum(power for _feature, power in monomial), monomial)
+
+
+def _piece(coefficient: float, monomial: str) -> str:
+    sign = "-" if coefficient < 0 else "+"
+    size = f"{abs(coefficient):.10g}"
+    if monomial == "1":
+        return f"{sign} {size}"
+    return f"{sign} {monomial}" if size == "1" else f"{sign} {size} * {monomial}"

@@ -1,0 +1,171 @@
+"""The family of monomials: y = x3^2 * x17, tasks that are products of few metafeatures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from thrifty.attempt import Attempt, Failure
+from thrifty.cells import Cells
+from thrifty.errors import BadParameter
+from thrifty.powers import lattice, nnls_batches, paper_monomials
+from thrifty.powers.failures import refuse
+from thrifty.powers.labels import log_labels
+from thrifty.powers.log_values import LogValues
+from thrifty.powers.model import MonomialRegressor
+from thrifty.powers.representation import Exponents, PowersRepresentation
+from thrifty.powers.rows import both_ends, shuffled
+from thrifty.powers.rules import Rules
+from thrifty.powers.settings import a_choice, a_positive_integer, a_share
+
+__all__ = ["Monomials"]
+
+Method = Literal["lattice", "paper", "features"]
+
+
+@dataclass(frozen=True)
+class Monomials:
+    """Monomials of positive features: log y is an integer combination of the logs (Sec. 3).
+
+    Parameters
+    ----------
+    max_degree : the largest sum of powers
+    method : ``"lattice"`` decodes a known target from one or two examples, tries the features seen
+        next, and learns from scratch by non-negative least squares. ``"paper"`` is the paper's
+        protocol, slopes of one feature at a time; it needs independent features and many rows.
+        ``"features"`` is the paper's naive baseline, slopes of all features seen.
+    label_precision : relative precision of the labels. Above 1e-7 it is read as the standard error
+        of noise, a few rows in a hundred may be spoilt, and more rows are bought.
+    risk : the largest chance, per task, that a wrong monomial is taken for the target
+    delta : for the slopes of ``"paper"`` and ``"features"``, the chance that one is misread
+    log_labels : whether ``y`` is given as logarithms, for powers that overflow
+
+    Examples
+    --------
+    >>> import numpy as np, thrifty
+    >>> X = np.random.default_rng(0).uniform(1, 2, (100, 30))
+    >>> life = thrifty.Lifetime(thrifty.Monomials(max_degree=6))
+    >>> life.learn("area", X, X[:, 3] ** 2 * X[:, 17]).model
+    x3^2 * x17
+    >>> again = life.learn("volume", X, X[:, 3] ** 4 * X[:, 17] ** 2)
+    >>> again.route, again.model.exponents_, again.receipt.cells + again.receipt.reused_cells
+    ('reused', {3: 4, 17: 2}, 2)
+    """
+
+    max_degree: int
+    method: Method = "lattice"
+    label_precision: float = 1e-9
+    risk: float = 1e-7
+    delta: float = 0.01
+    log_labels: bool = False
+
+    kind: ClassVar[Literal["regressor"]] = "regressor"
+
+    def __post_init__(self) -> None:
+        a_positive_integer("max_degree", self.max_degree)
+        a_choice("method", self.method, ("lattice", "paper", "features"))
+        a_share("label_precision", self.label_precision)
+        a_share("risk", self.risk)
+        a_share("delta", self.delta)
+        if not isinstance(self.log_labels, bool):
+            raise BadParameter(f"log_labels must be True or False; got {self.log_labels!r}.")
+
+    @property
+    def rules(self) -> Rules:
+        """What counts as a fit."""
+        return Rules(self.max_degree, self.label_precision, self.risk)
+
+    def start(self) -> PowersRepresentation:
+        """Nothing known."""
+        return PowersRepresentation()
+
+    def read_labels(self, y: Any) -> np.ndarray:
+        """Natural logs of the labels."""
+        return log_labels(y, self.log_labels)
+
+    def use_rep(
+        self, representation: PowersRepresentation, cells: Cells, labels: np.ndarray
+    ) -> Attempt:
+        """A monomial in the span of what is known; failing that, over the features seen."""
+        if self.rules.check(labels, np.zeros(len(labels))).holds:
+            return Attempt("reused", ())  # y = 1 everywhere costs nothing to see
+        door = LogValues(cells)
+        if self.method == "lattice":
+            return self._use_lattice(representation, door, labels)
+        learn = paper_monomials.use_rep if self.method == "paper" else paper_monomials.naive
+        order = shuffled(len(labels))
+        return _attempt(learn(door, labels, order, representation, self.rules, self.delta))
+
+    def _use_lattice(
+        self, known: PowersRepresentation, door: LogValues, labels: np.ndarray
+    ) -> Attempt:
+        found = lattice.reuse(door, labels, known, self.rules)
+        if not isinstance(found, Failure):
+            return Attempt("reused", found)
+        if not len(known):
+            return Attempt("reused", None, found)
+        seen = nnls_batches.fit_in_batches(
+            door, labels, both_ends(labels), known.features, self.rules
+        )
+        if not isinstance(seen, Failure):
+            return Attempt("screened", seen, found)
+        return Attempt("reused", None, found)
+
+    def from_scratch(self, cells: Cells, labels: np.ndarray, attempt: Attempt | None) -> Attempt:
+        """A monomial over all features, verified; raises where there is none."""
+        door = LogValues(cells)
+        if self.method == "lattice":
+            features = np.arange(door.n_features)
+            found = nnls_batches.fit_in_batches(
+                door, labels, both_ends(labels), features, self.rules, first=12
+            )
+        else:
+            order = shuffled(len(labels))
+            found = paper_monomials.from_scratch(door, labels, order, self.rules, self.delta)
+        if isinstance(found, Failure):
+            refuse(found)
+        return Attempt("scratch", found, None if attempt is None else attempt.failure)
+
+    def improve_rep(
+        self, representation: PowersRepresentation, attempt: Attempt
+    ) -> PowersRepresentation:
+        """The representation with the verified target, where that raises the rank."""
+        target: Any = attempt.model
+        return representation.extended([target])
+
+    def estimator(
+        self, model: Exponents, labels: np.ndarray, feature_names: Sequence[str]
+    ) -> MonomialRegressor:
+        """A fitted regressor around the monomial."""
+        return MonomialRegressor(
+            max_degree=self.max_degree, label_precision=self.label_precision
+        ).hold(model, feature_names)
+
+    def load_representation(self, data: dict[str, Any]) -> PowersRepresentation:
+        """The inverse of ``representation.to_dict()``."""
+        return PowersRepresentation.from_dict(data)
+
+    def load_estimator(self, data: dict[str, Any]) -> MonomialRegressor:
+        """The inverse of ``estimator.to_dict()``."""
+        return MonomialRegressor.from_dict(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name and parameters, as JSON."""
+        return {
+            "family": "Monomials",
+            "max_degree": self.max_degree,
+            "method": self.method,
+            "label_precision": self.label_precision,
+            "risk": self.risk,
+            "delta": self.delta,
+            "log_labels": self.log_labels,
+        }
+
+
+def _attempt(found: Exponents | Failure) -> Attempt:
+    if isinstance(found, Failure):
+        return Attempt("reused", None, found)
+    return Attempt("reused", found)

@@ -1,0 +1,172 @@
+"""Non-negative least squares on logs, in growing batches of rows.
+
+log y = sum g_i log x_i with all g_i >= 0. Non-negativity alone makes the sparse answer unique long
+before there are as many rows as features, so rows are bought a few at a time, the weights rounded
+to integers, and the first monomial that fits every row bought is verified on random rows. No
+independence of the features is needed. If even real weights cannot fit the rows, no monomial over
+these features can: that is a proof, and the search stops there.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import nnls
+
+from thrifty.attempt import Failure
+from thrifty.powers.evidence import grain, rows_needed
+from thrifty.powers.lattice import log_legal_points
+from thrifty.powers.log_values import LogValues
+from thrifty.powers.representation import Exponents, degree, exponents, written
+from thrifty.powers.rows import growing
+from thrifty.powers.rules import Rules
+from thrifty.powers.verify import verified
+
+__all__ = ["fit_in_batches", "row_limit"]
+
+#: Weights below this are never a power of 1 that noise has shrunk; the others are fitted again.
+FAINT = 0.15
+
+
+def row_limit(n_features: int, rules: Rules) -> int:
+    """Rows after which more would not help: several times what exact labels need."""
+    enough = 40 + 4 * rules.max_degree * math.log(max(n_features, 2))
+    return math.ceil(enough * (2 if rules.noisy else 1))
+
+
+def fit_in_batches(
+    door: LogValues,
+    target: np.ndarray,
+    order: np.ndarray,
+    features: np.ndarray,
+    rules: Rules,
+    first: int = 8,
+) -> Exponents | Failure:
+    """The monomial over ``features`` behind these labels, or why there is none."""
+    limit = min(len(order), row_limit(len(features), rules))
+    log_candidates = log_legal_points(len(features), rules.max_degree)
+    values = np.empty((0, len(features)))
+    unproven = 0.0  # how coarse values were when a fit was there and chance could explain it
+    for n_rows in growing(first, limit):
+        fresh = order[len(values) : n_rows]
+        values = np.vstack([values, door.values(fresh, features)])
+        rows = order[:n_rows]
+        logs = np.log(values)
+        weights, gap = _robust_nnls(logs, target[rows], rules)
+        if gap > 0.0:
+            return _cannot_fit(len(features), n_rows, gap)
+        powers = _rounded(weights, logs, target[rows])
+        fit = rules.check(target[rows], logs @ powers)
+        used = np.flatnonzero(powers)
+        if fit.holds and len(used):
+            monomial = exponents(zip(features[used].tolist(), powers[used].astype(int).tolist()))
+            verdict, _tried = verified(door, target, monomial, rules, log_candidates)
+            if verdict == "right":
+                return _twins(logs, used, features) or _within_degree(monomial, rules)
+            unproven = grain(values) if verdict == "unproven" else 0.0
+    if unproven > 0.0:
+        return _too_coarse(limit, unproven, log_candidates, rules)
+    return _gave_up(len(order), limit, len(features), rules)
+
+
+def _robust_nnls(
+    logs: np.ndarray, target: np.ndarray, rules: Rules
+) -> tuple[np.ndarray, float]:
+    """Weights, and by how much no weights can fit (0 where some may).
+
+    Least squares bounds every fit: if the best real weights miss by more, in the mean square,
+    than the tolerance allows, no exponents can do better. With noise, rows that stick out get
+    less weight (Huber) and no proof is attempted on them.
+    """
+    weights, norm = nnls(logs, target, maxiter=30 * logs.shape[1])
+    if not rules.noisy:
+        allowed = float(np.linalg.norm(rules.tolerance(target)))
+        gap = norm / math.sqrt(len(target)) if norm > 2.0 * allowed + 1e-10 else 0.0
+        return weights, gap
+    for _pass in range(3):
+        errors = np.abs(target - logs @ weights)
+        trust = np.sqrt(np.minimum(1.0, 2.0 * rules.precision / np.maximum(errors, 1e-300)))
+        weights, _norm = nnls(logs * trust[:, None], target * trust, maxiter=30 * logs.shape[1])
+    return weights, 0.0
+
+
+def _rounded(weights: np.ndarray, logs: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Whole powers: fit the strong features once more without the faint ones, then round."""
+    strong = np.flatnonzero(weights > FAINT)
+    powers = np.zeros(len(weights))
+    if len(strong) and len(strong) < len(target):
+        refitted, _norm = nnls(logs[:, strong], target)
+        powers[strong] = np.rint(refitted)
+    else:
+        powers = np.rint(weights)
+    return powers
+
+
+def _twins(logs: np.ndarray, used: np.ndarray, features: np.ndarray) -> Failure | None:
+    """A failure where a feature of the monomial has an equal: nobody can tell which it is."""
+    for column in used.tolist():
+        if np.ptp(logs[:, column]) == 0.0:
+            return Failure(
+                "constant-features",
+                f"feature {int(features[column])} is constant on the {len(logs)} examples bought, "
+                "so its power cannot be told from a constant factor",
+                {"feature": int(features[column])},
+            )
+        equal = np.flatnonzero((logs == logs[:, [column]]).all(axis=0))
+        if len(equal) > 1:
+            first, second = (int(feature) for feature in features[equal[:2]])
+            return Failure(
+                "equal-features",
+                f"features {first} and {second} are equal on the {len(logs)} examples bought, so "
+                "nobody can tell which of them is in the monomial. Leave one out",
+                {"features": (first, second)},
+            )
+    return None
+
+
+def _within_degree(monomial: Exponents, rules: Rules) -> Exponents | Failure:
+    if degree(monomial) <= rules.max_degree:
+        return monomial
+    return Failure(
+        "degree-above-limit",
+        f"the labels are {written(monomial)}, of degree {degree(monomial)}, above the limit of "
+        f"{rules.max_degree}",
+        {"degree": degree(monomial), "max_degree": rules.max_degree},
+    )
+
+
+def _cannot_fit(n_features: int, n_rows: int, gap: float) -> Failure:
+    return Failure(
+        "no-powers-fit",
+        f"no powers >= 0 of {n_features} features fit {n_rows} examples: the best real ones miss "
+        f"log y by {gap:.3g} in the mean square",
+        {"miss": gap, "rows": n_rows, "features": n_features},
+    )
+
+
+def _too_coarse(n_rows: int, coarse: float, log_candidates: float, rules: Rules) -> Failure:
+    needed = rows_needed(0.0, log_candidates, 1.0, coarse, rules.risk)
+    return Failure(
+        "coarse-values",
+        f"a monomial fits {n_rows} examples, but values are so coarse that two coincide with "
+        f"probability {coarse:.2g}, and others may fit as well",
+        {"rows": n_rows, "coincidence": coarse, "rows_needed": needed},
+    )
+
+
+def _gave_up(n_rows: int, limit: int, n_features: int, rules: Rules) -> Failure:
+    needed = row_limit(n_features, rules)
+    if n_rows < needed:
+        return Failure(
+            "too-few-rows",
+            f"{n_rows} examples do not single out one monomial of degree <= {rules.max_degree} "
+            f"over {n_features} features; up to {needed} may be needed",
+            {"rows": n_rows, "rows_needed": needed},
+        )
+    return Failure(
+        "no-monomial-found",
+        f"{limit} of {n_rows} examples do not lead to a monomial of degree <= "
+        f"{rules.max_degree} within a precision of {rules.precision:.2g}",
+        {"rows": limit, "precision": rules.precision},
+    )

@@ -1,0 +1,210 @@
+"""The paper's own algorithms for monomials (Sec. 3, App. B), one feature at a time.
+
+For independent features the slope of log y on log x_i is g_i (Lemma deg). Scratch rounds the slope
+of every feature; UseRep rounds those of a row basis I of F~, solves F~[I] w = g[I] exactly and
+takes g~ = F~ w; the naive baseline rounds those of all features seen.
+
+Where this differs from the paper: the number of rows comes from the variance of a slope, S = 4 z^2
+var(log y) / var(log x_i) with z at delta / 2n (the paper's formula is 10^6 to 10^8 too large);
+nothing is returned that does not reproduce labels; and g~ must be a legal monomial.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from scipy.stats import norm
+
+from thrifty.attempt import Failure
+from thrifty.powers.evidence import grain, log_density
+from thrifty.powers.exact_linear import row_basis, solve
+from thrifty.powers.failures import correlated
+from thrifty.powers.lattice import log_legal_points
+from thrifty.powers.log_values import LogValues
+from thrifty.powers.representation import Exponents, PowersRepresentation, degree, exponents
+from thrifty.powers.rules import Rules
+from thrifty.powers.verify import verified
+
+__all__ = ["Slopes", "from_scratch", "naive", "rows_for_slopes", "slopes", "use_rep"]
+
+#: Rows bought to learn the variance of a feature before the number of rows is fixed.
+PILOT = 30
+
+
+def slopes(logs: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """The least-squares slope of ``target`` on each column alone, centred empirically.
+
+    A column that does not vary carries no slope: 0.
+    """
+    centred = logs - logs.mean(axis=0)
+    squares = np.einsum("ij,ij->j", centred, centred)
+    products = centred.T @ (target - target.mean())
+    return np.divide(products, squares, out=np.zeros(len(squares)), where=squares > 0)
+
+
+def rows_for_slopes(
+    variance_of_target: float, variance_of_feature: float, n_slopes: int, delta: float
+) -> int:
+    """Rows at which ``n_slopes`` slopes are all within 1/2 with probability 1 - delta."""
+    if variance_of_feature <= 0:
+        return 1
+    z = float(norm.isf(delta / (2 * max(n_slopes, 1))))
+    return max(2, math.ceil(4 * z * z * variance_of_target / variance_of_feature))
+
+
+@dataclass
+class Slopes:
+    """Rounded slopes on more and more rows."""
+
+    door: LogValues
+    target: np.ndarray
+    order: np.ndarray
+    features: np.ndarray
+    delta: float
+
+    def predicted_rows(self) -> int:
+        """S, from the variance of the labels (free) and of the features (a small pilot)."""
+        pilot = self.door.logs(self.order[: min(PILOT, len(self.order))], self.features)
+        spread = pilot.var(axis=0)
+        varying = spread[spread > 0]
+        typical = float(np.median(varying)) if len(varying) else 0.0
+        return rows_for_slopes(float(self.target.var()), typical, len(self.features), self.delta)
+
+    def rounded(self, n_rows: int) -> np.ndarray:
+        """Rounded slopes from the first ``n_rows`` rows."""
+        rows = self.order[:n_rows]
+        self.logs = self.door.logs(rows, self.features)
+        return np.rint(slopes(self.logs, self.target[rows])).astype(np.int64)
+
+
+def from_scratch(
+    door: LogValues, target: np.ndarray, order: np.ndarray, rules: Rules, delta: float
+) -> Exponents | Failure:
+    """Algorithm monomials-scratch on every feature, verified on every row it used."""
+    features = np.arange(door.n_features)
+    work = Slopes(door, target, order, features, delta)
+    needed = work.predicted_rows()
+    n_rows = min(needed, len(order))
+    while True:
+        powers = work.rounded(n_rows)
+        verdict = _verified(work, powers, order[:n_rows], rules)
+        if isinstance(verdict, tuple):
+            return verdict
+        if n_rows == len(order):
+            return _why(work, verdict, needed, n_rows)
+        n_rows = min(math.ceil(1.5 * n_rows), len(order))
+
+
+def _verified(
+    work: Slopes, powers: np.ndarray, rows: np.ndarray, rules: Rules
+) -> Exponents | Failure:
+    if (powers < 0).any() or powers.sum() > rules.max_degree:
+        # A negative slope is noise. A sum above the limit may be noise too, or the truth.
+        monomial = exponents(zip(work.features.tolist(), np.maximum(powers, 0).tolist()))
+        return Failure(
+            "degree-above-limit",
+            f"the rounded slopes have degree {degree(monomial)}, the limit is {rules.max_degree}",
+            {"degree": degree(monomial), "max_degree": rules.max_degree},
+        )
+    fit = rules.check(work.target[rows], work.logs @ powers.astype(np.float64))
+    values = np.exp(work.logs[:, powers > 0])
+    density = log_density(work.logs[:, powers > 0]) if values.size else 1.0
+    believed = fit.holds and rules.believed(
+        fit,
+        log_legal_points(len(work.features), rules.max_degree),
+        density,
+        grain(values) if values.size else 0.0,
+    )
+    if believed:
+        return exponents(zip(work.features.tolist(), powers.tolist()))
+    return Failure("not-verified", "the rounded slopes do not reproduce the labels")
+
+
+def _why(work: Slopes, verdict: Failure, needed: int, n_rows: int) -> Failure:
+    if n_rows < needed:
+        return Failure(
+            "too-few-rows",
+            f"{n_rows} examples are too few for slopes of {len(work.features)} features: "
+            f"S = {needed} is predicted",
+            {"rows": n_rows, "rows_needed": needed},
+        )
+    return correlated(work.logs, work.features) or verdict
+
+
+def use_rep(
+    door: LogValues,
+    target: np.ndarray,
+    order: np.ndarray,
+    known: PowersRepresentation,
+    rules: Rules,
+    delta: float,
+) -> Exponents | Failure:
+    """Algorithm lfd-prod-mon: slopes on a cheapest row basis, an exact solve, a check."""
+    if not len(known):
+        return Failure("empty-representation", "nothing has been learned yet")
+    basis = row_basis(known.matrix, door.cells.prices[known.features])
+    work = Slopes(door, target, order, known.features[basis], delta)
+    needed = work.predicted_rows()
+    n_rows = min(needed, len(order))
+    weights = solve(known.matrix[basis], work.rounded(n_rows).tolist())
+    powers = [
+        sum((int(entry) * weight for entry, weight in zip(row, weights)), Fraction(0))
+        for row in known.matrix
+    ]
+    legal = all(power >= 0 and power.denominator == 1 for power in powers)
+    if legal and sum(powers) <= rules.max_degree:
+        monomial = exponents(zip(known.features.tolist(), (int(power) for power in powers)))
+        if reproduces(door, target, monomial, rules):
+            return monomial
+    if n_rows < needed:
+        return Failure(
+            "too-few-rows",
+            f"{n_rows} examples are too few for slopes of {len(basis)} features: S = {needed} is "
+            "predicted; or the target is outside the span",
+            {"rows": n_rows, "rows_needed": needed},
+        )
+    return Failure(
+        "outside-span",
+        f"the powers of the {len(basis)} basis features do not extend to a monomial that "
+        "reproduces the labels: the target is outside the span of the known ones",
+        {"rank": len(known), "rows": n_rows},
+    )
+
+
+def naive(
+    door: LogValues,
+    target: np.ndarray,
+    order: np.ndarray,
+    known: PowersRepresentation,
+    rules: Rules,
+    delta: float,
+) -> Exponents | Failure:
+    """The naive baseline: slopes of every feature seen, all other powers zero."""
+    if not len(known):
+        return Failure("empty-representation", "nothing has been learned yet")
+    work = Slopes(door, target, order, known.features, delta)
+    needed = work.predicted_rows()
+    n_rows = min(needed, len(order))
+    powers = work.rounded(n_rows)
+    if (powers >= 0).all() and powers.sum() <= rules.max_degree:
+        monomial = exponents(zip(known.features.tolist(), powers.tolist()))
+        if reproduces(door, target, monomial, rules):
+            return monomial
+    reason = "too-few-rows" if n_rows < needed else "outside-features"
+    return Failure(
+        reason,
+        f"slopes of the {len(known.features)} features seen, on {n_rows} examples of the {needed} "
+        "predicted, do not reproduce the labels",
+        {"rows": n_rows, "rows_needed": needed},
+    )
+
+
+def reproduces(door: LogValues, target: np.ndarray, monomial: Exponents, rules: Rules) -> bool:
+    """Check the labels on as many rows as it takes: one, unless values are coarse."""
+    if not monomial:
+        return rules.check(target, np.zeros(len(target))).holds
+    verdict, _rows = verified(door, target, monomial, rules, log_candidates=0.0)
+    return verdict == "right"
