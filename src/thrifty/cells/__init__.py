@@ -1,4 +1,4 @@
-"""Cells: one feature on one example, the unit that is bought. ``Cells`` is the only door to them."""
+"""Cells: one feature on one example, the unit that is bought; ``Cells`` is the door to them."""
 
 from thrifty.cells.door import Cells
 from thrifty.cells.meter import Owned

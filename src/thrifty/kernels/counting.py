@@ -9,10 +9,14 @@ of 64 counts, fed through carry-save adders sixteen rows at a time.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thrifty.kernels.jit import jit
 
 __all__ = ["count_columns", "count_segments", "popcount"]
+
+Words = NDArray[np.uint64]
+Ints = NDArray[np.int64]
 
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)
@@ -25,7 +29,7 @@ _TOP = np.uint64(56)
 
 
 @jit
-def popcount(word):  # type: ignore[no-untyped-def]
+def popcount(word: np.uint64) -> np.int64:
     """Number of set bits of one word (the compiler turns this pattern into one instruction)."""
     x = word - ((word >> _ONE) & _M1)
     x = (x & _M2) + ((x >> _TWO) & _M2)
@@ -34,7 +38,7 @@ def popcount(word):  # type: ignore[no-untyped-def]
 
 
 @jit
-def count_columns(columns, masks):  # type: ignore[no-untyped-def]
+def count_columns(columns: Words, masks: Words) -> Ints:
     """counts[c, j]: in how many rows of masks[c] the packed column j is true."""
     k, W = columns.shape
     C = masks.shape[0]
@@ -49,7 +53,7 @@ def count_columns(columns, masks):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _eight_rows(tile, rows, at, planes, eights):  # type: ignore[no-untyped-def]
+def _eight_rows(tile: Words, rows: Ints, at: int, planes: Words, eights: Words) -> None:
     """Add eight rows to planes 0..2; what overflows plane 2 is left in ``eights``."""
     r0, r1, r2, r3 = rows[at], rows[at + 1], rows[at + 2], rows[at + 3]
     r4, r5, r6, r7 = rows[at + 4], rows[at + 5], rows[at + 6], rows[at + 7]
@@ -83,7 +87,7 @@ def _eight_rows(tile, rows, at, planes, eights):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _ripple(planes, carry, first, last):  # type: ignore[no-untyped-def]
+def _ripple(planes: Words, carry: Words, first: int, last: int) -> None:
     """Add a carry of weight 2**first into the planes above it."""
     for p in range(first, last):
         for j in range(8):
@@ -93,7 +97,7 @@ def _ripple(planes, carry, first, last):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _spill(planes, n_planes, counts, base):  # type: ignore[no-untyped-def]
+def _spill(planes: Words, n_planes: int, counts: NDArray[np.int32], base: int) -> None:
     """Write the 512 counts that the planes hold."""
     for j in range(8):
         at = base + 64 * j
@@ -106,7 +110,14 @@ def _spill(planes, n_planes, counts, base):  # type: ignore[no-untyped-def]
 
 
 @jit
-def count_segments(tiles, rows, starts, first_tile, last_tile, counts):  # type: ignore[no-untyped-def]
+def count_segments(
+    tiles: Words,
+    rows: Ints,
+    starts: Ints,
+    first_tile: int,
+    last_tile: int,
+    counts: NDArray[np.int32],
+) -> None:
     """counts[g, f]: in how many rows of segment g the feature f is true.
 
     ``rows[starts[g]:starts[g + 1]]`` are the rows of segment g. ``counts`` (G, 512 B) is written

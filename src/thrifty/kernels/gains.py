@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,9 @@ def xlogx_table(n: int) -> NDArray[np.float64]:
 
 
 @jit
-def entropy_gains(counts, totals, table):  # type: ignore[no-untyped-def]
+def entropy_gains(
+    counts: NDArray[Any], totals: NDArray[np.int64], table: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Information gain in bits per row: counts (C, k) of the true side, totals (C,).
 
     With L(n) = n log2 n, a side with class counts n_c and n rows has n times its entropy equal to
@@ -88,7 +91,7 @@ def entropy_gains(counts, totals, table):  # type: ignore[no-untyped-def]
 
 
 @jit
-def gini_gains(counts, totals):  # type: ignore[no-untyped-def]
+def gini_gains(counts: NDArray[Any], totals: NDArray[np.int64]) -> NDArray[np.float64]:
     """Fall of the Gini impurity: counts (C, k) of the true side, totals (C,)."""
     C, k = counts.shape
     n = np.int64(0)

@@ -8,7 +8,7 @@ under threads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numba
 
@@ -19,7 +19,6 @@ F = TypeVar("F", bound=Callable[..., object])
 
 def jit(function: F) -> F:
     """Compile at the first call, keep the result on disk, release the interpreter lock."""
-    compiled: F = numba.njit(nogil=True, cache=True)(function)
-    return compiled
+    return cast(F, numba.njit(nogil=True, cache=True)(function))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thrifty.kernels.counting import popcount
 from thrifty.kernels.jit import jit
@@ -10,8 +11,12 @@ from thrifty.kernels.jit import jit
 __all__ = ["add_to_planes", "charge", "largest_in_planes"]
 
 
+Words = NDArray[np.uint64]
+Ints = NDArray[np.int64]
+
+
 @jit
-def add_to_planes(planes, word, w):  # type: ignore[no-untyped-def]
+def add_to_planes(planes: Words, word: np.uint64, w: int) -> None:
     """Count one more cell on each example whose bit is set in word w."""
     p = 0
     while word != np.uint64(0):
@@ -22,7 +27,15 @@ def add_to_planes(planes, word, w):  # type: ignore[no-untyped-def]
 
 
 @jit
-def charge(touched, owned, features, mask, planes, bought, reused):  # type: ignore[no-untyped-def]
+def charge(
+    touched: Words,
+    owned: Words,
+    features: Ints,
+    mask: Words,
+    planes: Words,
+    bought: Ints,
+    reused: Ints,
+) -> None:
     """Touch features x the rows of mask; each cell counts once in the task's life.
 
     ``touched`` (N, W) is this task's bitmap, ``owned`` the one of earlier tasks (zero rows where
@@ -46,7 +59,7 @@ def charge(touched, owned, features, mask, planes, bought, reused):  # type: ign
 
 
 @jit
-def largest_in_planes(planes):  # type: ignore[no-untyped-def]
+def largest_in_planes(planes: Words) -> int:
     """The largest of the counts that the planes hold."""
     P, W = planes.shape
     best = np.int64(0)
@@ -61,4 +74,4 @@ def largest_in_planes(planes):  # type: ignore[no-untyped-def]
                 value |= np.int64(1) << p
         if value > best:
             best = value
-    return best
+    return int(best)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,7 +54,7 @@ def pack_tiles(
     for start in range(0, S, rows_at_once):
         block = X[start : start + rows_at_once]
         if as_bool:
-            block = block != 0  # type: ignore[assignment]
+            block = (block != 0).view(np.uint8)
         n = len(block)
         buffer[:n, : -(-N // 8)] = np.packbits(block, axis=1, bitorder="little")
         words = buffer[:n].view("<u8").reshape(n, B, TILE // 64)
@@ -61,7 +63,7 @@ def pack_tiles(
 
 
 @jit
-def pack_columns(X, features):  # type: ignore[no-untyped-def]
+def pack_columns(X: NDArray[Any], features: Ints) -> Words:
     """Pack the named columns of a 0/1 matrix (S, N) over the examples: (k, W) words."""
     S = X.shape[0]
     out = np.zeros((len(features), (S + 63) // 64), dtype=np.uint64)
@@ -74,7 +76,7 @@ def pack_columns(X, features):  # type: ignore[no-untyped-def]
 
 
 @jit
-def columns_of_tiles(tiles, features):  # type: ignore[no-untyped-def]
+def columns_of_tiles(tiles: Words, features: Ints) -> Words:
     """The named columns of tiled data, packed over the examples: (k, W) words."""
     S = tiles.shape[1]
     out = np.zeros((len(features), (S + 63) // 64), dtype=np.uint64)
@@ -88,7 +90,7 @@ def columns_of_tiles(tiles, features):  # type: ignore[no-untyped-def]
 
 
 @jit
-def unpack_columns(columns, rows):  # type: ignore[no-untyped-def]
+def unpack_columns(columns: Words, rows: Ints) -> NDArray[np.uint8]:
     """Values (len(rows), k) as uint8 from packed columns (k, W)."""
     out = np.empty((len(rows), columns.shape[0]), dtype=np.uint8)
     for i in range(len(rows)):
@@ -99,7 +101,7 @@ def unpack_columns(columns, rows):  # type: ignore[no-untyped-def]
 
 
 @jit
-def mask_of_rows(rows, n_examples):  # type: ignore[no-untyped-def]
+def mask_of_rows(rows: Ints, n_examples: int) -> Words:
     """A bit per example, set for the given rows."""
     mask = np.zeros((n_examples + 63) // 64, dtype=np.uint64)
     for r in rows:
@@ -108,7 +110,7 @@ def mask_of_rows(rows, n_examples):  # type: ignore[no-untyped-def]
 
 
 @jit
-def rows_of_mask(mask):  # type: ignore[no-untyped-def]
+def rows_of_mask(mask: Words) -> Ints:
     """The rows whose bit is set, in ascending order."""
     rows = np.empty(len(mask) * 64, dtype=np.int64)
     n = 0
@@ -124,7 +126,9 @@ def rows_of_mask(mask):  # type: ignore[no-untyped-def]
 
 
 @jit
-def partition_rows(tiles, rows, starts, feature):  # type: ignore[no-untyped-def]
+def partition_rows(
+    tiles: Words, rows: Ints, starts: Ints, feature: int
+) -> tuple[Ints, Ints, Ints, Ints]:
     """Split a node's rows by one feature, keeping their order and their classes together.
 
     ``rows[starts[c]:starts[c + 1]]`` are the rows of class c. Returns (rows, starts) of the false

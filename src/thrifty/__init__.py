@@ -1,0 +1,25 @@
+"""Thrifty: learn many related tasks while paying for few feature values.
+
+>>> import thrifty
+>>> life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
+"""
+
+from thrifty import bounds, errors, streams
+from thrifty.cells import Cells, Receipt, Source
+from thrifty.lifetime import Learned, Lifetime
+from thrifty.trees import ThriftyTreeClassifier, Trees
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Cells",
+    "Learned",
+    "Lifetime",
+    "Receipt",
+    "Source",
+    "ThriftyTreeClassifier",
+    "Trees",
+    "bounds",
+    "errors",
+    "streams",
+]

@@ -1,0 +1,273 @@
+"""Streams of tree tasks that share metafeatures.
+
+The paper assumes that top-down learning on the sample yields the target. Uniform inputs do that
+rarely, because greedy gains vanish, so the leaves are weighted: every node *leans* to a label, one
+child to 0 and the other to 1, and most examples follow the lean. The split's own variable then
+removes most of the label entropy. What greedy learning still gets wrong is drawn anew; the stream
+tells its acceptance rate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty import kernels
+from thrifty.errors import BadParameter
+from thrifty.streams.task import Task
+from thrifty.trees.gain import gain_named
+from thrifty.trees.labels import read_classes
+from thrifty.trees.scratch import grow_from_scratch
+from thrifty.trees.tree import (
+    EMPTY,
+    Leaf,
+    Node,
+    Path,
+    Split,
+    Tree,
+    affix,
+    depth,
+    features_of,
+    internal_nodes,
+    size,
+    stump,
+    subtree,
+)
+
+__all__ = ["TreeStream", "trees"]
+
+#: the share of a node's examples that goes to the child with the node's own lean
+_LEAN = 0.8
+_TRIES = 500
+
+
+def trees(
+    n_tasks: int,
+    n_features: int,
+    n_metafeatures: int,
+    n_examples: int,
+    max_depth: int,
+    random_state: int = 0,
+    *,
+    max_nodes: int | None = None,
+    metafeature_depth: int = 2,
+    gain: str = "entropy",
+) -> TreeStream:
+    """Tasks whose targets lie in DT(F) for ``n_metafeatures`` hidden metafeatures F.
+
+    ``max_nodes`` bounds the internal nodes of a target (twice ``max_depth`` unless said, and fewer
+    where the examples do not suffice); metafeatures are at most ``metafeature_depth`` deep.
+    Lazy and seeded: the stream may be iterated again and gives the same tasks; task i does not
+    depend on the others.
+
+    >>> stream = trees(3, n_features=40, n_metafeatures=2, n_examples=300, max_depth=3)
+    >>> [task.X.shape for task in stream]
+    [(300, 40), (300, 40), (300, 40)]
+    >>> 0 < stream.acceptance_rate <= 1
+    True
+    """
+    return TreeStream(
+        n_tasks, n_features, n_metafeatures, n_examples, max_depth, random_state,
+        max_nodes, metafeature_depth, gain,
+    )  # fmt: skip
+
+
+class TreeStream:
+    """An iterable of tasks; ``metafeatures`` is the hidden F, ``acceptance_rate`` the yield."""
+
+    def __init__(
+        self,
+        n_tasks: int,
+        n_features: int,
+        n_metafeatures: int,
+        n_examples: int,
+        max_depth: int,
+        random_state: int,
+        max_nodes: int | None,
+        metafeature_depth: int,
+        gain: str,
+    ) -> None:
+        for name, value in (
+            ("n_tasks", n_tasks), ("n_features", n_features), ("n_metafeatures", n_metafeatures),
+            ("n_examples", n_examples), ("max_depth", max_depth),
+            ("metafeature_depth", metafeature_depth),
+        ):  # fmt: skip
+            if value < (0 if name == "n_tasks" else 1):
+                raise BadParameter(f"{name} must be 1 or more; got {value!r}.")
+        self.n_tasks, self.n_features, self.n_examples = n_tasks, n_features, n_examples
+        self.max_depth, self.random_state, self.gain = max_depth, random_state, gain
+        self.min_leaf = math.ceil(math.log2(n_features)) + 8
+        most = n_examples // (2 * self.min_leaf) - 1
+        self.max_nodes = min(most, max_nodes if max_nodes is not None else 2 * max_depth)
+        if self.max_nodes < 1:
+            raise BadParameter(
+                f"{n_examples} examples are too few for {n_features} features: a tree that greedy "
+                f"learning can find needs at least {4 * self.min_leaf}."
+            )
+        self.metafeatures = self._draw_metafeatures(
+            n_metafeatures, min(metafeature_depth, max_depth)
+        )
+        self.drawn = self.accepted = 0
+
+    @property
+    def acceptance_rate(self) -> float:
+        """The share of drawn targets on which greedy learning found the target."""
+        return self.accepted / self.drawn if self.drawn else 1.0
+
+    def __len__(self) -> int:
+        return self.n_tasks
+
+    def __iter__(self) -> Iterator[Task]:
+        for i in range(self.n_tasks):
+            yield self[i]
+
+    def __getitem__(self, i: int) -> Task:
+        if not 0 <= i < self.n_tasks:
+            raise IndexError(f"the stream has {self.n_tasks} tasks; there is no task {i}")
+        rng = np.random.default_rng([self.random_state, 1, i])
+        for _ in range(_TRIES):
+            target, weights = self._draw_target(rng)
+            X, y = self._draw_sample(target, weights, rng)
+            self.drawn += 1
+            if self._learnable(X, y, target):
+                self.accepted += 1
+                return Task(f"task-{i:04d}", X, y, target)
+        raise BadParameter(
+            f"greedy learning missed {_TRIES} targets in a row: {self.n_examples} examples are too "
+            f"few for trees of depth {self.max_depth} over {self.n_features} features. Use more "
+            "examples, or a smaller max_depth or max_nodes."
+        )
+
+    def _draw_metafeatures(self, k: int, deepest: int) -> tuple[Tree, ...]:
+        """K distinct metafeatures; distinct features among them where there are enough."""
+        rng = np.random.default_rng([self.random_state, 0])
+        order = rng.permutation(self.n_features)
+        at = 0
+        found: list[Tree] = []
+        while len(found) < k:
+            shape = _draw_shape(deepest, rng)
+            while deepest > 1 and size(shape) < 2 and self.n_features > 1:
+                shape = _draw_shape(deepest, rng)  # one split alone relates tasks too weakly
+            need = size(shape)
+            if need > self.n_features:
+                shape, need = stump(0), 1
+            if at + need > self.n_features:
+                order, at = rng.permutation(self.n_features), 0
+                if k * need > 10 * self.n_features:
+                    raise BadParameter(
+                        f"{k} metafeatures do not fit into {self.n_features} features."
+                    )
+            piece = _with_features(shape, order[at : at + need].tolist())
+            at += need
+            if piece not in found:
+                found.append(piece)
+        return tuple(found)
+
+    def _draw_target(self, rng: np.random.Generator) -> tuple[Tree, dict[Path, float]]:
+        """Hang metafeatures at random empty leaves; label and weigh the leaves by their lean."""
+        tree: Tree = EMPTY
+        wanted = int(rng.integers(1, self.max_nodes + 1))
+        open_leaves: list[Path] = [()]
+        while open_leaves and size(tree) < wanted:
+            path = open_leaves.pop(int(rng.integers(len(open_leaves))))
+            piece = self.metafeatures[int(rng.integers(len(self.metafeatures)))]
+            asked = _asked(tree, path)
+            fits = len(path) + depth(piece) <= self.max_depth
+            if not fits or asked & features_of(piece) or size(tree) + size(piece) > self.max_nodes:
+                continue
+            tree = affix(tree, path, piece)
+            open_leaves.extend(path + tail for tail in _leaf_paths(piece))
+        if tree == EMPTY:
+            tree = stump(int(min(features_of(self.metafeatures[0]))))
+        return _lean(tree, int(rng.integers(2)), 1.0, (), rng)
+
+    def _draw_sample(
+        self, target: Tree, weights: dict[Path, float], rng: np.random.Generator
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Examples per leaf by weight, at least ``min_leaf`` each; other bits are fair coins."""
+        spare = self.n_examples - self.min_leaf * len(weights)
+        shares = np.array(list(weights.values()))
+        sizes = self.min_leaf + rng.multinomial(spare, shares / shares.sum())
+        X = rng.integers(0, 256, (self.n_examples, -(-self.n_features // 8)), dtype=np.uint8)
+        bits = np.unpackbits(X, axis=1, count=self.n_features)
+        y = np.empty(self.n_examples, dtype=np.int64)
+        order = rng.permutation(self.n_examples)
+        start = 0
+        for path, n in zip(weights, sizes.tolist()):
+            rows = order[start : start + n]
+            at = target
+            for branch in path:
+                assert isinstance(at, Node)
+                bits[rows, at.split.feature] = branch
+                at = at.child(branch)
+            assert isinstance(at, Leaf)
+            y[rows] = at.label
+            start += n
+        return bits, y
+
+    def _learnable(self, X: NDArray[np.uint8], y: NDArray[np.int64], target: Tree) -> bool:
+        grown = grow_from_scratch(
+            kernels.pack_tiles(X), read_classes(y), gain_named(self.gain), np.ones(self.n_features)
+        )
+        return grown == target
+
+
+def _draw_shape(deepest: int, rng: np.random.Generator) -> Tree:
+    """A random small tree with at least one split, at most ``deepest`` deep."""
+    if deepest <= 0:
+        return EMPTY
+    sides = [_draw_shape(deepest - 1, rng) if rng.random() < 0.5 else EMPTY for _ in range(2)]
+    return Node(Split(0), *sides)
+
+
+def _with_features(shape: Tree, features: list[int]) -> Tree:
+    """The shape with its features filled in, parents first."""
+    at = {path: f for (path, _), f in zip(internal_nodes(shape), features)}
+
+    def fill(tree: Tree, path: Path) -> Tree:
+        if isinstance(tree, Leaf):
+            return tree
+        sides = (fill(tree.child(b), (*path, b)) for b in (False, True))
+        return Node(Split(at[path]), *sides)
+
+    return fill(shape, ())
+
+
+def _leaf_paths(tree: Tree) -> list[Path]:
+    found = []
+    for path, node in internal_nodes(tree):
+        found += [(*path, b) for b in (False, True) if isinstance(node.child(b), Leaf)]
+    return found or [()]
+
+
+def _asked(tree: Tree, path: Path) -> set[int]:
+    """The features on the way to a position."""
+    return {
+        node.split.feature
+        for i in range(len(path))
+        if isinstance(node := subtree(tree, path[:i]), Node)
+    }
+
+
+def _lean(
+    tree: Tree, to: int, share: float, path: Path, rng: np.random.Generator
+) -> tuple[Tree, dict[Path, float]]:
+    """Label the leaves and weigh them.
+
+    Each node's children lean to different labels, by a coin; the child that leans as the node does
+    gets most of the node's share. The root is fair between its children.
+    """
+    if isinstance(tree, Leaf):
+        return Leaf(to), {path: share}
+    true_leans = int(rng.integers(2))
+    sides, weights = [], {}
+    for branch in (False, True):
+        leans = true_leans if branch else 1 - true_leans
+        part = 0.5 if not path else (_LEAN if leans == to else 1 - _LEAN)
+        side, below = _lean(tree.child(branch), leans, share * part, (*path, branch), rng)
+        sides.append(side)
+        weights.update(below)
+    return Node(tree.split, *sides), weights

@@ -1,0 +1,136 @@
+"""Decision trees as a family: the three verbs of the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from thrifty.attempt import Attempt
+from thrifty.cells import Cells
+from thrifty.errors import BadInput, BadParameter
+from thrifty.trees.accept import Accept, Consistent, accept_from_dict, accept_to_dict
+from thrifty.trees.gain import Gain, gain_named
+from thrifty.trees.improve import IMPROVE
+from thrifty.trees.labels import Labels, read_classes
+from thrifty.trees.model import ThriftyTreeClassifier
+from thrifty.trees.paper import PaperWay, Way
+from thrifty.trees.representation import Metafeatures
+from thrifty.trees.tree import Tree
+
+__all__ = ["Trees"]
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Decision trees (paper, Section 2).
+
+    Parameters
+    ----------
+    max_depth : UseRep fails where a tree would grow deeper (edges from the root)
+    max_nodes : UseRep fails where a tree would need more internal nodes; None: no limit
+    gain : "entropy", "gini", or a function (counts, totals, prices) -> gains
+    improve : what a failure adds to the representation: "paths" (Algorithm 3) or "features" (the
+        naive baseline)
+    compare : "all" buys every candidate on every row of its node (Algorithm 2)
+    accept : when a tree is good enough: ``Consistent()``, the paper's test
+
+    Examples
+    --------
+    >>> Trees(max_depth=3).max_nodes is None
+    True
+    """
+
+    kind: ClassVar[Literal["classifier"]] = "classifier"
+
+    max_depth: int = 6
+    max_nodes: int | None = None
+    gain: str | Gain = "entropy"
+    improve: str = "paths"
+    compare: str = "all"
+    accept: Accept = Consistent()
+
+    def __post_init__(self) -> None:
+        _at_least_one("max_depth", self.max_depth)
+        if self.max_nodes is not None:
+            _at_least_one("max_nodes", self.max_nodes)
+        gain_named(self.gain)
+        _one_of("improve", self.improve, sorted(IMPROVE))
+        _one_of("compare", self.compare, ["all"])
+        self._way()
+
+    def _way(self) -> Way:
+        """How this family's parameters say a tree is to be learned."""
+        if not isinstance(self.accept, Consistent):
+            raise BadParameter(f"accept must be thrifty.Consistent(); got {self.accept!r}.")
+        return PaperWay(gain_named(self.gain), self.max_depth, self.max_nodes, self.improve)
+
+    def start(self) -> Metafeatures:
+        return Metafeatures()
+
+    def read_labels(self, y: Any) -> Labels:
+        return read_classes(y)
+
+    def use_rep(self, representation: Metafeatures, cells: Cells, labels: Labels) -> Attempt:
+        _only_booleans(cells)
+        return self._way().use_rep(representation, cells, labels)
+
+    def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
+        _only_booleans(cells)
+        return self._way().from_scratch(cells, labels, attempt)
+
+    def improve_rep(self, representation: Metafeatures, attempt: Attempt) -> Metafeatures:
+        return self._way().improve_rep(representation, attempt)
+
+    def estimator(
+        self, model: Tree, labels: Labels, feature_names: Sequence[str]
+    ) -> ThriftyTreeClassifier:
+        return ThriftyTreeClassifier.around(model, labels, feature_names)
+
+    def load_representation(self, data: dict[str, Any]) -> Metafeatures:
+        return Metafeatures.from_dict(data)
+
+    def load_estimator(self, data: dict[str, Any]) -> ThriftyTreeClassifier:
+        return ThriftyTreeClassifier.from_dict(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name and parameters, for JSON."""
+        if not isinstance(self.gain, str):
+            raise BadParameter(
+                "a family whose gain is a function cannot be stored: give the gain by name, or "
+                "keep the lifetime in memory."
+            )
+        return {
+            "family": "Trees",
+            "max_depth": self.max_depth,
+            "max_nodes": self.max_nodes,
+            "gain": self.gain,
+            "improve": self.improve,
+            "compare": self.compare,
+            "accept": accept_to_dict(self.accept),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Trees:
+        """The inverse of :meth:`to_dict`."""
+        parameters = {key: value for key, value in data.items() if key != "family"}
+        return cls(**{**parameters, "accept": accept_from_dict(parameters["accept"])})
+
+
+def _at_least_one(name: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise BadParameter(f"{name} must be an integer, 1 or more; got {value!r}.")
+
+
+def _one_of(name: str, value: object, choices: list[str]) -> None:
+    if value not in choices:
+        raise BadParameter(f"{name} must be one of {choices}; got {value!r}.")
+
+
+def _only_booleans(cells: Cells) -> None:
+    if not cells.boolean.all():
+        first = int((~cells.boolean).argmax())
+        raise BadInput(
+            f"Boolean features are expected, 0 or 1; {cells.feature_names[first]} holds other "
+            "numbers."
+        )

@@ -1,0 +1,81 @@
+"""Labels as the learners take them: small integers, and the classes they stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty import kernels
+from thrifty.errors import BadInput
+
+__all__ = ["Labels", "read_classes"]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """One code per example, and the class behind each code."""
+
+    codes: NDArray[np.int64]
+    classes: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    def masks(self) -> NDArray[np.uint64]:
+        """The rows of each class, packed: (C, W)."""
+        rows = (np.flatnonzero(self.codes == c) for c in range(self.n_classes))
+        return np.stack([kernels.mask_of_rows(r, len(self)) for r in rows])
+
+    def rows_by_class(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """All rows, those of one class together in ascending order, and where each class starts."""
+        rows = np.argsort(self.codes, kind="stable").astype(np.int64)
+        sizes = np.bincount(self.codes, minlength=self.n_classes)
+        starts = np.zeros(self.n_classes + 1, dtype=np.int64)
+        np.cumsum(sizes, out=starts[1:])
+        return rows, starts
+
+    def value(self, code: Any) -> Any:
+        """The class of a code as plain Python, fit for JSON."""
+        found = self.classes[code]
+        return found.item() if hasattr(found, "item") else found
+
+
+def read_classes(y: Any) -> Labels:
+    """Check class labels and encode them.
+
+    >>> read_classes(["sick", "well", "sick"]).codes.tolist()
+    [0, 1, 0]
+    """
+    array = np.asarray(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise BadInput(
+            f"y must be one-dimensional, one label per example; got shape {array.shape}."
+        )
+    if len(array) == 0:
+        raise BadInput("y must hold at least one label; it is empty.")
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise BadInput(
+                "every label must be known; y contains NaN or infinity. Drop those examples."
+            )
+        if not (array == np.rint(array)).all():
+            raise BadInput(
+                "Unknown label type: y holds continuous numbers and a tree predicts classes. Bin "
+                "the values, or use thrifty.Monomials or thrifty.Polynomials for numbers."
+            )
+    if array.dtype.kind in "cMmV":
+        raise BadInput(f"labels must be Booleans, integers or texts; got {array.dtype}.")
+    try:
+        classes, codes = np.unique(array, return_inverse=True)
+    except TypeError as error:
+        raise BadInput(f"labels must be of one kind that can be ordered; {error}.") from error
+    return Labels(codes.astype(np.int64).reshape(-1), classes)

@@ -1,0 +1,294 @@
+"""Incomplete decision trees: immutable values that can be grown, pruned and laid over one another.
+
+A tree is a :class:`Leaf` or a :class:`Node`. A leaf without a label is *empty*: more tree may be
+hung there (:func:`affix`) or a label put there (:func:`label`); DT(F) is all that these two grow
+from the metafeatures F, and Pref(f) every pruning of f (paper, Section 2). A position is the path
+to it: a tuple of branches, False for the false child and True for the true child.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from thrifty.errors import BadInput
+
+__all__ = [
+    "EMPTY", "Leaf", "Node", "Path", "Split", "Tree", "affix", "build", "conflict", "depth",
+    "features_of", "induce", "internal_nodes", "is_grown_from", "is_grown_from_prefixes",
+    "is_prefix", "label", "relabel", "size", "skeleton", "stump", "subtree", "tree_from_dict",
+    "tree_text",
+]  # fmt: skip
+
+Path = tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Split:
+    """The question at a node: is the feature true, or is it at least the threshold?"""
+
+    feature: int
+    threshold: float | None = None
+
+    def text(self, names: Callable[[int], str]) -> str:
+        name = names(self.feature)
+        return name if self.threshold is None else f"{name} >= {self.threshold:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Where a path ends. ``label`` None: empty. ``counts``: training rows per class, if known."""
+
+    label: Any = None
+    counts: tuple[float, ...] | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        return tree_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"label": y}``; an empty leaf is ``{}``."""
+        data: dict[str, Any] = {} if self.label is None else {"label": self.label}
+        if self.counts is not None:
+            data["counts"] = list(self.counts)
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A split and what hangs below it.
+
+    >>> print(Node(Split(3), Leaf(0), Node(Split(7), Leaf(1), Leaf(0))))
+    x3?
+    ├─ no: 0
+    └─ yes: x7?
+       ├─ no: 1
+       └─ yes: 0
+    """
+
+    split: Split
+    false: Tree
+    true: Tree
+
+    def child(self, branch: bool) -> Tree:
+        return self.true if branch else self.false
+
+    def __str__(self) -> str:
+        return tree_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"feature": i, "false": {...}, "true": {...}}``, with "threshold" where it has one."""
+        data: dict[str, Any] = {"feature": self.split.feature}
+        if self.split.threshold is not None:
+            data["threshold"] = self.split.threshold
+        return {**data, "false": self.false.to_dict(), "true": self.true.to_dict()}
+
+
+Tree = Leaf | Node
+EMPTY = Leaf()
+
+
+def tree_from_dict(data: Mapping[str, Any]) -> Tree:
+    """The inverse of ``to_dict``.
+
+    >>> tree_from_dict({"feature": 2, "false": {"label": 0}, "true": {}})
+    Node(split=Split(feature=2, threshold=None), false=Leaf(label=0, counts=None), true=Leaf(label=None, counts=None))
+    """  # noqa: E501
+    if "feature" not in data:
+        counts = data.get("counts")
+        return Leaf(data.get("label"), None if counts is None else tuple(counts))
+    for branch in ("false", "true"):
+        if branch not in data:
+            raise BadInput(
+                f"a node needs the keys 'feature', 'false' and 'true'; got {sorted(data)}."
+            )
+    split = Split(int(data["feature"]), data.get("threshold"))
+    return Node(split, tree_from_dict(data["false"]), tree_from_dict(data["true"]))
+
+
+def tree_text(tree: Tree, names: Callable[[int], str] = lambda i: f"x{i}") -> str:
+    """The tree as indented text; an empty leaf prints as a dot."""
+    lines: list[str] = []
+
+    def write(at: Tree, head: str, tail: str) -> None:
+        if isinstance(at, Leaf):
+            lines.append(head + ("·" if at.label is None else str(at.label)))
+            return
+        lines.append(f"{head}{at.split.text(names)}?")
+        write(at.false, f"{tail}├─ no: ", f"{tail}│  ")
+        write(at.true, f"{tail}└─ yes: ", f"{tail}   ")
+
+    write(tree, "", "")
+    return "\n".join(lines)
+
+
+def internal_nodes(tree: Tree) -> Iterator[tuple[Path, Node]]:
+    """Every internal node with its path, parents first, false branch first."""
+    stack: list[tuple[Path, Tree]] = [((), tree)]
+    while stack:
+        path, at = stack.pop()
+        if isinstance(at, Node):
+            yield path, at
+            stack.append(((*path, True), at.true))
+            stack.append(((*path, False), at.false))
+
+
+def depth(tree: Tree) -> int:
+    """Edges on the longest path: 0 for a leaf."""
+    return max((len(path) + 1 for path, _ in internal_nodes(tree)), default=0)
+
+
+def size(tree: Tree) -> int:
+    """Number of internal nodes."""
+    return sum(1 for _ in internal_nodes(tree))
+
+
+def features_of(tree: Tree) -> set[int]:
+    """The features that the tree may ask for."""
+    return {node.split.feature for _, node in internal_nodes(tree)}
+
+
+def subtree(tree: Tree, path: Iterable[bool]) -> Tree:
+    """What hangs at a position."""
+    for branch in path:
+        if not isinstance(tree, Node):
+            raise BadInput(f"the tree has no node at {tuple(path)}: it ends in a leaf before.")
+        tree = tree.child(branch)
+    return tree
+
+
+def _replace(tree: Tree, path: Path, new: Tree) -> Tree:
+    if not path:
+        return new
+    if not isinstance(tree, Node):
+        raise BadInput(f"the tree ends in a leaf before {path}.")
+    if path[0]:
+        return Node(tree.split, tree.false, _replace(tree.true, path[1:], new))
+    return Node(tree.split, _replace(tree.false, path[1:], new), tree.true)
+
+
+def _expect_empty(tree: Tree, path: Path) -> None:
+    at = subtree(tree, path)
+    if at != EMPTY:
+        raise BadInput(f"expected an empty leaf at {path}; there is {at!r}.")
+
+
+def affix(tree: Tree, path: Path, other: Tree) -> Tree:
+    """Hang another tree at an empty leaf (paper: affix).
+
+    >>> print(affix(stump(1), (True,), stump(2)))
+    x1?
+    ├─ no: ·
+    └─ yes: x2?
+       ├─ no: ·
+       └─ yes: ·
+    """
+    _expect_empty(tree, path)
+    return _replace(tree, path, other)
+
+
+def label(tree: Tree, path: Path, y: Any) -> Tree:
+    """Put a label at an empty leaf (paper: label)."""
+    _expect_empty(tree, path)
+    return _replace(tree, path, Leaf(y))
+
+
+def stump(feature: int) -> Node:
+    """One split and two empty leaves."""
+    return Node(Split(feature), EMPTY, EMPTY)
+
+
+def skeleton(tree: Tree) -> Tree:
+    """The same splits with every leaf empty: what a metafeature is."""
+    if isinstance(tree, Leaf):
+        return EMPTY
+    return Node(tree.split, skeleton(tree.false), skeleton(tree.true))
+
+
+def relabel(tree: Tree, labels: Callable[[Any], Any]) -> Tree:
+    """The same tree with every label translated."""
+    if isinstance(tree, Leaf):
+        return tree if tree.label is None else Leaf(labels(tree.label), tree.counts)
+    return Node(tree.split, relabel(tree.false, labels), relabel(tree.true, labels))
+
+
+def build(splits: Mapping[Path, Split], leaves: Mapping[Path, Leaf], path: Path = ()) -> Tree:
+    """A tree from its splits and leaves by position; positions not named are empty."""
+    if path not in splits:
+        return leaves.get(path, EMPTY)
+    return Node(
+        splits[path], build(splits, leaves, (*path, False)), build(splits, leaves, (*path, True))
+    )
+
+
+def is_prefix(small: Tree, large: Tree) -> bool:
+    """Whether ``small`` is a pruning of ``large``: in Pref(large), or equal to it."""
+    if isinstance(small, Leaf):
+        return small in (EMPTY, large)
+    return (
+        isinstance(large, Node)
+        and small.split == large.split
+        and is_prefix(small.false, large.false)
+        and is_prefix(small.true, large.true)
+    )
+
+
+def conflict(tree: Tree, at: Path, to: Path, other: Tree) -> bool:
+    """Lay the root of ``other`` on position ``at``: do they disagree above position ``to``?"""
+    here, there = subtree(tree, at), other
+    for branch in to[len(at) :]:
+        if isinstance(here, Node) and isinstance(there, Node) and here.split != there.split:
+            return True
+        here = subtree(here, (branch,))
+        there = there.child(branch) if isinstance(there, Node) else EMPTY
+    return False
+
+
+def induce(tree: Tree, at: Path, to: Path, other: Tree) -> Split | None:
+    """The split that ``other``, its root laid on ``at``, has at position ``to``; None if none."""
+    for branch in to[len(at) :]:
+        if not isinstance(other, Node):
+            return None
+        other = other.child(branch)
+    return other.split if isinstance(other, Node) else None
+
+
+def is_grown_from(tree: Tree, metafeatures: Iterable[Tree]) -> bool:
+    """Membership in DT(F): can affix and label grow the tree from these metafeatures?"""
+    pieces = [f for f in metafeatures if isinstance(f, Node)]
+
+    def covered(at: Tree) -> bool:
+        return isinstance(at, Leaf) or any(lies(at, f) for f in pieces)
+
+    def lies(at: Tree, piece: Tree) -> bool:
+        if isinstance(piece, Leaf):
+            return covered(at) if piece == EMPTY else piece == at
+        return (
+            isinstance(at, Node)
+            and at.split == piece.split
+            and lies(at.false, piece.false)
+            and lies(at.true, piece.true)
+        )
+
+    return covered(tree)
+
+
+def is_grown_from_prefixes(tree: Tree, metafeatures: Iterable[Tree]) -> bool:
+    """Membership in DT(Pref(F)): as :func:`is_grown_from`, with every pruning allowed."""
+    pieces = [f for f in metafeatures if isinstance(f, Node)]
+
+    def covered(at: Tree) -> bool:
+        return isinstance(at, Leaf) or any(matches(at, f) for f in pieces)
+
+    def matches(at: Node, piece: Node) -> bool:
+        return at.split == piece.split and all(
+            follows(at.child(branch), piece.child(branch)) for branch in (False, True)
+        )
+
+    def follows(at: Tree, piece: Tree) -> bool:
+        # Pruning the piece here leaves an empty leaf, where another piece may start.
+        return covered(at) or (
+            isinstance(at, Node) and isinstance(piece, Node) and matches(at, piece)
+        )
+
+    return covered(tree)

@@ -1,0 +1,138 @@
+"""UseRep, Algorithm 2: learn a tree from metafeatures, buying only what they suggest.
+
+At a node only the splits *induced* there are bought and compared: lay the root of a metafeature on
+the node or on one of its ancestors; if it agrees with every split chosen since, the split it has
+at the node's position is a candidate. Instead of laying every metafeature on every ancestor anew,
+the pieces that still agree are carried down the path with the growing tree.
+
+Guarantee: when the scratch tree lies in DT(Pref(F~)), it is the tree returned; at most
+2 (|F~| + d) cells are bought on one example (paper, Theorem 2 and Lemmas 1 and 2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty import kernels
+from thrifty.attempt import Attempt, Failure
+from thrifty.cells import Cells
+from thrifty.trees.gain import Gain
+from thrifty.trees.labels import Labels
+from thrifty.trees.representation import Metafeatures
+from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, build
+
+__all__ = ["Grown", "induced", "use_rep"]
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """The unfinished tree of a failed attempt, and the position at which it failed."""
+
+    tree: Tree
+    failed_at: Path
+
+
+class _Failed(Exception):
+    def __init__(self, path: Path, reason: str, message: str) -> None:
+        self.path, self.failure = path, Failure(reason, message, {"path": path})
+
+
+def induced(pieces: list[Node], asked: frozenset[int]) -> list[int]:
+    """The candidates at a node: what the pieces lying there ask, less what the path has asked."""
+    return sorted({piece.split.feature for piece in pieces} - asked)
+
+
+def use_rep(
+    metafeatures: Metafeatures,
+    cells: Cells,
+    labels: Labels,
+    gain: Gain,
+    *,
+    max_depth: int,
+    max_nodes: int | None,
+) -> Attempt:
+    """Grow a tree depth first, false branch first; fail where the metafeatures do not reach."""
+    grower = _Grower(metafeatures, cells, labels, gain, max_depth, max_nodes)
+    try:
+        grower.grow()
+    except _Failed as stop:
+        tree = build(grower.splits, grower.leaves)
+        return Attempt("scratch", None, stop.failure, Grown(tree, stop.path))
+    return Attempt("reused", build(grower.splits, grower.leaves))
+
+
+class _Grower:
+    def __init__(
+        self,
+        metafeatures: Metafeatures,
+        cells: Cells,
+        labels: Labels,
+        gain: Gain,
+        max_depth: int,
+        max_nodes: int | None,
+    ) -> None:
+        self.roots = [f for f in metafeatures if isinstance(f, Node)]
+        self.cells, self.gain = cells, gain
+        self.max_depth, self.max_nodes = max_depth, max_nodes
+        self.class_masks = labels.masks()
+        self.splits: dict[Path, Split] = {}
+        self.leaves: dict[Path, Leaf] = {}
+
+    def grow(self) -> None:
+        everyone = np.bitwise_or.reduce(self.class_masks, axis=0)
+        stack: list[tuple[Path, NDArray[np.uint64], list[Node], frozenset[int]]]
+        stack = [((), everyone, [], frozenset())]
+        while stack:
+            path, mask, carried, asked = stack.pop()
+            masks = self.class_masks & mask
+            totals = np.bitwise_count(masks).sum(axis=1, dtype=np.int64)
+            if (totals > 0).sum() <= 1:
+                self.leaves[path] = Leaf(int(np.argmax(totals)), tuple(totals.tolist()))
+                continue
+            self._within_bounds(path)
+            pieces = carried + self.roots
+            feature, column = self._best(path, pieces, asked, mask, masks, totals)
+            self.splits[path] = split = Split(feature)
+            agreeing = [piece for piece in pieces if piece.split == split]
+            for branch, side in ((True, mask & column), (False, mask & ~column)):
+                below = [piece.child(branch) for piece in agreeing]
+                carry = [piece for piece in below if isinstance(piece, Node)]
+                stack.append(((*path, branch), side, carry, asked | {feature}))
+
+    def _within_bounds(self, path: Path) -> None:
+        if len(path) >= self.max_depth:
+            raise _Failed(
+                path, "too-deep", f"the tree would grow deeper than max_depth={self.max_depth}"
+            )
+        if self.max_nodes is not None and len(self.splits) >= self.max_nodes:
+            raise _Failed(
+                path, "too-large", f"the tree would need more than max_nodes={self.max_nodes} nodes"
+            )
+
+    def _best(
+        self,
+        path: Path,
+        pieces: list[Node],
+        asked: frozenset[int],
+        mask: NDArray[np.uint64],
+        masks: NDArray[np.uint64],
+        totals: NDArray[np.int64],
+    ) -> tuple[int, NDArray[np.uint64]]:
+        candidates = np.array(induced(pieces, asked), dtype=np.int64)
+        where = "the root" if not path else f"depth {len(path)}"
+        if not len(candidates):
+            raise _Failed(path, "no-candidate", f"no metafeature reaches the node at {where}")
+        columns = self.cells.columns(candidates, mask)
+        counts = kernels.count_columns(columns, masks)
+        gains = self.gain(counts, totals, self.cells.prices[candidates])
+        best = int(np.argmax(gains))
+        if gains[best] == -np.inf:
+            raise _Failed(
+                path,
+                "constant-candidates",
+                f"every feature the metafeatures suggest at {where} is constant there",
+            )
+        return int(candidates[best]), columns[best]
