@@ -1,0 +1,40 @@
+"""The command line: thin, one file per command."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import typer
+
+from thrifty.errors import ThriftyError
+
+__all__ = ["app", "main"]
+
+_COMMANDS = ("demo",)
+
+app = typer.Typer(
+    name="thrifty",
+    help="Learn many related tasks while paying for few feature values.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Learn many related tasks while paying for few feature values."""
+
+
+for _name in _COMMANDS:
+    import_module(f"thrifty.commands.{_name}").register(app)
+
+
+def main() -> None:
+    """Run a command; an error we raise on purpose is one line, not a traceback."""
+    try:
+        app()
+    except ThriftyError as error:
+        print(f"thrifty: {error}", file=sys.stderr)
+        sys.exit(1)

@@ -1,0 +1,180 @@
+"""``thrifty demo``: a lifetime of related tasks, its bill, and a picture of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from thrifty import bounds
+from thrifty.lifetime import Lifetime
+from thrifty.report.cumulative import save_cumulative
+from thrifty.streams import TreeStream, trees
+from thrifty.trees import Trees
+
+__all__ = ["Demo", "register", "run_demo"]
+
+_MAX_DEPTH = 6
+_METAFEATURES = 10
+_EXAMPLES = 1000
+
+
+@dataclass
+class Demo:
+    """What the demo saw: cells per task and learner, and how many trees were right."""
+
+    n_tasks: int
+    n_features: int
+    cells: dict[str, list[int]] = field(default_factory=dict)
+    scratch: dict[str, int] = field(default_factory=dict)
+    tasks: list[dict[str, Any]] = field(default_factory=list)
+    exact: int = 0
+    metafeatures: int = 0
+    seconds: float = 0.0
+
+    @property
+    def bound(self) -> int:
+        return self.bound_after(self.n_tasks)
+
+    def bound_after(self, n_tasks: int) -> int:
+        """What the theory allows Algorithm 1 over the first tasks."""
+        return bounds.trees(
+            n_tasks=n_tasks, n_features=self.n_features, n_metafeatures=_METAFEATURES,
+            n_examples=_EXAMPLES, max_depth=_MAX_DEPTH,
+        )  # fmt: skip
+
+    def total(self, learner: str) -> int:
+        return sum(self.cells[learner])
+
+
+def run_demo(n_tasks: int, n_features: int, seed: int, console: Console) -> Demo:
+    """Learn the same stream with three learners, showing progress."""
+    stream = trees(n_tasks, n_features, _METAFEATURES, _EXAMPLES, _MAX_DEPTH, seed)
+    lives = {
+        "Thrifty": Lifetime(Trees(max_depth=_MAX_DEPTH)),
+        "features seen (naive)": Lifetime(Trees(max_depth=_MAX_DEPTH, improve="features")),
+    }
+    demo = Demo(n_tasks, n_features, {name: [] for name in lives}, dict.fromkeys(lives, 0))
+    started = perf_counter()
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    )  # fmt: skip
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("compiling (the first time only)", total=n_tasks)
+        for task in stream:
+            _learn(demo, lives, task)
+            progress.update(bar, advance=1, description=f"learning, {_spent(demo)} cells so far")
+    demo.cells["scratch every time"] = [_EXAMPLES * n_features] * n_tasks
+    demo.scratch["scratch every time"] = n_tasks
+    demo.metafeatures = len(lives["Thrifty"].representation)
+    demo.seconds = perf_counter() - started
+    _warn_about(stream, console)
+    return demo
+
+
+def _learn(demo: Demo, lives: dict[str, Lifetime], task: Any) -> None:
+    for name, life in lives.items():
+        learned = life.learn(task.name, task.X, task.y)
+        demo.cells[name].append(learned.receipt.cells)
+        demo.scratch[name] += learned.route == "scratch"
+        if name == "Thrifty":
+            demo.tasks.append(learned.bill_row())
+            demo.exact += learned.model.tree_ == task.target
+
+
+def _spent(demo: Demo) -> str:
+    return f"{demo.total('Thrifty'):,}"
+
+
+def _warn_about(stream: TreeStream, console: Console) -> None:
+    if stream.acceptance_rate < 0.05:
+        console.print(f"(the stream accepted only {stream.acceptance_rate:.0%} of its draws)")
+
+
+def _sentences(demo: Demo) -> str:
+    thrifty, everything = demo.total("Thrifty"), demo.total("scratch every time")
+    first = demo.scratch["Thrifty"]
+    reused = [row["cells"] / _EXAMPLES for row in demo.tasks if row["route"] != "scratch"]
+    per_example = sum(reused) / max(len(reused), 1)
+    return (
+        f"{demo.n_tasks} tasks over {demo.n_features:,} features, {_EXAMPLES:,} examples each, "
+        f"built from {_METAFEATURES} hidden metafeatures.\n"
+        f"{first} tasks had to be learned from scratch; the other {demo.n_tasks - first} were "
+        f"learned from what those taught,\nlooking at {per_example:.1f} of {demo.n_features:,} "
+        f"features on the average example. {demo.exact} of {demo.n_tasks} trees equal the hidden "
+        f"target.\nThe bill is {thrifty:,} cells, {thrifty / everything:.1%} of buying "
+        f"everything. It took {demo.seconds:.0f} s."
+    )
+
+
+def _totals_table(demo: Demo) -> Table:
+    table = Table(title="The bill of the whole lifetime")
+    for heading, justify in (
+        ("learner", "left"), ("from scratch", "right"), ("cells", "right"), ("share", "right"),
+    ):  # fmt: skip
+        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
+    everything = demo.total("scratch every time")
+    for name in demo.cells:
+        total = demo.total(name)
+        table.add_row(name, str(demo.scratch[name]), f"{total:,}", f"{total / everything:.2%}")
+    table.add_row("bound (paper, Theorem 1)", str(min(_METAFEATURES, demo.n_tasks)),
+                  f"{demo.bound:,}", f"{demo.bound / everything:.2%}")  # fmt: skip
+    return table
+
+
+def _tasks_table(demo: Demo, most: int = 16) -> Table:
+    table = Table(title=f"Tasks (the first {min(most, len(demo.tasks))}; --json lists all)")
+    table.add_column("task")
+    table.add_column("route")
+    for heading in ("cells", "cost", "most on one example"):
+        table.add_column(heading, justify="right")
+    for row in demo.tasks[:most]:
+        table.add_row(
+            row["task"], row["route"], f"{row['cells']:,}", f"{row['cost']:,.0f}",
+            f"{row['max_cells_per_example']:,}",
+        )  # fmt: skip
+    return table
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    def demo(
+        tasks: int = typer.Option(200, min=1, help="How many tasks."),
+        features: int = typer.Option(2000, min=40, help="How many features."),
+        seed: int = typer.Option(0, help="Seed of the stream."),
+        out: Path = typer.Option(Path("demo"), help="Folder for the picture."),
+        as_json: bool = typer.Option(False, "--json", help="Print the bill as JSON."),
+    ) -> None:
+        """Learn a lifetime of related tasks; print its bill and draw it."""
+        console = Console(stderr=as_json)
+        seen = run_demo(tasks, features, seed, console)
+        curves = dict(seen.cells)
+        curves["bound"] = _steps([seen.bound_after(i) for i in range(1, tasks + 1)])
+        picture = save_cumulative(
+            out / "bill.png", curves, f"{tasks} related tasks over {features:,} features"
+        )
+        if as_json:
+            totals = {name: seen.total(name) for name in seen.cells}
+            typer.echo(json.dumps({
+                "tasks": seen.tasks, "totals": totals, "bound": seen.bound, "exact": seen.exact,
+                "picture": str(picture),
+            }))  # fmt: skip
+            return
+        console.print(_tasks_table(seen))
+        console.print(_totals_table(seen))
+        console.print(_sentences(seen))
+        console.print(f"Picture of the cumulative bill: {picture.resolve()}", soft_wrap=True)
+
+
+def _steps(totals: list[int]) -> list[int]:
+    """Increments of a running total, as the other bills are given."""
+    return [after - before for before, after in zip([0, *totals], totals)]

@@ -1,0 +1,1 @@
+"""A lifetime to look at: tables and pictures. Data first, drawing second."""
