@@ -1,0 +1,88 @@
+"""Theorem 1 on seeded streams: few tasks from scratch, the scratch tree every time, a bounded bill."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import thrifty
+from thrifty import kernels
+from thrifty.trees.gain import gain_named
+from thrifty.trees.labels import read_classes
+from thrifty.trees.scratch import grow_from_scratch
+from thrifty.trees.tree import depth, is_grown_from, is_grown_from_prefixes, size
+
+SMALL = [(3, 200, 4, 800, 40), (6, 500, 5, 1000, 40)]
+LARGE = [(8, 2000, 5, 1500, 100), (12, 5000, 6, 2000, 150), (1, 100, 3, 600, 60)]
+
+
+def scratch_tree(X, y):
+    labels = read_classes(y)
+    return grow_from_scratch(
+        kernels.pack_tiles(X), labels, gain_named("entropy"), np.ones(X.shape[1])
+    )
+
+
+def check_lifetime(K, N, d, S, m, seed):
+    stream = thrifty.streams.trees(m, N, K, S, d, random_state=seed)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=d))
+    for task in stream:
+        assert is_grown_from(task.target, stream.metafeatures)
+        before = life.representation
+        learned = life.learn(task.name, task.X, task.y)
+        tree = learned.model.tree_
+        assert tree == task.target == scratch_tree(task.X, task.y)
+        assert (learned.model.predict(task.X) == task.y).all()
+        if is_grown_from_prefixes(task.target, before):
+            assert learned.route == "reused"
+        if learned.route == "reused":
+            assert depth(tree) <= d
+            assert learned.receipt.max_cells_per_example <= 2 * (len(before) + d)
+        else:
+            assert learned.receipt.cells == S * N
+    scratch = sum(task.route == "scratch" for task in life.tasks)
+    bill = sum(task.receipt.cells for task in life.tasks)
+    assert scratch <= K
+    assert len(life.representation) <= K * d
+    assert bill <= thrifty.bounds.trees(
+        n_tasks=m, n_features=N, n_metafeatures=K, n_examples=S, max_depth=d
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("K, N, d, S, m", SMALL)
+def test_theorem_1(K, N, d, S, m, seed):
+    check_lifetime(K, N, d, S, m, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("K, N, d, S, m", SMALL + LARGE)
+def test_theorem_1_at_length(K, N, d, S, m, seed):
+    check_lifetime(K, N, d, S, m, 100 + seed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_naive_baseline(seed):
+    """The theorem on features seen: at most K from scratch, K s cells an example."""
+    K, N, d, S, m = 5, 400, 5, 1000, 40
+    stream = thrifty.streams.trees(m, N, K, S, d, random_state=seed)
+    s = max(size(f) for f in stream.metafeatures)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=d, improve="features"))
+    for task in stream:
+        learned = life.learn(task.name, task.X, task.y)
+        assert learned.model.tree_ == task.target
+        if learned.route == "reused":
+            assert learned.receipt.max_cells_per_example <= K * s
+    assert sum(task.route == "scratch" for task in life.tasks) <= K
+    assert sum(task.receipt.cells for task in life.tasks) <= thrifty.bounds.trees_features(
+        n_tasks=m, n_features=N, n_metafeatures=K, n_examples=S, max_nodes=s
+    )
+
+
+def test_the_same_stream_twice_is_the_same():
+    first, second = (thrifty.streams.trees(4, 60, 3, 400, 3, random_state=5) for _ in range(2))
+    for a, b in zip(first, second):
+        assert a.target == b.target
+        assert (a.X == b.X).all() and (a.y == b.y).all()
+    assert (first[2].X == list(second)[2].X).all()

@@ -1,0 +1,125 @@
+"""Every bad input gets an error that says what was expected, what came, what to do; none changes a thing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import thrifty
+from thrifty.errors import (
+    BadInput,
+    BadParameter,
+    ContradictoryLabels,
+    FeaturesChanged,
+    TaskExists,
+    UnknownTask,
+)
+
+pd = pytest.importorskip("pandas")
+RNG = np.random.default_rng(0)
+X = RNG.integers(0, 2, (60, 8), dtype=np.uint8)
+Y = X[:, 2] & X[:, 5]
+
+
+def with_value(value, dtype=float):
+    bad = X.astype(dtype)
+    bad[3, 4] = value
+    return bad
+
+
+@pytest.fixture
+def life():
+    made = thrifty.Lifetime(thrifty.Trees(max_depth=4))
+    made.learn("first", X, Y)
+    return made
+
+
+BAD_TASKS = [
+    (with_value(np.nan), Y, BadInput, r"got NaN for x4 on example 3.*(impute|missing)"),
+    (with_value(np.inf), Y, BadInput, r"got infinity for x4 on example 3"),
+    (with_value(2, np.uint8), Y, BadInput, r"must be 0 or 1; got 2 for x4 on example 3"),
+    (with_value(2, np.int64), Y, BadInput, r"must be 0 or 1; got 2 for x4 on example 3"),
+    (scipy.sparse.csr_matrix(with_value(2, np.int64)), Y, BadInput, r"must be 0 or 1; got 2"),
+    ([[0, 1], [1]], [0, 1], BadInput, r"rows of equal length"),
+    (np.zeros((0, 8)), [], BadInput, r"at least one"),
+    (np.zeros((60, 0)), Y, BadInput, r"at least one"),
+    (np.zeros(60), Y, BadInput, r"two-dimensional"),
+    ("table.csv", Y, BadInput, r"got the text 'table.csv'"),
+    (pd.DataFrame({"a": ["red"] * 60}), Y, BadInput, r"OneHotEncoder"),
+    (X, Y[:-1], BadInput, r"60 examples and y has 59"),
+    (X, np.full(60, np.nan), BadInput, r"y contains NaN"),
+    (X, RNG.random(60), BadInput, r"continuous"),
+    (X, np.zeros((60, 2)), BadInput, r"one-dimensional"),
+    (X[:, :7], Y, FeaturesChanged, r"has 8 features; the new task has 7"),
+]
+
+
+@pytest.mark.parametrize("bad_X, bad_y, error, message", BAD_TASKS)
+def test_bad_task_is_refused_and_changes_nothing(life, bad_X, bad_y, error, message):
+    before = (len(life), life.representation, life.bill()["cells"].sum())
+    with pytest.raises(error, match=message):
+        life.learn("second", bad_X, bad_y)
+    assert (len(life), life.representation, life.bill()["cells"].sum()) == before
+    assert "second" not in life
+    life.learn("second", X, 1 - Y)
+
+
+def test_a_name_used_twice(life):
+    with pytest.raises(TaskExists, match="'first' was learned before"):
+        life.learn("first", X, Y)
+
+
+def test_an_unknown_task(life):
+    with pytest.raises(UnknownTask, match=r"no task named 'nobody'; .* begin with 'first'"):
+        life["nobody"]
+
+
+def test_other_names_than_the_lifetimes():
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
+    names = list("abcdefgh")
+    life.learn("first", pd.DataFrame(X, columns=names), Y)
+    with pytest.raises(FeaturesChanged, match="feature 0 is 'a' here and 'h'"):
+        life.learn("second", pd.DataFrame(X, columns=names[::-1]), Y)
+    assert len(life) == 1
+
+
+def test_contradictory_rows_are_named():
+    doubled = np.vstack([X, X])
+    y = np.concatenate([Y, Y])
+    y[60 + 7] ^= 1
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
+    with pytest.raises(ContradictoryLabels, match=r"examples \d+ and \d+ agree on every feature"):
+        life.learn("first", doubled, y)
+    assert len(life) == 0 and len(life.representation) == 0
+
+
+@pytest.mark.parametrize("max_depth", [0, -1, 1.5, "3", None])
+def test_max_depth_below_one(max_depth):
+    with pytest.raises(BadParameter, match="max_depth must be an integer, 1 or more"):
+        thrifty.Trees(max_depth=max_depth)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"improve": "magic"}, {"compare": "some"}, {"gain": "luck"}, {"max_nodes": 0}],
+)
+def test_unknown_choices(parameters):
+    with pytest.raises(BadParameter, match=r"must be"):
+        thrifty.Trees(max_depth=3, **parameters)
+
+
+def test_one_class_is_a_constant_for_no_cells(life):
+    learned = life.learn("constant", X, np.ones(60, dtype=int))
+    assert learned.receipt.cells == 0
+    assert learned.route == "reused"
+    assert learned.model.tree_.to_dict()["label"] == 1
+    assert (learned.model.predict(X) == 1).all()
+
+
+@pytest.mark.parametrize("prices", [[1.0] * 7, [-1.0] * 8, [np.nan] * 8, {"x0": 1}])
+def test_bad_prices(prices):
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=4), prices=prices)
+    with pytest.raises(BadInput, match="price"):
+        life.learn("first", X, Y)
+    assert len(life) == 0

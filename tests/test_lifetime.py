@@ -1,0 +1,129 @@
+"""A lifetime as users hold it: names, bills, receipts, sources shared between tasks."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+
+import thrifty
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+STREAM = thrifty.streams.trees(8, 60, 3, 400, 3, random_state=1)
+TASKS = list(STREAM)
+
+
+def learned_life(transform=lambda X: X):
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
+    for task in TASKS:
+        life.learn(task.name, transform(task.X), task.y)
+    return life
+
+
+FORMS = {
+    "bool": lambda X: X.astype(bool),
+    "float32": lambda X: X.astype(np.float32),
+    "float64": lambda X: X.astype(float),
+    "int64": lambda X: X.astype(np.int64),
+    "fortran": np.asfortranarray,
+    "list": lambda X: X.tolist(),
+    "csr": scipy.sparse.csr_matrix,
+    "csc float": lambda X: scipy.sparse.csc_array(X.astype(float)),
+    "pandas": lambda X: pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])]),
+    "polars": lambda X: pl.DataFrame(X.astype(bool)),
+    "read-only": lambda X: _frozen(X),
+}
+
+
+def _frozen(X):
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    return frozen
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_kind_of_table_gives_the_same_lifetime(form):
+    plain, other = learned_life(), learned_life(FORMS[form])
+    assert plain.representation == other.representation
+    for a, b in zip(plain.tasks, other.tasks):
+        assert a.model.tree_ == b.model.tree_
+        assert (a.route, a.receipt.cells) == (b.route, b.receipt.cells)
+        assert a.receipt.max_cells_per_example == b.receipt.max_cells_per_example
+    task = TASKS[-1]
+    assert (other[task.name].predict(FORMS[form](task.X)) == task.y).all()
+
+
+def test_names_length_iteration():
+    life = learned_life()
+    assert len(life) == 8 and "task-0003" in life and "nobody" not in life
+    assert list(life) == [task.name for task in TASKS]
+    assert "8 tasks" in repr(life)
+
+
+def test_bill_has_a_row_per_task_and_adds_up():
+    life = learned_life()
+    bill = life.bill()
+    assert list(bill["task"]) == list(life)
+    for row, task in zip(bill.itertuples(), life.tasks):
+        assert row.cells == task.receipt.cells == sum(task.receipt.per_feature.values())
+        assert row.cells + row.avoided_cells == 400 * 60
+        assert row.cost == row.cells
+
+
+def test_prices_change_the_cost_not_the_cells():
+    prices = np.arange(60) / 4
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), prices=prices)
+    for task, before in zip(TASKS, learned_life().tasks):
+        learned = life.learn(task.name, task.X, task.y)
+        assert learned.receipt.cells == before.receipt.cells
+        cost = sum(prices[int(f[1:])] * n for f, n in learned.receipt.per_feature.items())
+        assert learned.receipt.cost == pytest.approx(cost)
+
+
+def test_a_source_used_again_is_not_paid_for_again():
+    X = TASKS[0].X
+    source = thrifty.Source.from_array(X)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
+    first = life.learn("first", source, TASKS[0].y)
+    assert first.route == "scratch" and first.receipt.cells == X.size
+    again = life.learn("again", source, 1 - TASKS[0].y)
+    assert again.receipt.cells == 0 and again.receipt.cost == 0
+    assert again.receipt.reused_cells > 0 and again.receipt.max_cells_per_example == 0
+
+
+def test_models_are_scikit_learn_classifiers():
+    life = learned_life()
+    task = TASKS[-1]
+    model = life[task.name]
+    assert model.n_features_in_ == 60 and list(model.classes_) == [0, 1]
+    assert list(model.feature_names_in_[:2]) == ["x0", "x1"]
+    proba = model.predict_proba(task.X)
+    assert proba.shape == (400, 2) and np.allclose(proba.sum(axis=1), 1)
+    assert (proba.argmax(axis=1) == task.y).all()
+    assert model.score(task.X, task.y) == 1
+    copy = pickle.loads(pickle.dumps(model))
+    assert (copy.predict(task.X) == task.y).all() and copy.tree_ == model.tree_
+    assert not hasattr(clone(model), "tree_")
+    again = life.family.load_estimator(model.to_dict())
+    assert again.tree_ == model.tree_ and (again.predict(task.X) == task.y).all()
+
+
+def test_representation_is_sized_iterable_printable_and_plain_data():
+    life = learned_life()
+    rep = life.representation
+    assert len(list(rep)) == len(rep) > 0 and "metafeature 0" in str(rep)
+    assert life.family.load_representation(rep.to_dict()) == rep
+
+
+def test_text_labels():
+    task = TASKS[0]
+    y = np.array(["well", "sick"])[task.y]
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
+    model = life.learn("named", task.X, y).model
+    assert (model.predict(task.X) == y).all()
+    assert set(model.classes_) == {"sick", "well"}
