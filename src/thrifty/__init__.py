@@ -5,6 +5,7 @@
 """
 
 from thrifty import bounds, errors, streams
+from thrifty.agnostic import Balanced, Doubling, Expansion, Restart
 from thrifty.cells import Cells, Receipt, Source
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.trees import ThriftyTreeClassifier, Trees
@@ -12,10 +13,14 @@ from thrifty.trees import ThriftyTreeClassifier, Trees
 __version__ = "0.1.0"
 
 __all__ = [
+    "Balanced",
     "Cells",
+    "Doubling",
+    "Expansion",
     "Learned",
     "Lifetime",
     "Receipt",
+    "Restart",
     "Source",
     "ThriftyTreeClassifier",
     "Trees",

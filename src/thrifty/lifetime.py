@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from thrifty.agnostic import Counts, Rule, as_rule, learn_agnostic
 from thrifty.attempt import Failure, Route
 from thrifty.cells import Cells, Owned, Receipt, Source, as_source, read_prices
 from thrifty.errors import BadInput, FeaturesChanged, TaskExists, ThriftyError, UnknownTask
-from thrifty.protocol import Family, learn_task
+from thrifty.protocol import Family
 
 __all__ = ["Learned", "Lifetime"]
 
@@ -19,7 +20,8 @@ __all__ = ["Learned", "Lifetime"]
 class Learned:
     """One learned task: how it was learned, the model, the bill.
 
-    ``failure`` says why the representation was not enough, where it was not.
+    ``failure`` says why the representation was not enough, where it was not; ``good`` is what the
+    user said of the task: whether it is related to the others.
     """
 
     name: str
@@ -27,10 +29,12 @@ class Learned:
     model: Any
     receipt: Receipt
     failure: Failure | None = None
+    good: bool | None = None
 
     def bill_row(self) -> dict[str, Any]:
         """The task's line of the bill."""
         receipt = self.receipt
+        said = {} if self.good is None else {"good": self.good}
         return {
             "task": self.name,
             "route": self.route,
@@ -39,6 +43,7 @@ class Learned:
             "reused_cells": receipt.reused_cells,
             "avoided_cells": receipt.avoided_cells,
             "max_cells_per_example": receipt.max_cells_per_example,
+            **said,
         }
 
 
@@ -49,6 +54,8 @@ class Lifetime:
     ----------
     family : a family of models, for instance ``thrifty.Trees(max_depth=6)``
     prices : what a cell costs: None (1 each), a number, a sequence or a mapping by feature name
+    agnostic : when to forget, for streams with unrelated tasks: ``thrifty.Expansion()`` (never,
+        the default), ``Restart(k)``, ``Balanced(k, r)`` or ``Doubling()``
 
     Examples
     --------
@@ -62,8 +69,12 @@ class Lifetime:
     (5, True)
     """
 
-    def __init__(self, family: Family, *, prices: Any = None) -> None:
+    def __init__(
+        self, family: Family, *, prices: Any = None, agnostic: Rule | None = None
+    ) -> None:
         self.family = family
+        self.agnostic: Rule = as_rule(agnostic)
+        self._counts = Counts()
         self.representation: Any = family.start()
         self._prices = prices
         self._tasks: dict[str, Learned] = {}
@@ -72,9 +83,11 @@ class Lifetime:
         # What earlier tasks bought of a Source that is used again.
         self._owned: WeakKeyDictionary[Source, Owned] = WeakKeyDictionary()
 
-    def learn(self, name: str, X: Any, y: Any) -> Learned:
+    def learn(self, name: str, X: Any, y: Any, *, good: bool | None = None) -> Learned:
         """Learn a task: from the representation if it can, from scratch if it must.
 
+        ``good`` changes nothing but the bill, which then says of each task whether it is related to
+        the others, where a stream knows that.
         Nothing changes when this raises: no task is recorded, the representation stays.
         """
         if name in self._tasks:
@@ -92,15 +105,19 @@ class Lifetime:
             )
         owned = self._owned.get(source) or Owned(source.n_examples, source.n_features)
         cells = Cells(source, read_prices(self._prices, source.feature_names), owned)
-        attempt, representation = learn_task(self.family, self.representation, cells, labels)
+        attempt, representation, counts = learn_agnostic(
+            self.family, self.agnostic, self.representation, self._counts, cells, labels
+        )
         learned = Learned(
             name=name,
             route=attempt.route,
             model=self.family.estimator(attempt.model, labels, source.feature_names),
             receipt=cells.receipt(),
             failure=attempt.failure,
+            good=good,
         )
         self._commit(source, owned, cells, learned, representation)
+        self._counts = counts
         return learned
 
     def _commit(
