@@ -8,7 +8,7 @@ from thrifty import bounds, errors, streams
 from thrifty.agnostic import Balanced, Doubling, Expansion, Restart
 from thrifty.cells import Cells, Receipt, Source
 from thrifty.lifetime import Learned, Lifetime
-from thrifty.trees import ThriftyTreeClassifier, Trees
+from thrifty.trees import Lists, ThriftyListClassifier, ThriftyTreeClassifier, Trees, WarmUp
 
 __version__ = "0.1.0"
 
@@ -19,11 +19,14 @@ __all__ = [
     "Expansion",
     "Learned",
     "Lifetime",
+    "Lists",
     "Receipt",
     "Restart",
     "Source",
+    "ThriftyListClassifier",
     "ThriftyTreeClassifier",
     "Trees",
+    "WarmUp",
     "bounds",
     "errors",
     "streams",

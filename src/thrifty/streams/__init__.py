@@ -1,6 +1,18 @@
 """Task streams for experiments: lazy, seeded, satisfying the assumptions of the theory."""
 
+from thrifty.streams.anchor_tasks import AnchorStream, FamilyStream, anchored_families, anchors
+from thrifty.streams.list_tasks import ListStream, lists
 from thrifty.streams.task import Task
 from thrifty.streams.tree_tasks import TreeStream, trees
 
-__all__ = ["Task", "TreeStream", "trees"]
+__all__ = [
+    "AnchorStream",
+    "FamilyStream",
+    "ListStream",
+    "Task",
+    "TreeStream",
+    "anchored_families",
+    "anchors",
+    "lists",
+    "trees",
+]

@@ -37,7 +37,7 @@ from thrifty.trees.tree import (
     subtree,
 )
 
-__all__ = ["TreeStream", "trees"]
+__all__ = ["TreeStream", "draw_shape", "trees", "with_features"]
 
 #: the share of a node's examples that goes to the child with the node's own lean
 _LEAN = 0.8
@@ -128,8 +128,9 @@ class TreeStream:
         if not 0 <= i < self.n_tasks:
             raise IndexError(f"the stream has {self.n_tasks} tasks; there is no task {i}")
         rng = np.random.default_rng([self.random_state, 1, i])
+        first = self._draw_first(rng)
         for _ in range(_TRIES):
-            target, weights = self._draw_target(rng)
+            target, weights = self._draw_target(rng, first)
             X, y = self._draw_sample(target, weights, rng)
             self.drawn += 1
             if self._learnable(X, y, target):
@@ -148,9 +149,9 @@ class TreeStream:
         at = 0
         found: list[Tree] = []
         while len(found) < k:
-            shape = _draw_shape(deepest, rng)
+            shape = draw_shape(deepest, rng)
             while deepest > 1 and size(shape) < 2 and self.n_features > 1:
-                shape = _draw_shape(deepest, rng)  # one split alone relates tasks too weakly
+                shape = draw_shape(deepest, rng)  # one split alone relates tasks too weakly
             need = size(shape)
             if need > self.n_features:
                 shape, need = stump(0), 1
@@ -160,23 +161,32 @@ class TreeStream:
                     raise BadParameter(
                         f"{k} metafeatures do not fit into {self.n_features} features."
                     )
-            piece = _with_features(shape, order[at : at + need].tolist())
+            piece = with_features(shape, order[at : at + need].tolist())
             at += need
             if piece not in found:
                 found.append(piece)
         return tuple(found)
 
-    def _draw_target(self, rng: np.random.Generator) -> tuple[Tree, dict[Path, float]]:
+    def _draw_first(self, rng: np.random.Generator) -> Tree | None:
+        """The metafeature on top of a task's target, if that is settled before the rest."""
+        return None
+
+    def _may_hang(self, tree: Tree, path: Path, piece: Tree) -> bool:
+        fits = len(path) + depth(piece) <= self.max_depth
+        small = size(tree) + size(piece) <= self.max_nodes
+        return fits and small and not _asked(tree, path) & features_of(piece)
+
+    def _draw_target(
+        self, rng: np.random.Generator, first: Tree | None
+    ) -> tuple[Tree, dict[Path, float]]:
         """Hang metafeatures at random empty leaves; label and weigh the leaves by their lean."""
-        tree: Tree = EMPTY
+        tree: Tree = EMPTY if first is None else first
         wanted = int(rng.integers(1, self.max_nodes + 1))
-        open_leaves: list[Path] = [()]
+        open_leaves: list[Path] = _leaf_paths(tree)
         while open_leaves and size(tree) < wanted:
             path = open_leaves.pop(int(rng.integers(len(open_leaves))))
             piece = self.metafeatures[int(rng.integers(len(self.metafeatures)))]
-            asked = _asked(tree, path)
-            fits = len(path) + depth(piece) <= self.max_depth
-            if not fits or asked & features_of(piece) or size(tree) + size(piece) > self.max_nodes:
+            if not self._may_hang(tree, path, piece):
                 continue
             tree = affix(tree, path, piece)
             open_leaves.extend(path + tail for tail in _leaf_paths(piece))
@@ -215,15 +225,15 @@ class TreeStream:
         return grown == target
 
 
-def _draw_shape(deepest: int, rng: np.random.Generator) -> Tree:
+def draw_shape(deepest: int, rng: np.random.Generator) -> Tree:
     """A random small tree with at least one split, at most ``deepest`` deep."""
     if deepest <= 0:
         return EMPTY
-    sides = [_draw_shape(deepest - 1, rng) if rng.random() < 0.5 else EMPTY for _ in range(2)]
+    sides = [draw_shape(deepest - 1, rng) if rng.random() < 0.5 else EMPTY for _ in range(2)]
     return Node(Split(0), *sides)
 
 
-def _with_features(shape: Tree, features: list[int]) -> Tree:
+def with_features(shape: Tree, features: list[int]) -> Tree:
     """The shape with its features filled in, parents first."""
     at = {path: f for (path, _), f in zip(internal_nodes(shape), features)}
 

@@ -1,8 +1,22 @@
-"""Decision trees: the values, the learners, the family and the model."""
+"""Decision trees and lists: the values, the learners, the families and the models."""
 
 from thrifty.trees.family import Trees
+from thrifty.trees.list_model import ThriftyListClassifier
+from thrifty.trees.lists import Lists
 from thrifty.trees.model import ThriftyTreeClassifier
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Leaf, Node, Split, Tree
+from thrifty.trees.warm_up import WarmUp
 
-__all__ = ["Leaf", "Metafeatures", "Node", "Split", "ThriftyTreeClassifier", "Tree", "Trees"]
+__all__ = [
+    "Leaf",
+    "Lists",
+    "Metafeatures",
+    "Node",
+    "Split",
+    "ThriftyListClassifier",
+    "ThriftyTreeClassifier",
+    "Tree",
+    "Trees",
+    "WarmUp",
+]

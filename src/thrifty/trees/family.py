@@ -17,8 +17,15 @@ from thrifty.trees.model import ThriftyTreeClassifier
 from thrifty.trees.paper import PaperWay, Way
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Tree
+from thrifty.trees.warm_up import (
+    WarmUp,
+    WarmUpWay,
+    read_warm_up,
+    warm_up_from_dict,
+    warm_up_to_dict,
+)
 
-__all__ = ["Trees"]
+__all__ = ["Trees", "at_least_one", "only_booleans"]
 
 
 @dataclass(frozen=True)
@@ -30,10 +37,13 @@ class Trees:
     max_depth : UseRep fails where a tree would grow deeper (edges from the root)
     max_nodes : UseRep fails where a tree would need more internal nodes; None: no limit
     gain : "entropy", "gini", or a function (counts, totals, prices) -> gains
-    improve : what a failure adds to the representation: "paths" (Algorithm 3) or "features" (the
-        naive baseline)
+    improve : what a failure adds to the representation: "paths" (Algorithm 3), "anchors" (one
+        subtree, where every metafeature has a root that occurs nowhere else), "anchored-families"
+        (the pieces between anchors; give a ``warm_up`` too) or "features" (the naive baseline)
     compare : "all" buys every candidate on every row of its node (Algorithm 2)
     accept : when a tree is good enough: ``Consistent()``, the paper's test
+    warm_up : ``thrifty.WarmUp(p_min, n_metafeatures, delta)`` or a number of tasks: so many are
+        first learned from scratch and stored whole
 
     Examples
     --------
@@ -48,19 +58,27 @@ class Trees:
     gain: str | Gain = "entropy"
     improve: str = "paths"
     compare: str = "all"
-    accept: Accept = Consistent()
+    accept: Accept = Consistent()  # noqa: RUF009  (a frozen value)
+    warm_up: WarmUp | int = 0
 
     def __post_init__(self) -> None:
-        _at_least_one("max_depth", self.max_depth)
+        at_least_one("max_depth", self.max_depth)
         if self.max_nodes is not None:
-            _at_least_one("max_nodes", self.max_nodes)
+            at_least_one("max_nodes", self.max_nodes)
         gain_named(self.gain)
         _one_of("improve", self.improve, sorted(IMPROVE))
         _one_of("compare", self.compare, ["all"])
+        read_warm_up(self.warm_up)
         self._way()
 
     def _way(self) -> Way:
         """How this family's parameters say a tree is to be learned."""
+        way = self._reuse_way()
+        n = self.warm_up if isinstance(self.warm_up, int) else self.warm_up.n_tasks
+        return WarmUpWay(way, n, self.improve == "anchored-families") if n else way
+
+    def _reuse_way(self) -> Way:
+        """The way after the first phase, if there is one."""
         if not isinstance(self.accept, Consistent):
             raise BadParameter(f"accept must be thrifty.Consistent(); got {self.accept!r}.")
         return PaperWay(gain_named(self.gain), self.max_depth, self.max_nodes, self.improve)
@@ -72,11 +90,11 @@ class Trees:
         return read_classes(y)
 
     def use_rep(self, representation: Metafeatures, cells: Cells, labels: Labels) -> Attempt:
-        _only_booleans(cells)
+        only_booleans(cells)
         return self._way().use_rep(representation, cells, labels)
 
     def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
-        _only_booleans(cells)
+        only_booleans(cells)
         return self._way().from_scratch(cells, labels, attempt)
 
     def improve_rep(self, representation: Metafeatures, attempt: Attempt) -> Metafeatures:
@@ -108,16 +126,19 @@ class Trees:
             "improve": self.improve,
             "compare": self.compare,
             "accept": accept_to_dict(self.accept),
+            "warm_up": warm_up_to_dict(self.warm_up),
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Trees:
         """The inverse of :meth:`to_dict`."""
         parameters = {key: value for key, value in data.items() if key != "family"}
-        return cls(**{**parameters, "accept": accept_from_dict(parameters["accept"])})
+        parameters["accept"] = accept_from_dict(parameters["accept"])
+        parameters["warm_up"] = warm_up_from_dict(parameters.get("warm_up", 0))
+        return cls(**parameters)
 
 
-def _at_least_one(name: str, value: object) -> None:
+def at_least_one(name: str, value: object) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise BadParameter(f"{name} must be an integer, 1 or more; got {value!r}.")
 
@@ -127,7 +148,7 @@ def _one_of(name: str, value: object, choices: list[str]) -> None:
         raise BadParameter(f"{name} must be one of {choices}; got {value!r}.")
 
 
-def _only_booleans(cells: Cells) -> None:
+def only_booleans(cells: Cells) -> None:
     if not cells.boolean.all():
         first = int((~cells.boolean).argmax())
         raise BadInput(

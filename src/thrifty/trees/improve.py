@@ -1,12 +1,16 @@
 """ImproveRep: which parts of a tree learned from scratch become metafeatures.
 
-Each rule takes the scratch tree and what UseRep had grown when it failed, and names trees to add.
+Each rule takes the representation, the scratch tree and what UseRep had grown when it failed, and
+gives the trees to add. Which rule fits depends on what is believed of the hidden metafeatures:
+nothing (paths), or that their roots occur nowhere else (anchors, anchored families).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from thrifty.trees.anchors import cut_at
+from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import (
     EMPTY,
     Node,
@@ -19,7 +23,10 @@ from thrifty.trees.tree import (
 )
 from thrifty.trees.use_rep import Grown
 
-__all__ = ["IMPROVE", "by_features", "by_paths", "first_difference"]
+__all__ = [
+    "IMPROVE", "by_anchors", "by_families", "by_features", "by_paths", "first_difference",
+    "improved",
+]  # fmt: skip
 
 
 def first_difference(scratch: Tree, grown: Grown) -> Path:
@@ -52,7 +59,7 @@ def _at_or_empty(tree: Tree, path: Path) -> Tree:
     return tree
 
 
-def by_paths(scratch: Tree, grown: Grown) -> list[Tree]:
+def by_paths(known: Metafeatures, scratch: Tree, grown: Grown) -> list[Tree]:
     """Algorithm 3: the subtrees at every node from the root down to the first difference.
 
     Nodes below it are not needed: were all true metafeatures rooted above it known, that node
@@ -63,12 +70,50 @@ def by_paths(scratch: Tree, grown: Grown) -> list[Tree]:
     return [subtree(scratch, v[:i]) for i in range(len(v) + 1)]
 
 
-def by_features(scratch: Tree, grown: Grown) -> list[Tree]:
+def by_features(known: Metafeatures, scratch: Tree, grown: Grown) -> list[Tree]:
     """The naive baseline: remember which features were seen, as one-split metafeatures."""
     return [stump(feature) for feature in sorted(features_of(scratch))]
 
 
-IMPROVE: dict[str, Callable[[Tree, Grown], list[Tree]]] = {
+def by_anchors(known: Metafeatures, scratch: Tree, grown: Grown) -> list[Tree]:
+    """The one subtree at the first difference (paper, decision trees with anchor variables).
+
+    Where every true metafeature has a root variable that occurs nowhere else, the node at which
+    the grown tree goes wrong is such a root, and of one not yet known. So |F~| <= K and at most K
+    tasks are learned from scratch. For lists this is their one suffix.
+    """
+    return [subtree(scratch, first_difference(scratch, grown))]
+
+
+def by_families(known: Metafeatures, scratch: Tree, grown: Grown) -> list[Tree]:
+    """The pieces between anchors (paper, overcomplete representations).
+
+    When every anchor is known the pieces are true metafeatures, and a failure adds at least one
+    new one of the K1 K2 there are. A first phase makes them known (:class:`~thrifty.WarmUp`).
+    """
+    return cut_at(scratch, known.anchors)
+
+
+Rule = Callable[[Metafeatures, Tree, Grown], list[Tree]]
+IMPROVE: dict[str, Rule] = {
     "paths": by_paths,
+    "anchors": by_anchors,
+    "anchored-families": by_families,
     "features": by_features,
 }
+
+
+def improved(
+    rule: str,
+    metafeatures: Metafeatures,
+    scratch: Tree,
+    grown: Grown | None,
+    *,
+    by_feature: bool = False,
+) -> Metafeatures:
+    """The representation after a task that was learned from scratch."""
+    if rule == "anchored-families" and isinstance(scratch, Node):
+        metafeatures = metafeatures.with_anchors([scratch.split.feature])
+    failed = grown if grown is not None else Grown(EMPTY, ())
+    new = IMPROVE[rule](metafeatures, scratch, failed)
+    return metafeatures.with_trees(new, by_feature=by_feature)

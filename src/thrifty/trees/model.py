@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,26 +48,29 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
         self.max_depth = max_depth
         self.gain = gain
 
-    def fit(self, X: Any, y: Any) -> ThriftyTreeClassifier:
+    def fit(self, X: Any, y: Any) -> Self:
         """Learn from scratch on every cell of X."""
         cells = Cells(X)
         labels = read_classes(y)
         tree = grow_from_scratch(
-            cells.everything(), labels, gain_named(self.gain), cells.prices,
+            cells.everything(), labels, self._learning_gain(), cells.prices,
             max_depth=self.max_depth,
         )  # fmt: skip
         return self._set(tree, labels, cells.feature_names)
 
+    def _learning_gain(self) -> Gain:
+        return gain_named(self.gain)
+
     @classmethod
     def around(
         cls, tree: Tree, labels: Labels, feature_names: Sequence[str]
-    ) -> ThriftyTreeClassifier:
+    ) -> Self:
         """A fitted classifier around a tree whose leaves carry class codes."""
         return cls()._set(tree, labels, feature_names)
 
     def _set(
         self, tree: Tree, labels: Labels, feature_names: Sequence[str]
-    ) -> ThriftyTreeClassifier:
+    ) -> Self:
         self.tree_ = relabel(tree, labels.value)
         self.classes_ = labels.classes
         self.n_features_in_ = len(feature_names)
@@ -105,7 +108,7 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> ThriftyTreeClassifier:
+    def from_dict(cls, data: dict[str, Any]) -> Self:
         """The inverse of :meth:`to_dict`."""
         classes = np.array(data["classes"])
         codes = {value: code for code, value in enumerate(data["classes"])}

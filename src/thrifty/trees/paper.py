@@ -12,12 +12,11 @@ from typing import Protocol
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
 from thrifty.trees.gain import Gain
-from thrifty.trees.improve import IMPROVE
+from thrifty.trees.improve import improved
 from thrifty.trees.labels import Labels
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.scratch import grow_from_scratch
-from thrifty.trees.tree import EMPTY
-from thrifty.trees.use_rep import Grown, use_rep
+from thrifty.trees.use_rep import use_rep
 
 __all__ = ["PaperWay", "Way"]
 
@@ -52,6 +51,5 @@ class PaperWay:
         return Attempt("scratch", tree, attempt.failure, attempt.grown)
 
     def improve_rep(self, metafeatures: Metafeatures, attempt: Attempt) -> Metafeatures:
-        grown = attempt.grown if attempt.grown is not None else Grown(EMPTY, ())
         assert attempt.model is not None
-        return metafeatures.with_trees(IMPROVE[self.improve](attempt.model, grown))
+        return improved(self.improve, metafeatures, attempt.model, attempt.grown)

@@ -2,12 +2,15 @@
 
 A metafeature that is a pruning of another adds nothing to DT(Pref(F~)), so only the larger one is
 kept: the guarantee is unchanged and every later task is cheaper.
+
+Beside the trees a representation remembers how many tasks of a first phase it has seen, and the
+anchors found so far; both stay empty for rules that need neither.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from thrifty.trees.tree import Node, Tree, is_prefix, skeleton, tree_from_dict, tree_text
@@ -19,6 +22,9 @@ __all__ = ["Metafeatures"]
 class Metafeatures:
     """An immutable tuple of incomplete trees, none a pruning of another.
 
+    ``warmed`` counts the tasks of the first phase so far (see :class:`~thrifty.trees.WarmUp`),
+    ``anchors`` are the features at which anchored families are cut.
+
     >>> from thrifty.trees.tree import stump, affix
     >>> small, large = stump(1), affix(stump(1), (True,), stump(2))
     >>> len(Metafeatures().with_trees([small, large]))
@@ -26,16 +32,31 @@ class Metafeatures:
     """
 
     trees: tuple[Tree, ...] = ()
+    warmed: int = 0
+    anchors: frozenset[int] = frozenset()
 
-    def with_trees(self, new: Iterable[Tree]) -> Metafeatures:
-        """These and the new ones, their labels dropped, prunings removed."""
+    def with_trees(self, new: Iterable[Tree], *, by_feature: bool = False) -> Metafeatures:
+        """These and the new ones, their labels dropped, prunings removed.
+
+        ``by_feature`` tells prunings without looking at thresholds, for learners that match so.
+        """
         kept = list(self.trees)
         for tree in map(skeleton, new):
-            if not isinstance(tree, Node) or any(is_prefix(tree, other) for other in kept):
+            if not isinstance(tree, Node):
                 continue
-            kept = [other for other in kept if not is_prefix(other, tree)]
+            if any(is_prefix(tree, other, by_feature=by_feature) for other in kept):
+                continue
+            kept = [other for other in kept if not is_prefix(other, tree, by_feature=by_feature)]
             kept.append(tree)
-        return Metafeatures(tuple(kept))
+        return replace(self, trees=tuple(kept))
+
+    def with_warm_task(self) -> Metafeatures:
+        """One more task of the first phase is done."""
+        return replace(self, warmed=self.warmed + 1)
+
+    def with_anchors(self, features: Iterable[int]) -> Metafeatures:
+        """These features are anchors too."""
+        return replace(self, anchors=self.anchors | frozenset(features))
 
     def __len__(self) -> int:
         return len(self.trees)
@@ -53,9 +74,15 @@ class Metafeatures:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        return {"metafeatures": [tree.to_dict() for tree in self.trees]}
+        data: dict[str, Any] = {"metafeatures": [tree.to_dict() for tree in self.trees]}
+        if self.warmed:
+            data["warmed"] = self.warmed
+        if self.anchors:
+            data["anchors"] = sorted(self.anchors)
+        return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Metafeatures:
         """The inverse of :meth:`to_dict`."""
-        return cls(tuple(tree_from_dict(tree) for tree in data["metafeatures"]))
+        trees = tuple(tree_from_dict(tree) for tree in data["metafeatures"])
+        return cls(trees, int(data.get("warmed", 0)), frozenset(data.get("anchors", ())))

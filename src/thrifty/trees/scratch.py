@@ -7,6 +7,7 @@ other is their parent minus it. The tree does not depend on that order.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from thrifty.trees.gain import Gain
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Leaf, Path, Split, Tree, build
 
-__all__ = ["grow_from_scratch"]
+__all__ = ["contradiction", "grow_from_scratch"]
 
 #: counts kept for later subtraction, and counted at once, stay below this many bytes each
 _BUFFER = 64 * 2**20
@@ -49,10 +50,12 @@ def grow_from_scratch(
     *,
     max_depth: int | None = None,
     min_rows: int = 2,
+    stuck: Callable[[Path, NDArray[np.int64], NDArray[np.int64], Labels], Exception] | None = None,
 ) -> Tree:
     """The top-down tree on all features; ``len(prices)`` says how many there are.
 
-    Without ``max_depth`` the tree is consistent with the labels, or ContradictoryLabels is raised.
+    Without ``max_depth`` the tree is consistent with the labels, or ContradictoryLabels is raised
+    (or what ``stuck`` makes of the path, rows and class starts at which no split is possible).
     With it, and below ``min_rows`` rows, a leaf takes the most common class (the first of equals).
     """
     splits: dict[Path, Split] = {}
@@ -75,7 +78,7 @@ def grow_from_scratch(
                 best = int(np.argmax(gains))
                 if gains[best] == -np.inf:
                     if max_depth is None:
-                        raise _contradiction(node, labels)
+                        raise (stuck or contradiction)(node.path, node.rows, node.starts, labels)
                     leaves[node.path] = _leaf(node)
                     continue
                 splits[node.path] = Split(best)
@@ -127,13 +130,15 @@ def _children(node: _Pending, tiles: NDArray[np.uint64], feature: int) -> list[_
     return pair
 
 
-def _contradiction(node: _Pending, labels: Labels) -> ContradictoryLabels:
+def contradiction(
+    path: Path, rows: NDArray[np.int64], starts: NDArray[np.int64], labels: Labels
+) -> ContradictoryLabels:
     """Rows that agree on every feature and differ in their label."""
-    by_class = [node.rows[node.starts[c] : node.starts[c + 1]] for c in range(labels.n_classes)]
-    named = [(int(rows[0]), labels.value(c)) for c, rows in enumerate(by_class) if len(rows)]
+    by_class = [rows[starts[c] : starts[c + 1]] for c in range(labels.n_classes)]
+    named = [(int(some[0]), labels.value(c)) for c, some in enumerate(by_class) if len(some)]
     (a, ya), (b, yb) = named[:2]
     return ContradictoryLabels(
         f"a consistent tree is impossible: examples {a} and {b} agree on every feature, yet their "
-        f"labels are {ya!r} and {yb!r} ({len(node.rows)} examples are alike there). Mend or drop "
+        f"labels are {ya!r} and {yb!r} ({len(rows)} examples are alike there). Mend or drop "
         "such rows, or learn from noisy data with accept=thrifty.Verified()."
     )

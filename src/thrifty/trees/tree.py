@@ -17,8 +17,8 @@ from thrifty.errors import BadInput
 __all__ = [
     "EMPTY", "Leaf", "Node", "Path", "Split", "Tree", "affix", "build", "conflict", "depth",
     "features_of", "induce", "internal_nodes", "is_grown_from", "is_grown_from_prefixes",
-    "is_prefix", "label", "relabel", "size", "skeleton", "stump", "subtree", "tree_from_dict",
-    "tree_text",
+    "is_prefix", "label", "relabel", "same_split", "size", "skeleton", "stump", "subtree",
+    "tree_from_dict", "tree_text",
 ]  # fmt: skip
 
 Path = tuple[bool, ...]
@@ -221,15 +221,25 @@ def build(splits: Mapping[Path, Split], leaves: Mapping[Path, Leaf], path: Path 
     )
 
 
-def is_prefix(small: Tree, large: Tree) -> bool:
-    """Whether ``small`` is a pruning of ``large``: in Pref(large), or equal to it."""
+def same_split(a: Split, b: Split, *, by_feature: bool = False) -> bool:
+    """Whether two splits ask the same; ``by_feature``, whether they ask of the same feature."""
+    return a.feature == b.feature if by_feature else a == b
+
+
+def is_prefix(small: Tree, large: Tree, *, by_feature: bool = False) -> bool:
+    """Whether ``small`` is a pruning of ``large``: in Pref(large), or equal to it.
+
+    >>> low, high = Node(Split(1, 0.2), EMPTY, EMPTY), Node(Split(1, 0.9), EMPTY, EMPTY)
+    >>> is_prefix(low, high), is_prefix(low, high, by_feature=True)
+    (False, True)
+    """
     if isinstance(small, Leaf):
         return small in (EMPTY, large)
     return (
         isinstance(large, Node)
-        and small.split == large.split
-        and is_prefix(small.false, large.false)
-        and is_prefix(small.true, large.true)
+        and same_split(small.split, large.split, by_feature=by_feature)
+        and is_prefix(small.false, large.false, by_feature=by_feature)
+        and is_prefix(small.true, large.true, by_feature=by_feature)
     )
 
 

@@ -1,0 +1,41 @@
+"""A learned decision list as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from thrifty.trees.gain import Gain
+from thrifty.trees.list_text import list_text, sign
+from thrifty.trees.model import ThriftyTreeClassifier
+from thrifty.trees.settle import settling
+
+__all__ = ["ThriftyListClassifier"]
+
+
+class ThriftyListClassifier(ThriftyTreeClassifier):
+    """A decision list: one test after the other, each with an answer of its own.
+
+    Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` learns from scratch.
+
+    Parameters
+    ----------
+    max_depth : the most tests; None goes on until all examples are settled
+    gain : "entropy", "gini", or a function (counts, totals, prices) -> gains; compared among the
+        splits that leave one child pure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> print(ThriftyListClassifier().fit(X, [0, 1, 1, 1]))
+    if x0: + / elif x1: + / else: -
+    """
+
+    def _learning_gain(self) -> Gain:
+        return settling(super()._learning_gain())
+
+    def __str__(self) -> str:
+        if not hasattr(self, "tree_"):
+            return repr(self)
+        two = len(self.classes_) <= 2
+        return list_text(
+            self.tree_, lambda i: str(self.feature_names_in_[i]), labels=sign if two else str
+        )

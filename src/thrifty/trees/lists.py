@@ -1,0 +1,143 @@
+"""Decision lists (paper, Section 2, Theorem for lists).
+
+A decision list is a tree in which every node has a leaf child: ``if x3: + / elif not x7: - /
+else: +``. UseRep is Algorithm 2 and fails as soon as both children of a node are impure; ImproveRep
+adds the one suffix of the scratch list after its longest common beginning with the grown one.
+At most K + 2 K^2 lists are learned from scratch, and a reused one costs at most 2 (|F~| + d) cells
+an example.
+
+A deviation that changes no promise: a split counts only if it *settles* a side, that is, leaves a
+child pure; the best of those is taken, by gain. Whenever plain top-down learning yields a list it
+is this list, because its splits settle a side and have the highest gain of all. Where it does not,
+this finds a list if there is one at all: taking a settling split never closes a way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.attempt import Attempt, Failure
+from thrifty.cells import Cells
+from thrifty.errors import BadParameter, NotInFamily
+from thrifty.trees.family import at_least_one, only_booleans
+from thrifty.trees.gain import Gain, gain_named
+from thrifty.trees.improve import improved
+from thrifty.trees.labels import Labels, read_classes
+from thrifty.trees.list_model import ThriftyListClassifier
+from thrifty.trees.representation import Metafeatures
+from thrifty.trees.scratch import contradiction, grow_from_scratch
+from thrifty.trees.settle import settling
+from thrifty.trees.tree import Path, Tree
+from thrifty.trees.use_rep import use_rep
+
+__all__ = ["Lists"]
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Decision lists.
+
+    Parameters
+    ----------
+    max_depth : UseRep fails where a list would have more tests
+    gain : "entropy", "gini", or a function (counts, totals, prices) -> gains; compared among the
+        splits that leave one child pure
+
+    Examples
+    --------
+    >>> import thrifty
+    >>> life = thrifty.Lifetime(Lists(max_depth=6))
+    >>> for task in thrifty.streams.lists(6, 40, 2, 400, 6, random_state=1):
+    ...     learned = life.learn(task.name, task.X, task.y)
+    >>> learned.route
+    'reused'
+    """
+
+    kind: ClassVar[Literal["classifier"]] = "classifier"
+
+    max_depth: int = 10
+    gain: str | Gain = "entropy"
+
+    def __post_init__(self) -> None:
+        at_least_one("max_depth", self.max_depth)
+        gain_named(self.gain)
+
+    def start(self) -> Metafeatures:
+        return Metafeatures()
+
+    def read_labels(self, y: Any) -> Labels:
+        return read_classes(y)
+
+    def use_rep(self, representation: Metafeatures, cells: Cells, labels: Labels) -> Attempt:
+        only_booleans(cells)
+        attempt = use_rep(
+            representation, cells, labels, settling(gain_named(self.gain)),
+            max_depth=self.max_depth, max_nodes=None,
+        )  # fmt: skip
+        failure = attempt.failure
+        if failure is None or failure.reason != "constant-candidates":
+            return attempt
+        message = "both children are impure whichever feature the metafeatures suggest is asked"
+        told = Failure("both-children-impure", message, failure.details)
+        return Attempt(attempt.route, None, told, attempt.grown)
+
+    def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
+        only_booleans(cells)
+        tiles = cells.everything()
+
+        def stuck(
+            path: Path, rows: NDArray[np.int64], starts: NDArray[np.int64], labels: Labels
+        ) -> Exception:
+            if np.ptp(cells.get(rows, np.arange(cells.n_features)), axis=0).any():
+                return _no_list(path, rows)
+            return contradiction(path, rows, starts, labels)
+
+        model = grow_from_scratch(
+            tiles, labels, settling(gain_named(self.gain)), cells.prices, stuck=stuck
+        )
+        if attempt is None:
+            return Attempt("scratch", model)
+        return Attempt("scratch", model, attempt.failure, attempt.grown)
+
+    def improve_rep(self, representation: Metafeatures, attempt: Attempt) -> Metafeatures:
+        assert attempt.model is not None
+        # The subtree at the first difference is the suffix after the longest common beginning.
+        return improved("anchors", representation, attempt.model, attempt.grown)
+
+    def estimator(
+        self, model: Tree, labels: Labels, feature_names: Sequence[str]
+    ) -> ThriftyListClassifier:
+        return ThriftyListClassifier.around(model, labels, feature_names)
+
+    def load_representation(self, data: dict[str, Any]) -> Metafeatures:
+        return Metafeatures.from_dict(data)
+
+    def load_estimator(self, data: dict[str, Any]) -> ThriftyListClassifier:
+        return ThriftyListClassifier.from_dict(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name and parameters, for JSON."""
+        if not isinstance(self.gain, str):
+            raise BadParameter(
+                "a family whose gain is a function cannot be stored: give the gain by name, or "
+                "keep the lifetime in memory."
+            )
+        return {"family": "Lists", "max_depth": self.max_depth, "gain": self.gain}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Lists:
+        """The inverse of :meth:`to_dict`."""
+        return cls(**{key: value for key, value in data.items() if key != "family"})
+
+
+def _no_list(path: Path, rows: NDArray[np.int64]) -> NotInFamily:
+    return NotInFamily(
+        f"no decision list is consistent with the labels: after {len(path)} tests {len(rows)} "
+        "examples are left, and every feature leaves both of its sides impure. Use thrifty.Trees, "
+        "or mend the labels."
+    )

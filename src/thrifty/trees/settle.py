@@ -1,0 +1,32 @@
+"""Splits of decision lists: only those that leave one child pure count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.trees.gain import Floats, Gain
+
+__all__ = ["settling"]
+
+
+def settling(gain: Gain) -> Gain:
+    """The same gain where a split leaves a child pure, minus infinity elsewhere.
+
+    Still a pure function of counts, so all that holds for trees with any gain holds for lists.
+
+    >>> from thrifty.trees.gain import entropy
+    >>> counts, totals = np.array([[0, 1], [2, 2]]), np.array([3, 3])
+    >>> settling(entropy)(counts, totals, np.ones(2)).round(3).tolist()
+    [0.459, -inf]
+    """
+
+    def only_settling(counts: NDArray[Any], totals: NDArray[np.int64], prices: Floats) -> Floats:
+        gains = gain(counts, totals, prices)
+        pure_true = (counts > 0).sum(axis=0) <= 1
+        pure_false = (totals[:, None] - counts > 0).sum(axis=0) <= 1
+        return np.where(pure_true | pure_false, gains, -np.inf)
+
+    return only_settling
