@@ -102,7 +102,8 @@ class WarmUpWay:
     families: bool
 
     def use_rep(self, metafeatures: Metafeatures, cells: Cells, labels: Labels) -> Attempt:
-        if metafeatures.warmed >= self.n_tasks:
+        # One class alone is a leaf for no cells, and teaches nothing.
+        if metafeatures.warmed >= self.n_tasks or labels.n_classes == 1:
             return self.way.use_rep(metafeatures, cells, labels)
         message = (
             f"task {metafeatures.warmed + 1} of {self.n_tasks} that the warm-up learns from scratch"

@@ -1,0 +1,178 @@
+"""The operations on trees against their definitions, spelled out by brute force."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.trees.strategies import skeletons, trees
+from thrifty.errors import BadInput
+from thrifty.trees.tree import (
+    EMPTY,
+    Leaf,
+    Node,
+    Split,
+    affix,
+    build,
+    conflict,
+    depth,
+    features_of,
+    induce,
+    internal_nodes,
+    is_grown_from,
+    is_grown_from_prefixes,
+    is_prefix,
+    label,
+    relabel,
+    size,
+    skeleton,
+    stump,
+    subtree,
+    tree_from_dict,
+)
+from thrifty.trees.use_rep import induced
+
+
+def leaves(tree, path=()):
+    """Every leaf with its position."""
+    if isinstance(tree, Leaf):
+        return [(path, tree)]
+    return leaves(tree.false, (*path, False)) + leaves(tree.true, (*path, True))
+
+
+def prefixes(tree):
+    """Pref(tree): every pruning, the tree itself among them."""
+    if isinstance(tree, Leaf):
+        return {EMPTY, tree}
+    sides = itertools.product(prefixes(tree.false), prefixes(tree.true))
+    return {EMPTY} | {Node(tree.split, a, b) for a, b in sides}
+
+
+def closure(metafeatures, most_nodes):
+    """DT(F) up to a size: what affix and label reach from the empty leaf."""
+    found, frontier = {EMPTY}, [EMPTY]
+    while frontier:
+        tree = frontier.pop()
+        for path, leaf in leaves(tree):
+            if leaf != EMPTY:
+                continue
+            grown = [label(tree, path, y) for y in (0, 1)]
+            grown += [affix(tree, path, f) for f in metafeatures]
+            for new in grown:
+                if new not in found and size(new) <= most_nodes:
+                    found.add(new)
+                    frontier.append(new)
+    return found
+
+
+@given(trees(), skeletons(), st.sampled_from([0, 1]))
+def test_affix_and_label(tree, other, y):
+    for path, leaf in leaves(tree):
+        if leaf != EMPTY:
+            with pytest.raises(BadInput, match="expected an empty leaf"):
+                affix(tree, path, other)
+            with pytest.raises(BadInput, match="expected an empty leaf"):
+                label(tree, path, y)
+            continue
+        hung, named = affix(tree, path, other), label(tree, path, y)
+        assert subtree(hung, path) == other and subtree(named, path) == Leaf(y)
+        assert size(hung) == size(tree) + size(other) and size(named) == size(tree)
+        elsewhere = [(at, what) for at, what in leaves(tree) if at != path]
+        assert [(at, what) for at, what in leaves(named) if at != path] == elsewhere
+        assert [(at, w) for at, w in leaves(hung) if at[: len(path)] != path] == elsewhere
+
+
+@given(trees(depth=2, n_features=2), trees(depth=3, n_features=2))
+def test_is_prefix_is_membership_in_pref(small, large):
+    assert is_prefix(small, large) == (small in prefixes(large))
+    for pruned in itertools.islice(prefixes(large), 20):
+        assert is_prefix(pruned, large)
+
+
+@given(skeletons(n_features=3), st.lists(skeletons(n_features=3), max_size=4))
+def test_induced_is_conflict_and_induce(tree, metafeatures):
+    """What is carried down a path equals laying every metafeature on every ancestor anew."""
+    for path, _ in leaves(tree):
+        pieces = list(metafeatures)
+        asked = set()
+        for i, branch in enumerate(path):
+            node = subtree(tree, path[:i])
+            agreeing = [piece for piece in pieces if piece.split == node.split]
+            below = [piece.child(branch) for piece in agreeing]
+            pieces = [piece for piece in below if isinstance(piece, Node)] + list(metafeatures)
+            asked.add(node.split.feature)
+        laid = {
+            induce(tree, path[:i], path, f)
+            for f in metafeatures
+            for i in range(len(path) + 1)
+            if not conflict(tree, path[:i], path, f)
+        }
+        expected = sorted({split.feature for split in laid if split is not None} - asked)
+        assert induced(pieces, frozenset(asked)) == expected
+
+
+def test_induce_of_the_paper_is_the_node_laid_on_u():
+    f = Node(Split(1), EMPTY, Node(Split(2), EMPTY, stump(3)))
+    grown = Node(Split(1), EMPTY, Node(Split(2), EMPTY, EMPTY))
+    assert induce(grown, (), (True, True), f) == Split(3)
+    assert not conflict(grown, (), (True, True), f)
+    other = Node(Split(1), EMPTY, Node(Split(7), EMPTY, EMPTY))
+    assert conflict(other, (), (True, True), f)
+    assert induce(grown, (True, True), (True, True), f) == Split(1)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(skeletons(n_features=3, depth=2), min_size=1, max_size=2), st.data())
+def test_dt_of_f_is_the_closure(metafeatures, data):
+    reached = closure(metafeatures, 3)
+    for tree in itertools.islice(reached, 60):
+        assert is_grown_from(tree, metafeatures)
+    other = data.draw(trees(n_features=3, depth=2).filter(lambda t: size(t) <= 3))
+    assert is_grown_from(other, metafeatures) == (other in reached)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(skeletons(n_features=3, depth=2), min_size=1, max_size=2), st.data())
+def test_dt_of_prefixes_is_the_closure_of_prunings(metafeatures, data):
+    pruned = {p for f in metafeatures for p in prefixes(f) if isinstance(p, Node)}
+    other = data.draw(trees(n_features=3, depth=2).filter(lambda t: size(t) <= 3))
+    assert is_grown_from_prefixes(other, metafeatures) == is_grown_from(other, pruned)
+    reached = closure(metafeatures, 3)
+    assert all(is_grown_from_prefixes(tree, metafeatures) for tree in reached)
+
+
+@given(trees())
+def test_counts_of_nodes_and_edges(tree):
+    positions = [path for path, _ in leaves(tree)]
+    assert depth(tree) == max(map(len, positions))
+    assert size(tree) == len(positions) - 1 == len(list(internal_nodes(tree)))
+    splits = {path: node.split for path, node in internal_nodes(tree)}
+    assert features_of(tree) == {split.feature for split in splits.values()}
+    assert build(splits, dict(leaves(tree))) == tree
+    assert skeleton(tree) == build(splits, {})
+    assert relabel(relabel(tree, lambda y: f"class {y}"), lambda y: int(y[-1])) == tree
+
+
+@given(trees())
+def test_dict_and_back(tree):
+    assert tree_from_dict(tree.to_dict()) == tree
+
+
+def test_thresholds_travel_in_dicts():
+    tree = Node(Split(2, 0.75), Leaf("a", (3, 0)), Leaf("b"))
+    data = tree.to_dict()
+    assert data["threshold"] == 0.75 and tree_from_dict(data) == tree
+    assert tree_from_dict(data).false.counts == (3, 0)
+
+
+def test_a_node_without_a_branch_is_refused():
+    with pytest.raises(BadInput, match="'feature', 'false' and 'true'"):
+        tree_from_dict({"feature": 1, "false": {}})
+
+
+def test_below_a_leaf_there_is_nothing():
+    with pytest.raises(BadInput, match="ends in a leaf"):
+        subtree(stump(1), (True, True))
