@@ -1,16 +1,19 @@
 """Task streams for experiments: lazy, seeded, satisfying the assumptions of the theory."""
 
+from thrifty.streams.adversary import AdversaryStream, adversary
 from thrifty.streams.anchor_tasks import AnchorStream, FamilyStream, anchored_families, anchors
 from thrifty.streams.list_tasks import ListStream, lists
 from thrifty.streams.task import Task
 from thrifty.streams.tree_tasks import TreeStream, trees
 
 __all__ = [
+    "AdversaryStream",
     "AnchorStream",
     "FamilyStream",
     "ListStream",
     "Task",
     "TreeStream",
+    "adversary",
     "anchored_families",
     "anchors",
     "lists",

@@ -1,4 +1,4 @@
-"""The paper's bounds as numbers, with explicit constants.
+"""Trees and lists: the rows of the paper's first table, as numbers.
 
 Every function returns the largest number of cells that the theory allows over a whole stream of m
 tasks of S examples and N features, so that a measured bill can be held against it.

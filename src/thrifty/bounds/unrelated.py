@@ -1,0 +1,151 @@
+"""Streams with unrelated tasks, from above: the second table's algorithms, on the m good tasks.
+
+K metafeatures, r bad tasks wherever an adversary puts them, S examples and N features a task,
+targets of depth d. A representation made from f tasks costs ``use(f)`` cells an example: f for
+stumps, 2 d (f + 1) for deeper trees (Lemma 2 with |F~| <= f d), and never more than N. Two facts do
+the rest:
+
+* between two restarts at most K good tasks are learned from scratch, each of them for S N cells;
+* a restart that comes after K + c tasks needs more than c bad ones. The task that causes it belongs
+  to both sides, so c restarts cost c bad tasks, not c + 1: r / c restarts where c >= 1, and 2 r
+  where c = 0, since a bad task can then spoil two periods. The paper's O(r K N) hides that 2.
+"""
+
+from __future__ import annotations
+
+from thrifty.agnostic import fewest_unrelated, most_unrelated, optimal_allowance
+
+__all__ = ["balanced", "doubling", "expansion", "optimal_c", "r_max", "r_min", "restart", "scratch"]
+
+
+def scratch(*, n_tasks: int, n_features: int, n_examples: int) -> int:
+    """Every task from scratch: S m N. No learner of ours pays more."""
+    return n_examples * n_tasks * n_features
+
+
+def expansion(
+    *,
+    n_tasks: int,
+    n_features: int,
+    n_metafeatures: int,
+    n_unrelated: int,
+    n_examples: int,
+    max_depth: int = 1,
+) -> int:
+    """Never forget: S (K N + (m - K) use(K + r)).
+
+    >>> expansion(n_tasks=100, n_features=64, n_metafeatures=4, n_unrelated=8, n_examples=1)
+    1408
+    """
+    size = n_metafeatures + n_unrelated
+    return _bill(n_tasks, n_features, n_examples, n_metafeatures, size, max_depth)
+
+
+def restart(
+    *,
+    n_tasks: int,
+    n_features: int,
+    n_metafeatures: int,
+    n_unrelated: int,
+    n_examples: int,
+    max_depth: int = 1,
+) -> int:
+    """Forget after K tasks from scratch: S (K (2 r + 1) N + the other tasks' use(K)).
+
+    >>> restart(n_tasks=100, n_features=64, n_metafeatures=4, n_unrelated=8, n_examples=1)
+    4480
+    """
+    again = n_metafeatures * (2 * n_unrelated + 1)
+    return _bill(n_tasks, n_features, n_examples, again, n_metafeatures, max_depth)
+
+
+def balanced(
+    *,
+    n_tasks: int,
+    n_features: int,
+    n_metafeatures: int,
+    n_unrelated: int,
+    n_examples: int,
+    max_depth: int = 1,
+    c: int | None = None,
+) -> int:
+    """Forget after K + c tasks from scratch: S (K (r / c + 1) N + the other tasks' use(K + c)).
+
+    With the optimal c, and for stumps, that is 2 sqrt(r K N m) + m K + K N, times S.
+
+    >>> balanced(n_tasks=100, n_features=64, n_metafeatures=4, n_unrelated=8, n_examples=1)
+    1340
+    """
+    c = c if c is not None else optimal_c(
+        n_tasks=n_tasks, n_features=n_features, n_metafeatures=n_metafeatures,
+        n_unrelated=n_unrelated,
+    )  # fmt: skip
+    periods = n_unrelated // c + 1 if c else 1
+    again = n_metafeatures * periods
+    return _bill(n_tasks, n_features, n_examples, again, n_metafeatures + c, max_depth)
+
+
+def doubling(
+    *,
+    n_tasks: int,
+    n_features: int,
+    n_metafeatures: int,
+    n_unrelated: int,
+    n_examples: int,
+    max_depth: int = 1,
+) -> int:
+    """Forget when the bill since the last restart has doubled (ours, not the paper's).
+
+    Using costs at most u = use(1) cells an example for every task the representation came from, so
+    a period lasts N / u tasks or more: P = (m + r) u / N + 1 periods. Each learns at most K good
+    tasks again, and using costs what learning did:
+    S (K N P + min(((K + 1) P + r) N, m use(K + r))).
+
+    >>> doubling(n_tasks=100, n_features=64, n_metafeatures=4, n_unrelated=8, n_examples=1)
+    1664
+    """
+    good, bad, k = n_tasks, n_unrelated, n_metafeatures
+    each = 1 if max_depth == 1 else 4 * max_depth
+    periods = (good + bad) * each // n_features + 1
+    learning = k * n_features * periods
+    using = min(
+        ((k + 1) * periods + bad) * n_features, good * _use(k + bad, n_features, max_depth)
+    )
+    return n_examples * min(learning + using, good * n_features)
+
+
+def optimal_c(
+    *, n_tasks: int, n_features: int, n_metafeatures: int, n_unrelated: int
+) -> int:
+    """c* = sqrt(r K N / m), within [1, r]: the bad tasks ``Balanced`` tolerates between restarts.
+
+    >>> optimal_c(n_tasks=100, n_features=100, n_metafeatures=4, n_unrelated=25)
+    10
+    """
+    return optimal_allowance(
+        n_tasks=n_tasks, n_features=n_features, k=n_metafeatures, r=n_unrelated
+    )
+
+
+def r_min(*, n_tasks: int, n_features: int, n_metafeatures: int) -> float:
+    """max(m / N, K N / m, K): below it Expansion or Restart is as good as without bad tasks."""
+    return fewest_unrelated(n_tasks=n_tasks, n_features=n_features, k=n_metafeatures)
+
+
+def r_max(*, n_tasks: int, n_features: int, n_metafeatures: int) -> float:
+    """min(m N / K, (N - K)^2 m / (K N)): above it no learner beats learning all from scratch."""
+    return most_unrelated(n_tasks=n_tasks, n_features=n_features, k=n_metafeatures)
+
+
+def _use(tasks: int, n_features: int, max_depth: int) -> int:
+    """Cells an example when a representation made from that many tasks is used."""
+    return min(n_features, tasks if max_depth == 1 else 2 * max_depth * (tasks + 1))
+
+
+def _bill(
+    n_tasks: int, n_features: int, n_examples: int, again: int, size: int, max_depth: int
+) -> int:
+    """``again`` good tasks from scratch, the others from a representation made from ``size``."""
+    again = min(again, n_tasks)
+    use = _use(size, n_features, max_depth)
+    return n_examples * (again * n_features + (n_tasks - again) * use)
