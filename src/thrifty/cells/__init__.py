@@ -1,9 +1,24 @@
-"""Cells: one feature on one example, the unit that is bought; ``Cells`` is the door to them."""
+"""Cells: one feature on one example, the unit that is bought. ``Cells`` is the only door to them."""
 
+from thrifty.cells.budget import Budget
 from thrifty.cells.door import Cells
+from thrifty.cells.ledger import Balance, Ledger, OpenPurchase
 from thrifty.cells.meter import Owned
+from thrifty.cells.price_list import PriceList
 from thrifty.cells.prices import read_prices
 from thrifty.cells.receipt import Receipt
 from thrifty.cells.sources import Source, as_source
 
-__all__ = ["Cells", "Owned", "Receipt", "Source", "as_source", "read_prices"]
+__all__ = [
+    "Balance",
+    "Budget",
+    "Cells",
+    "Ledger",
+    "OpenPurchase",
+    "Owned",
+    "PriceList",
+    "Receipt",
+    "Source",
+    "as_source",
+    "read_prices",
+]

@@ -12,9 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.cells.ledger import Ledger, default_ledger
 from thrifty.cells.meter import Meter, Owned
+from thrifty.cells.money import to_units
+from thrifty.cells.paid import PaidCells
+from thrifty.cells.price_list import PriceList, Tariff, as_price_list
+from thrifty.cells.prices import read_prices
+from thrifty.cells.purse import Purse
 from thrifty.cells.receipt import Receipt
 from thrifty.cells.sources import Source, as_source
+from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
 
 __all__ = ["Cells"]
@@ -34,14 +41,46 @@ class Cells:
     def __init__(
         self,
         source: Any,
-        prices: NDArray[np.float64] | None = None,
+        prices: Any = None,
         owned: Owned | None = None,
+        *,
+        ledger: Ledger | None = None,
+        task: str = "",
     ) -> None:
         self._source: Source = as_source(source)
-        n = self._source.n_features
-        self.prices = np.ones(n) if prices is None else prices
+        self._paid: PaidCells | None = None
+        self._purse: Purse | None = None
+        self._tariff: Tariff | None = None
+        if isinstance(self._source, CallableSource):
+            self._open_paid(self._source, prices, ledger or self._source.ledger, task)
+        else:
+            self._open_free(prices, owned, ledger)
+
+    def _open_paid(
+        self, source: CallableSource, prices: Any, ledger: Ledger | None, task: str
+    ) -> None:
+        if ledger is None:  # kept with the source, so that it too pays once
+            ledger = source.ledger = default_ledger()
+        self._paid = PaidCells(source, ledger, prices, task)
+        self._tariff = self._paid.tariff
+        self.prices = self._tariff.marginal
+        self.meter, self._owned_before = self._paid.meter, self._paid.owned_before
+
+    def _open_free(self, prices: Any, owned: Owned | None, ledger: Ledger | None) -> None:
+        """Free to read: counted in memory, nothing is logged until the task is learned."""
+        source = self._source
+        budget = ledger.budget if ledger is not None else None
+        if isinstance(prices, PriceList) or budget is not None:
+            self._tariff = as_price_list(prices).tariff(source.feature_names)
+            self.prices = self._tariff.marginal
+        else:
+            self.prices = read_prices(prices, source.feature_names)
         self._owned_before = owned.count() if owned is not None else 0
-        self.meter = Meter(self._source.n_examples, n, owned)
+        self.meter = Meter(source.n_examples, source.n_features, owned)
+        if ledger is not None and budget is not None and self._tariff is not None:
+            used = ledger.book.read(lambda pages: sum(pages.balance(None)))
+            limits = ledger.limits(self._tariff.currency)
+            self._purse = Purse(limits, self._tariff, self.meter, used)
 
     @property
     def n_examples(self) -> int:
@@ -64,7 +103,9 @@ class Cells:
         """Values of rows x features, shape (len(rows), len(features))."""
         at = self._indices(rows, self.n_examples, "row")
         which = self._indices(features, self.n_features, "feature")
-        self.meter.charge(which, kernels.mask_of_rows(at, self.n_examples))
+        if self._paid is not None:
+            return self._paid.get(at, which)
+        self._look(which, kernels.mask_of_rows(at, self.n_examples))
         return self._source.read(at, which)
 
     def columns(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -72,13 +113,36 @@ class Cells:
 
         Bits outside the mask are 0: what was not paid for is not shown.
         """
-        self.meter.charge(features, mask)
+        if self._paid is not None:
+            return self._paid.columns(features, mask)
+        self._look(features, mask)
         return self._source.columns(features) & mask
+
+    def _look(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+        if self._purse is not None:
+            self._purse.pay(features, mask)
+        self.meter.charge(features, mask)
 
     def everything(self) -> NDArray[np.uint64]:
         """Buy every cell; all features, which must be Boolean, in tiles."""
+        if self._paid is not None:
+            return self._paid.tiles()
+        if self._purse is not None:
+            all_rows = kernels.mask_of_rows(np.arange(self.n_examples), self.n_examples)
+            self._purse.pay(np.arange(self.n_features), all_rows)
         self.meter.charge_everything()
         return self._source.tiles()
+
+    def _cost(self) -> float:
+        if self._paid is not None:
+            return self._paid.cost
+        bought = self.meter.bought_per_feature
+        if self._tariff is None:
+            return float(bought @ self.prices)
+        minor = int(bought @ self._tariff.own)
+        for draw in self._tariff.draws:
+            minor += draw.fee * self.meter.count_any(np.array(draw.members))
+        return to_units(minor)
 
     def receipt(self) -> Receipt:
         """What has been bought through this door so far."""
@@ -88,12 +152,13 @@ class Cells:
         whole = self.n_examples * self.n_features - self._owned_before
         return Receipt(
             cells=cells,
-            cost=float(bought @ self.prices),
+            cost=self._cost(),
             reused_cells=int(self.meter.reused_per_feature.sum()),
             avoided_cells=whole - cells,
             max_cells_per_example=self.meter.max_per_example(),
             n_examples=self.n_examples,
             n_features=self.n_features,
+            currency=self._tariff.currency if self._tariff is not None else "",
             per_feature={self.feature_names[f]: int(bought[f]) for f in some.tolist()},
         )
 

@@ -92,6 +92,19 @@ class Meter:
     def reused_per_feature(self) -> NDArray[np.int64]:
         return self._reused
 
+    def count_any(self, features: NDArray[np.int64]) -> int:
+        """Examples on which this task was the first to buy one of these features."""
+        if self.owned.everything:
+            return 0
+        words = kernels.words_for(self.n_examples)
+        had = np.zeros(words, dtype=np.uint64)
+        if self._owned_before.shape[0]:
+            had = np.bitwise_or.reduce(self._owned_before[features], axis=0)
+        if self.everything:
+            return self.n_examples - int(np.bitwise_count(had).sum())
+        touched = np.bitwise_or.reduce(self.touched[features], axis=0)
+        return int(np.bitwise_count(touched & ~had).sum())
+
     def max_per_example(self) -> int:
         """The largest number of cells bought on one example."""
         if not self.everything:

@@ -16,7 +16,7 @@ class Receipt:
     Attributes
     ----------
     cells : distinct cells bought
-    cost : what they cost
+    cost : what they cost, in units of ``currency``; of a paid source also what failed or was lost
     reused_cells : cells this task looked at that an earlier task had paid for
     avoided_cells : cells that buying everything would have bought and this task did not
     max_cells_per_example : the largest number of cells bought on one example
@@ -31,6 +31,7 @@ class Receipt:
     n_examples: int
     n_features: int
     per_feature: Mapping[str, int] = field(default_factory=dict, repr=False)
+    currency: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""

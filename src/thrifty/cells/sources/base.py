@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BadInput
+
+if TYPE_CHECKING:
+    from thrifty.cells.sources.callable import CallableSource
 
 __all__ = ["Source", "as_source"]
 
@@ -25,11 +28,13 @@ class Source(ABC):
     feature_names : tuple of str
     boolean : array of bool, one per feature; the others are real-valued
     named : whether the names came from the user (a frame, or ``feature_names=``)
+    free : whether reading costs nothing; what costs is read through a ledger alone
     """
 
     feature_names: tuple[str, ...]
     boolean: NDArray[np.bool_]
     named: bool = False
+    free: bool = True
 
     def __init__(
         self, n_examples: int, feature_names: Sequence[str], boolean: NDArray[np.bool_]
@@ -82,6 +87,61 @@ class Source(ABC):
         from thrifty.cells.sources.frame import frame_source
 
         return frame_source(frame, allow_missing=allow_missing)
+
+
+    @staticmethod
+    def from_callable(
+        fn: Callable[..., Any],
+        *,
+        examples: Iterable[Any],
+        features: Sequence[str],
+        prices: Any = None,
+        idempotent: bool = False,
+        boolean: bool | Collection[str] = True,
+        name: str = "provider",
+        not_billed: tuple[type[Exception], ...] = (),
+        allow_missing: bool = False,
+        **limits: Any,
+    ) -> CallableSource:
+        """A function that is paid for: a laboratory, a look-up, a language model.
+
+        Parameters
+        ----------
+        fn : ``fn(example_ids, feature_names) -> rows x features``, sync or async
+        examples : stable ids, text or integers: the same id in two tasks is the same example
+        features : names
+        prices : a price, a sequence, a mapping or a :class:`PriceList`; None: the lifetime's
+        idempotent : the provider honours keys; fn then takes ``idempotency_key`` too, and a
+            purchase whose end is not known is repeated with its key instead of being in doubt
+        boolean : whether values are Booleans, for all features or the names of those that are
+        name : of the provider, for the ledger
+        not_billed : errors after which nothing was billed, besides ``thrifty.errors.NotBilled``
+        allow_missing : whether NaN is a value of a real-valued feature
+        limits : ``max_examples``, ``max_features`` and ``max_cells`` of one call, ``concurrency``,
+            ``per_second``, ``timeout`` in seconds, ``attempts``
+
+        An HTTP service is a function around a client, for instance with httpx::
+
+            def ask(ids, names, idempotency_key):
+                reply = httpx.post("https://lab.example/cells", json={"ids": ids, "names": names},
+                                   headers={"Idempotency-Key": idempotency_key})
+                if reply.status_code in (429, 503):    # refused before any work was done
+                    raise thrifty.errors.NotBilled(reply.status_code)
+                reply.raise_for_status()
+                return reply.json()["values"]
+
+        >>> lab = Source.from_callable(lambda ids, names: [[len(i) > 3 for _ in names] for i in ids],
+        ...                            examples=["ann", "robert"], features=["long"], prices=2.5)
+        >>> lab
+        CallableSource(2 examples x 1 features)
+        """
+        from thrifty.cells.sources.callable import CallableSource, CallLimits
+
+        return CallableSource(
+            fn, examples=examples, features=features, prices=prices, idempotent=idempotent,
+            boolean=boolean, name=name, not_billed=not_billed, allow_missing=allow_missing,
+            limits=CallLimits(**limits),
+        )  # fmt: skip
 
 
 def as_source(X: Any, *, allow_missing: bool = False) -> Source:

@@ -1,0 +1,143 @@
+"""An answer becomes values only if it is exactly what was asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells.arrays import pack_arrays
+from thrifty.errors import MalformedAnswer
+
+__all__ = ["keep_answer", "read_answer", "redacted"]
+
+_KEPT = 4000
+_SECRETS = (
+    (re.compile(r"(?i)(://[^/\s:@]+:)[^@\s]+@"), r"\1***@"),
+    (
+        re.compile(
+            r"(?i)\b([\w-]*(?:api[-_]?key|token|secret|passw(?:or)?d|pwd|authorization|bearer)[\w-]*"
+            r"[\"']?\s*[:= ]\s*[\"']?)(?:bearer\s+)?[^\s\"',;&)}]+"
+        ),
+        r"\1***",
+    ),
+    (re.compile(r"\b(?:sk|pk|ghp|xox[bp])[-_][A-Za-z0-9_-]{8,}"), "***"),
+)
+
+
+def redacted(text: str) -> str:
+    """Text without what looks like a password, a key or a token.
+
+    >>> redacted("GET https://me:hunter2@lab.example/?api_key=12345 failed")
+    'GET https://me:***@lab.example/?api_key=*** failed'
+    """
+    for pattern, instead in _SECRETS:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def keep_answer(answer: Any) -> bytes:
+    """A malformed answer as it can be kept: numbers as numbers, anything else as short text."""
+    if isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf" and answer.size < 1e6:
+        return pack_arrays({"numbers": answer.astype(np.float64)})
+    text = redacted(repr(answer)[:_KEPT])
+    return pack_arrays({"text": np.frombuffer(text.encode(), dtype=np.uint8)})
+
+
+def read_answer(
+    answer: Any,
+    examples: Sequence[Any],
+    features: Sequence[str],
+    boolean: NDArray[np.bool_],
+    *,
+    allow_missing: bool = False,
+) -> NDArray[np.float64]:
+    """The values of an answer, rows x features; anything odd is an error that says what.
+
+    >>> read_answer([[True, 0]], ["p1"], ["a", "b"], np.array([True, True])).tolist()
+    [[1.0, 0.0]]
+    """
+    asked = f"{len(examples)} examples x {len(features)} features"
+    if answer is None:
+        raise MalformedAnswer(f"the provider answered nothing (None) where {asked} were asked.")
+    table = _table(answer, examples, features, asked)
+    if table.ndim != 2 or table.shape != (len(examples), len(features)):
+        raise MalformedAnswer(
+            f"the provider was asked for {asked} and answered with shape {table.shape}. It must "
+            "give one row per example and one column per feature, in the order asked, no more and "
+            "no less."
+        )
+    values = _numbers(table, examples, features)
+    bad = ~np.isfinite(values)
+    if allow_missing:
+        bad &= ~(np.isnan(values) & ~boolean)
+    bad |= boolean & (values != 0) & (values != 1) & ~np.isnan(values)
+    if bad.any():
+        row, column = map(int, np.argwhere(bad)[0])
+        wanted = "0 or 1" if boolean[column] else "a finite number"
+        raise MalformedAnswer(
+            f"{features[column]} must be {wanted}; the provider gave {values[row, column]:g} for "
+            f"example {examples[row]!r} ({int(bad.sum())} of {bad.size} values are bad)."
+        )
+    return values
+
+
+def _table(
+    answer: Any, examples: Sequence[Any], features: Sequence[str], asked: str
+) -> NDArray[Any]:
+    if hasattr(answer, "columns") and hasattr(answer, "index") and hasattr(answer, "to_numpy"):
+        _same_order([str(c) for c in answer.columns], list(features), "features")
+        _same_order([str(i) for i in answer.index], [str(e) for e in examples], "examples")
+        return np.asarray(answer.to_numpy())
+    if isinstance(answer, str | bytes | Mapping | set):
+        raise MalformedAnswer(
+            f"the provider must answer with a table of {asked}; it gave a {type(answer).__name__}."
+        )
+    try:
+        return np.asarray(answer)
+    except ValueError as error:
+        raise MalformedAnswer(
+            f"the provider must answer with a table of {asked}; its rows have different lengths."
+        ) from error
+
+
+def _same_order(got: list[str], asked: list[str], what: str) -> None:
+    if got == asked:
+        return
+    if sorted(got) == sorted(asked):
+        i = next(i for i, (g, a) in enumerate(zip(got, asked)) if g != a)
+        raise MalformedAnswer(
+            f"the {what} came in another order than asked: place {i} holds {got[i]!r} where "
+            f"{asked[i]!r} was asked."
+        )
+    lacking, extra = sorted(set(asked) - set(got))[:3], sorted(set(got) - set(asked))[:3]
+    raise MalformedAnswer(
+        f"the provider was asked for {len(asked)} {what} and answered {len(got)}; missing: "
+        f"{lacking or 'none'}, not asked for: {extra or 'none'}."
+    )
+
+
+def _numbers(
+    table: NDArray[Any], examples: Sequence[Any], features: Sequence[str]
+) -> NDArray[np.float64]:
+    if table.dtype.kind in "biuf":
+        return table.astype(np.float64)
+    if table.dtype == object:
+        plain = (bool, int, float, np.bool_, np.integer, np.floating)
+        for (row, column), value in np.ndenumerate(table):
+            if not isinstance(value, plain):
+                shown = redacted(repr(value)[:40])
+                raise MalformedAnswer(
+                    f"{features[column]} must be a number; the provider gave {shown} for example "
+                    f"{examples[row]!r}."
+                )
+        try:
+            return table.astype(np.float64)
+        except (OverflowError, ValueError) as error:
+            raise MalformedAnswer(f"the provider gave a number out of range ({error}).") from error
+    raise MalformedAnswer(
+        f"values must be numbers or Booleans; the provider gave {table.dtype} values."
+    )

@@ -1,0 +1,61 @@
+"""Plain arrays as bytes and back: a JSON header, raw numbers, zlib. Loading runs no code."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.errors import StoreError
+
+__all__ = ["pack_arrays", "unpack_arrays"]
+
+_KINDS = {"u1", "i4", "i8", "f8"}
+_LARGEST = 1 << 33
+
+
+def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Named arrays of bytes, integers or floats, as one compressed block.
+
+    >>> block = pack_arrays({"rows": np.arange(3, dtype=np.int32)})
+    >>> unpack_arrays(block)["rows"].tolist()
+    [0, 1, 2]
+    """
+    header = {name: [a.dtype.str[1:], list(a.shape)] for name, a in arrays.items()}
+    unknown = {kind for kind, _ in header.values()} - _KINDS
+    if unknown:
+        raise TypeError(f"arrays must be of kind {sorted(_KINDS)}; got {sorted(unknown)}")
+    head = json.dumps(header).encode()
+    little = [np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("<")) for a in arrays.values()]
+    body = b"".join(a.tobytes() for a in little)
+    return zlib.compress(struct.pack("<I", len(head)) + head + body, 1)
+
+
+def unpack_arrays(block: bytes) -> dict[str, NDArray[Any]]:
+    """The inverse of :func:`pack_arrays`; a damaged block is an error, never a value."""
+    try:
+        reader = zlib.decompressobj()
+        raw = reader.decompress(block, _LARGEST)
+        if not reader.eof:
+            raise ValueError("the block is cut short, or too large")
+        (length,) = struct.unpack_from("<I", raw)
+        header = json.loads(raw[4 : 4 + length])
+        out, at = {}, 4 + length
+        for name, (kind, shape) in header.items():
+            if kind not in _KINDS:
+                raise ValueError(f"unknown kind of array {kind!r}")
+            count = int(np.prod(shape, dtype=np.int64))
+            flat = np.frombuffer(raw, dtype="<" + kind, count=count, offset=at)
+            out[str(name)] = flat.reshape(shape)
+            at += flat.nbytes
+    except (ValueError, TypeError, AttributeError, struct.error, zlib.error) as error:
+        raise StoreError(
+            f"a block of values in the store cannot be read ({error}). The file was changed by "
+            "something else than Thrifty, or its disk is failing: restore a copy."
+        ) from error
+    return out

@@ -1,0 +1,91 @@
+"""What a ledger needs of a store: pages to read and write under one lock.
+
+Stores implement it; :mod:`thrifty.cells` never sees which one it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells.purchase import Purchase
+
+__all__ = ["Book", "Column", "Pages"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """What is known of one feature or draw after compaction.
+
+    ``known`` is a bit per example number (bytes, least significant bit first), ``values`` a bit per
+    known example (or eight bytes where the feature is real-valued), ``times`` when each was bought.
+    """
+
+    kind: str
+    number: int
+    boolean: bool
+    block: bytes
+
+
+class Pages(Protocol):
+    """The ledger's pages inside one transaction."""
+
+    def number(self, kind: str, names: Sequence[str]) -> NDArray[np.int32]:
+        """The numbers of examples, features or draws; new names get the next ones."""
+
+    def names(self, kind: str, numbers: Iterable[int]) -> list[str]: ...
+    def add(self, purchase: Purchase) -> Purchase:
+        """Write a purchase down; one with the same key that is there already is returned."""
+
+    def with_keys(self, keys: Sequence[str]) -> list[Purchase]: ...
+    def savepoint(self) -> AbstractContextManager[None]:
+        """Undo what was written inside if it raises, and no more."""
+
+    def purchase(self, id: int) -> Purchase | None: ...
+    def blocking(self) -> list[Purchase]:
+        """Purchases whose cells may not be bought now."""
+
+    def settled_after(self, sequence: int) -> list[Purchase]:
+        """Settled purchases in order, without those that a column has taken in."""
+
+    def last_compacted(self) -> int:
+        """The highest sequence that a column has taken in."""
+
+    def claim(self, id: int, owner: str, give_up_at: float) -> Purchase:
+        """Make another's purchase ours, to repeat its call with its key."""
+
+    def finish(self, purchase: Purchase) -> Purchase:
+        """Write the end of a purchase; a settled one gets the next sequence number."""
+
+    def columns(self) -> Iterable[Column]: ...
+    def put_columns(self, columns: Iterable[Column]) -> None: ...
+    def mark_compacted(self, ids: Sequence[int]) -> None: ...
+    def balance(self, task: str | None) -> tuple[int, int]:
+        """(reserved, spent) of a task, or in total for None."""
+
+    def move(self, task: str, reserved: int, spent: int) -> None: ...
+    def example_costs(self, examples: NDArray[np.int32]) -> NDArray[np.int64]: ...
+    def add_example_costs(
+        self, examples: NDArray[np.int32], amounts: NDArray[np.int64]
+    ) -> None: ...
+    def currency(self, label: str) -> str:
+        """The lifetime's currency; the first label given is kept."""
+
+
+class Book(Protocol):
+    """The ledger of one lifetime in a store."""
+
+    def write(self, work: Callable[[Any], T]) -> T:
+        """Run work(pages) in one exclusive, durable transaction.
+
+        Where the connection is lost the work is run again, so it must be repeatable.
+        """
+
+    def read(self, work: Callable[[Any], T]) -> T: ...

@@ -1,0 +1,176 @@
+"""What a ledger knows of some examples and features, in the order of their rows.
+
+Packed like every Boolean column (a bit per example), so that paid cells are served as fast as those
+of an array. An expired value counts as unknown.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty import kernels
+from thrifty.cells.book import Pages
+from thrifty.cells.columns import read_column
+from thrifty.cells.purchase import Block, Purchase, unpack_values
+from thrifty.errors import BadInput
+
+__all__ = ["Known"]
+
+
+class Known:
+    """Bitmaps over rows: column f < N is a feature, column N + d is draw d.
+
+    ``as_of`` is the moment that decides what has expired: one moment for a whole task, so that a
+    cell that was valid when the task began stays so until its end.
+    """
+
+    def __init__(
+        self,
+        examples: NDArray[np.int32],
+        features: NDArray[np.int32],
+        draws: NDArray[np.int32],
+        boolean: NDArray[np.bool_],
+        valid: NDArray[np.float64],
+        as_of: float,
+    ) -> None:
+        self.examples, self.features, self.draws = examples, features, draws
+        self.n_examples, self.n_features = len(examples), len(features)
+        words = kernels.words_for(self.n_examples)
+        self.known = np.zeros((len(features) + len(draws), words), dtype=np.uint64)
+        self.bits = np.zeros((len(features), words), dtype=np.uint64)
+        self.reals: dict[int, NDArray[np.float64]] = {}
+        self.boolean, self.valid, self.as_of = boolean, valid, as_of
+        self.sequence = 0
+        self._row_of = _inverse(examples)
+        self._feature_of = _inverse(features)
+        self._draw_of = _inverse(draws)
+
+    def follow(self, pages: Pages) -> list[Purchase]:
+        """Take in what was settled since the last look; returns those purchases."""
+        before, compacted = self.sequence, pages.last_compacted()
+        if compacted > before:
+            self._load(pages)
+        # Open tasks keep their purchases as they are, so some may be older than a compacted one.
+        news = pages.settled_after(before)
+        for purchase in news:
+            self.apply(purchase)
+        self.sequence = max(self.sequence, compacted)
+        return news
+
+    def _load(self, pages: Pages) -> None:
+        for column in pages.columns():
+            at = self._column_of(column.kind, column.number)
+            if at < 0:
+                continue
+            facts = read_column(column)
+            rows = _look_up(self._row_of, facts.examples)
+            good = (rows >= 0) & (facts.times >= self.as_of - self.valid[at])
+            self._set(np.array([at]), rows[good], facts.values[good][:, None])
+
+    def _column_of(self, kind: str, number: int) -> int:
+        if kind == "feature":
+            return int(_look_up(self._feature_of, np.array([number]))[0])
+        at = int(_look_up(self._draw_of, np.array([number]))[0])
+        return at + self.n_features if at >= 0 else -1
+
+    def apply(self, purchase: Purchase) -> None:
+        """Take in one settled purchase."""
+        self.sequence = max(self.sequence, purchase.sequence)
+        if purchase.compacted or purchase.answer is None:
+            return
+        block = purchase.block
+        rows = _look_up(self._row_of, block.examples)
+        here = rows >= 0
+        if not here.any():
+            return
+        at = _look_up(self._feature_of, block.features)
+        fresh = at >= 0
+        fresh[fresh] = purchase.settled_at >= self.as_of - self.valid[at[fresh]]
+        if fresh.any():
+            values = unpack_values(purchase.answer, block)
+            self._set(at[fresh], rows[here], values[np.ix_(here, fresh)])
+        drawn = _look_up(self._draw_of, block.draws)
+        for i, d in enumerate(drawn.tolist()):
+            column = d + self.n_features
+            if d >= 0 and purchase.settled_at >= self.as_of - self.valid[column]:
+                paid = rows[here & block.draw_rows[i]]
+                self.known[column] |= kernels.mask_of_rows(paid, self.n_examples)
+
+    def _set(
+        self, at: NDArray[np.int64], rows: NDArray[np.int64], values: NDArray[np.float64]
+    ) -> None:
+        if not len(rows):
+            return
+        lo, hi = int(rows.min()) >> 6, (int(rows.max()) >> 6) + 1
+        mask = kernels.mask_of_rows(rows, self.n_examples)[lo:hi]
+        self.known[at, lo:hi] |= mask
+        ours = at < self.n_features
+        at, values = at[ours], values[:, ours]
+        boolean = self.boolean[at]
+        if boolean.any():
+            self._set_bits(at[boolean], rows, values[:, boolean], lo, hi, mask)
+        for j in np.flatnonzero(~boolean).tolist():
+            f = int(at[j])
+            if f not in self.reals:
+                self.reals[f] = np.full(self.n_examples, np.nan)
+            self.reals[f][rows] = values[:, j]
+
+    def _set_bits(
+        self, at: NDArray[np.int64], rows: NDArray[np.int64], values: NDArray[np.float64],
+        lo: int, hi: int, mask: NDArray[np.uint64],
+    ) -> None:  # fmt: skip
+        odd = (values != 0) & (values != 1)
+        if odd.any():
+            row, column = map(int, np.argwhere(odd)[0])
+            raise BadInput(
+                f"feature {int(at[column])} is declared Boolean here, and the ledger holds "
+                f"{values[row, column]:g} for it from an earlier task. Declare it real-valued."
+            )
+        dense = np.zeros((len(at), (hi - lo) * 64), dtype=np.uint8)
+        dense[:, rows - lo * 64] = values.T != 0
+        packed = np.packbits(dense, axis=1, bitorder="little").view("<u8")
+        self.bits[at, lo:hi] = (self.bits[at, lo:hi] & ~mask) | packed
+
+    def missing(
+        self, columns: NDArray[np.int64], mask: NDArray[np.uint64]
+    ) -> NDArray[np.uint64]:
+        """Rows of the mask on which each column is unknown: (k, W)."""
+        return mask & ~self.known[columns]
+
+    def place(self, block: Block) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Which of our features and rows a block is about; -1 where it is none of ours."""
+        return _look_up(self._feature_of, block.features), _look_up(self._row_of, block.examples)
+
+    def is_known(self, column: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each row is known; rows that are -1 are not."""
+        bits = kernels.unpack_columns(self.known[column : column + 1], np.maximum(rows, 0))[:, 0]
+        return (bits != 0) & (rows >= 0)
+
+    def column(self, f: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Values of one feature on known rows."""
+        if self.boolean[f]:
+            return kernels.unpack_columns(self.bits[f : f + 1], rows)[:, 0].astype(np.float64)
+        column = self.reals.get(f)
+        return np.full(len(rows), np.nan) if column is None else column[rows]
+
+    def forget(self) -> None:
+        """Start again from the store: what is in memory may be ahead of it."""
+        self.known[:] = 0
+        self.bits[:] = 0
+        self.reals.clear()
+        self.sequence = 0
+
+
+def _inverse(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Where each number stands, -1 where it does not."""
+    out = np.full(int(numbers.max()) + 1 if len(numbers) else 0, -1, dtype=np.int64)
+    out[numbers] = np.arange(len(numbers))
+    return out
+
+
+def _look_up(inverse: NDArray[np.int64], numbers: NDArray[np.integer]) -> NDArray[np.int64]:  # type: ignore[type-arg]
+    out = np.full(len(numbers), -1, dtype=np.int64)
+    inside = numbers < len(inverse)
+    out[inside] = inverse[numbers[inside]]
+    return out

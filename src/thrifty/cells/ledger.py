@@ -1,0 +1,256 @@
+"""The ledger: every cell ever bought, and the only one who buys.
+
+Intent (cells, price, key) is committed before a provider is called; values and settlement are
+committed together after. So whatever crashes, the ledger holds either the values, or the intent
+whose money stays reserved until somebody says what became of it. A cell that is known, or whose
+purchase is open anywhere, is not bought again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from thrifty.cells.answers import read_answer
+from thrifty.cells.book import Book, Pages
+from thrifty.cells.budget import Budget, Limits
+from thrifty.cells.buying import Buyer
+from thrifty.cells.calls import Outcome
+from thrifty.cells.compact import compact
+from thrifty.cells.known import Known
+from thrifty.cells.money import to_units
+from thrifty.cells.price_list import Tariff, as_price_list
+from thrifty.cells.purchase import Purchase, is_live
+from thrifty.cells.settlement import close, find_changes, settle
+from thrifty.cells.sources.callable import CallableSource
+from thrifty.errors import BadInput, ChangedValue, MixedCurrencies, PurchaseInDoubt
+
+__all__ = ["Balance", "Ledger", "OpenPurchase", "default_ledger", "use_ledgers_of"]
+
+_make: Callable[[], Ledger] | None = None
+
+
+def use_ledgers_of(make: Callable[[], Ledger]) -> None:
+    """Who makes the ledger of a source that belongs to no lifetime; stores, a layer above, say."""
+    global _make
+    _make = make
+
+
+def default_ledger() -> Ledger:
+    """A ledger in memory, for a source that is used outside a lifetime."""
+    if _make is None:
+        raise BadInput("a source that costs needs a ledger: use it in a Lifetime.")
+    return _make()
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """What a lifetime has spent, and what is reserved for purchases that are open."""
+
+    spent: float
+    reserved: float
+    currency: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPurchase:
+    """A purchase that waits for the user: nobody knows, or the answer could not be used."""
+
+    id: int
+    status: str
+    task: str
+    provider: str
+    price: float
+    currency: str
+    examples: tuple[str, ...]
+    features: tuple[str, ...]
+    created_at: float
+    key: str
+    note: str
+
+    def __str__(self) -> str:
+        cells = f"{len(self.examples)} x {len(self.features)} cells"
+        price = f"{self.price:g} {self.currency}".rstrip()
+        note = f"; {self.note}" if self.note else ""
+        return f"purchase {self.id} ({self.status}): {cells} from {self.provider}, {price}{note}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return asdict(self)
+
+
+class Ledger:
+    """The ledger of one lifetime.
+
+    Parameters
+    ----------
+    book : where it is kept; a store gives one
+    budget : what may be spent
+    clock : the time in seconds; tests turn it
+    """
+
+    def __init__(
+        self, book: Book, budget: Budget | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.book, self.budget, self.clock = book, budget, clock
+        self._unsaved: list[tuple[Buyer, Purchase, Outcome]] = []
+
+    def limits(self, currency: str) -> Limits:
+        """The budget in minor units."""
+        return (self.budget or Budget()).limits(currency)
+
+    def balance(self) -> Balance:
+        """Spent and reserved, over all tasks."""
+
+        def work(pages: Pages) -> Balance:
+            reserved, spent = pages.balance(None)
+            return Balance(to_units(spent), to_units(reserved), pages.currency(""))
+
+        return self.book.read(work)
+
+    def open(self, source: CallableSource, prices: Any = None, task: str = "") -> Buyer:
+        """A buyer for one task, who knows all that the ledger knows of the source's cells."""
+        listed = source.prices if source.prices is not None else as_price_list(prices)
+        tariff = listed.tariff(source.feature_names)
+
+        def work(pages: Pages) -> tuple[Buyer, bool]:
+            self.pay_in(pages, tariff.currency)
+            buyer = Buyer(self, source, tariff, self._known(pages, source, tariff), task)
+            buyer.catch_up(pages)
+            claims = source.idempotent and any(map(buyer.can_claim, pages.blocking()))
+            return buyer, claims
+
+        buyer, claims = self.book.write(work)
+        if claims:  # with a provider that honours keys, what is in doubt resolves itself
+            buyer.buy(np.zeros(0, dtype=np.int64), np.zeros_like(buyer.known.known[0]))
+        return buyer
+
+    def _known(self, pages: Pages, source: CallableSource, tariff: Tariff) -> Known:
+        return Known(
+            pages.number("example", source.examples),
+            pages.number("feature", source.feature_names),
+            pages.number("draw", [draw.name for draw in tariff.draws]),
+            source.boolean,
+            np.append(tariff.valid, tariff.draw_valid),
+            self.clock(),
+        )
+
+    def pay_in(self, pages: Pages, currency: str) -> None:
+        """A lifetime has one currency, that of its first price list."""
+        kept = pages.currency(currency)
+        if kept and currency and kept != currency:
+            raise MixedCurrencies(
+                f"this lifetime pays in {kept} and the price list is in {currency}. Thrifty does "
+                "not convert money: convert the prices, or start another lifetime."
+            )
+
+    # -- what waits for the user --------------------------------------------------------------
+
+    def open_purchases(self) -> list[OpenPurchase]:
+        """Purchases that are in doubt, malformed or contradict the ledger."""
+        return self.book.read(
+            lambda pages: [
+                _described(pages, p) for p in pages.blocking() if not is_live(p, self.clock())
+            ]
+        )
+
+    def resolve(self, id: int, outcome: str, values: Any = None) -> None:
+        """Say what became of a purchase that is in doubt.
+
+        Parameters
+        ----------
+        outcome : ``"not-billed"`` frees its money and its cells; ``"billed"`` counts the money as
+            spent, with ``values`` (examples x features, as listed) stored like any answer, and
+            without them given up: the cells may then be bought again
+        """
+        if outcome not in ("billed", "not-billed"):
+            raise BadInput(f"outcome must be 'billed' or 'not-billed'; got {outcome!r}.")
+        if outcome == "not-billed" and values is not None:
+            raise BadInput("values come with 'billed'; what was not billed has none.")
+        self.book.write(lambda pages: self._resolve(pages, id, outcome, values))
+
+    def _resolve(self, pages: Pages, id: int, outcome: str, values: Any) -> None:
+        purchase = pages.purchase(id)
+        waiting = [p.id for p in pages.blocking() if not is_live(p, self.clock())]
+        if purchase is None or purchase.id not in waiting:
+            state = "does not exist" if purchase is None else f"is {purchase.status}"
+            if purchase is not None and purchase.status == "pending":
+                state = "is being made at this moment"
+            raise BadInput(
+                f"purchase {id} {state}; those that wait for you are {waiting or 'none'}."
+            )
+        now = self.clock()
+        if outcome == "not-billed":
+            close(pages, purchase, "void", now, note="resolved: not billed")
+        elif values is None:
+            close(pages, purchase, "lost", now, share=1.0, note="resolved: billed, no values")
+        else:
+            self._resolve_with(pages, purchase, values, now)
+
+    def _resolve_with(self, pages: Pages, purchase: Purchase, values: Any, now: float) -> None:
+        block = purchase.block
+        examples = pages.names("example", block.examples)
+        features = pages.names("feature", block.features)
+        checked = read_answer(values, examples, features, block.boolean)
+        forever = np.full(len(features), np.inf)
+        none = np.zeros(0, dtype=np.int32)
+        known = Known(block.examples, block.features, none, block.boolean, forever, now)
+        known.follow(pages)
+        change = find_changes(known, block, checked)
+        if change is not None:
+            row, column, old, new = change
+            raise ChangedValue(
+                f"{features[column]} of example {examples[row]!r} is {old:g} in the ledger; you "
+                f"gave {new:g}. Nothing was changed.",
+                purchases=(purchase.id,),
+            )
+        settle(pages, purchase, checked, now)
+
+    def doubt_error(self, purchases: Sequence[Purchase]) -> PurchaseInDoubt:
+        """Cells are needed that an open purchase may have paid for."""
+        ids = tuple(p.id for p in purchases)
+        shown = ", ".join(map(str, ids[:5]))
+        kinds = sorted({"doubt" if p.status == "pending" else p.status for p in purchases})
+        return PurchaseInDoubt(
+            f"cells of this task belong to {len(ids)} purchase(s) whose end is open "
+            f"({', '.join(kinds)}): {shown}. Their money stays reserved or spent, and they are not "
+            f"bought again until you say what happened: thrifty resolve {ids[0]}, or "
+            f"life.ledger.resolve({ids[0]}, 'billed' or 'not-billed').",
+            purchases=ids,
+        )
+
+    # -- answers that could not be written ----------------------------------------------------
+
+    def keep_unsaved(self, buyer: Buyer, purchase: Purchase, outcome: Outcome) -> None:
+        self._unsaved.append((buyer, purchase, outcome))
+
+    def save_unsaved(self) -> None:
+        """Write the answers that came while the store could not be written."""
+        while self._unsaved:
+            buyer, purchase, outcome = self._unsaved[0]
+            buyer.save(purchase, outcome)
+            self._unsaved.pop(0)
+
+    def compact(self, pages: Pages, task: str) -> None:
+        """Move a finished task's purchases into columns."""
+        compact(pages, task)
+
+
+def _described(pages: Pages, p: Purchase) -> OpenPurchase:
+    return OpenPurchase(
+        id=p.id,
+        status="doubt" if p.status == "pending" else p.status,
+        task=p.task,
+        provider=p.provider,
+        price=to_units(p.block.price),
+        currency=pages.currency(""),
+        examples=tuple(pages.names("example", p.block.examples)),
+        features=tuple(pages.names("feature", p.block.features)),
+        created_at=p.created_at,
+        key=p.key,
+        note=p.note or ("its process ended before it was settled" if p.status == "pending" else ""),
+    )

@@ -1,0 +1,132 @@
+"""Cells of a source that costs, served from the ledger; what is missing is bought first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty import kernels
+from thrifty.cells.book import Pages
+from thrifty.cells.ledger import Ledger
+from thrifty.cells.meter import Meter, Owned
+from thrifty.cells.money import to_units
+from thrifty.cells.sources.callable import CallableSource
+from thrifty.errors import BadInput
+
+__all__ = ["PaidCells"]
+
+
+class PaidCells:
+    """What a door needs to serve one task from the ledger."""
+
+    def __init__(self, source: CallableSource, ledger: Ledger, prices: Any, task: str) -> None:
+        self.source, self.ledger, self.task = source, ledger, task
+        self._buyer = ledger.open(source, prices, task)
+        self.tariff, self.known = self._buyer.tariff, self._buyer.known
+        n, N = source.n_examples, source.n_features
+        self.full = kernels.mask_of_rows(np.arange(n), n)
+        # What an earlier run of this very task has paid is not owned: it is this task's purchase.
+        owned = Owned(n, N)
+        owned.bitmap = self.known.known[:N].copy()
+        mine = [(f, mask) for own, f, mask in self._news() if own]
+        for features, mask in mine:
+            owned.bitmap[features] &= ~mask
+        self.owned_before = owned.count()
+        self.meter = Meter(n, N, owned)
+        for features, mask in mine:
+            self.meter.charge(features, mask & self.known.known[features].any(axis=0))
+        self._spent_before = ledger.book.read(self._spent_on_task) if task else 0
+
+    def _spent_on_task(self, pages: Pages) -> int:
+        return pages.balance(self.task)[1] - self._buyer.spent
+
+    def _news(self) -> list[tuple[bool, NDArray[np.int64], NDArray[np.uint64]]]:
+        news, self._buyer.news = self._buyer.news, []
+        return news
+
+    @property
+    def currency(self) -> str:
+        return self.tariff.currency
+
+    @property
+    def cost(self) -> float:
+        """What this task has cost so far."""
+        return to_units(self._spent_before + self._buyer.spent)
+
+    def ensure(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+        """Make the cells known and count them."""
+        wanted = self._bought_for(features)
+        try:
+            if self.known.missing(wanted, mask).any():
+                self._buyer.buy(wanted, mask)
+        finally:
+            for mine, at, where in self._news():
+                if mine:
+                    self.meter.charge(at, where)
+                else:
+                    self.meter.owned.bitmap[at] |= where & ~self.meter.touched[at]
+        self.meter.charge(features, mask)
+
+    def _bought_for(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+        computed = self.tariff.computed
+        if not computed:
+            return features
+        return np.array([computed[f][0] if f in computed else f for f in features.tolist()])
+
+    def columns(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Boolean features, packed; bits outside the mask are 0."""
+        self.ensure(features, mask)
+        out = self.known.bits[features] & mask
+        rows = None
+        for i, f in enumerate(features.tolist()):
+            if f in self.tariff.computed:
+                rows = kernels.rows_of_mask(mask) if rows is None else rows
+                values = self._computed(f, rows)
+                out[i] = kernels.mask_of_rows(rows[values != 0], self.source.n_examples)
+        return out
+
+    def get(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
+        """Values of rows x features."""
+        self.ensure(features, kernels.mask_of_rows(rows, self.source.n_examples))
+        if not self.tariff.computed and self.source.boolean[features].all():
+            return np.asarray(kernels.unpack_columns(self.known.bits[features], rows))
+        out = np.empty((len(rows), len(features)))
+        for j, f in enumerate(features.tolist()):
+            if f in self.tariff.computed:
+                out[:, j] = self._computed(f, rows)
+            else:
+                out[:, j] = self.known.column(f, rows)
+        return out
+
+    def _computed(self, f: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        parent, function = self.tariff.computed[f]
+        values = np.asarray(function(self.known.column(parent, rows)), dtype=np.float64)
+        name = self.source.feature_names[f]
+        if values.shape != rows.shape:
+            raise BadInput(
+                f"the function that computes {name} must give one value per example: expected "
+                f"{len(rows)}, got shape {values.shape}."
+            )
+        good = np.isfinite(values)
+        if self.source.boolean[f]:
+            good &= (values == 0) | (values == 1)
+        if not good.all():
+            raise BadInput(
+                f"the function that computes {name} gave {values[~good][0]:g}, which is not "
+                f"{'0 or 1' if self.source.boolean[f] else 'a finite number'}."
+            )
+        return values
+
+    def tiles(self) -> NDArray[np.uint64]:
+        """Buy everything; all features, which must be Boolean, in tiles."""
+        n, N = self.source.n_examples, self.source.n_features
+        everything = self.columns(np.arange(N), self.full)
+        tile = kernels.TILE
+        out = np.zeros((-(-N // tile), n, tile // 64), dtype=np.uint64)
+        for b in range(len(out)):
+            block = everything[b * tile : (b + 1) * tile]
+            bits = np.unpackbits(block.view(np.uint8), axis=1, bitorder="little", count=n)
+            out[b] = kernels.pack_tiles(np.ascontiguousarray(bits.T))[0]
+        return out

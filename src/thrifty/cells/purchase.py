@@ -1,0 +1,123 @@
+"""One purchase: what was asked of a provider in one call, and what became of it.
+
+    pending ─┬─> settled      values stored, money spent
+             ├─> refused      the provider said that nothing was billed
+             ├─> failed       the provider tried and failed; costs a share of the price
+             ├─> malformed    billed, kept, never used
+             ├─> changed      billed, kept, never used: it contradicts a known value
+             └─> doubt        nobody knows
+    malformed, changed, doubt and a pending one whose process died wait for the user, who says
+    what happened:  settled (with the values) | void (not billed) | lost (billed, no values)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells.arrays import pack_arrays, unpack_arrays
+from thrifty.cells.owner import IN_FLIGHT, is_alive, me
+
+__all__ = ["BLOCKING", "Block", "Purchase", "is_live", "pack_values", "unpack_values"]
+
+#: purchases of these kinds keep their cells from being bought again
+BLOCKING = ("pending", "doubt", "malformed", "changed")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """The cells of one call, in the ledger's numbers: examples x features, and draws.
+
+    ``draw_rows[i, j]`` says that draw i is paid with this purchase for the j-th example; ``costs``
+    is what each example costs, in minor units.
+    """
+
+    examples: NDArray[np.int32]
+    features: NDArray[np.int32]
+    boolean: NDArray[np.bool_]
+    draws: NDArray[np.int32]
+    draw_rows: NDArray[np.bool_]
+    costs: NDArray[np.int64]
+
+    @property
+    def price(self) -> int:
+        return int(self.costs.sum())
+
+    @property
+    def n_cells(self) -> int:
+        return len(self.examples) * len(self.features)
+
+    def to_bytes(self) -> bytes:
+        return pack_arrays(
+            {
+                "examples": self.examples,
+                "features": self.features,
+                "boolean": self.boolean.astype(np.uint8),
+                "draws": self.draws,
+                "draw_rows": np.packbits(self.draw_rows, axis=1),
+                "costs": self.costs,
+            }
+        )
+
+    @classmethod
+    def from_bytes(cls, block: bytes) -> Block:
+        a = unpack_arrays(block)
+        n = len(a["examples"])
+        bits = np.unpackbits(a["draw_rows"], axis=1, count=n) if len(a["draws"]) else None
+        rows = bits.astype(np.bool_) if bits is not None else np.zeros((0, n), dtype=np.bool_)
+        boolean = a["boolean"].astype(np.bool_)
+        return cls(a["examples"], a["features"], boolean, a["draws"], rows, a["costs"])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Purchase:
+    """A line of the ledger."""
+
+    key: str
+    task: str
+    provider: str
+    status: str
+    owner: str
+    created_at: float
+    give_up_at: float
+    block: Block
+    reserved: int = 0
+    spent: int = 0
+    answer: bytes | None = None
+    note: str = ""
+    settled_at: float = 0.0
+    sequence: int = 0
+    compacted: bool = False
+    id: int = 0
+
+    def with_(self, **changes: Any) -> Purchase:
+        """The same purchase with some fields changed."""
+        return replace(self, **changes)
+
+
+def is_live(purchase: Purchase, now: float) -> bool:
+    """Whether somebody is making this purchase at this moment."""
+    if purchase.status != "pending" or now > purchase.give_up_at:
+        return False
+    if purchase.owner == me():
+        return purchase.key in IN_FLIGHT
+    return is_alive(purchase.owner) is not False
+
+
+def pack_values(values: NDArray[np.float64], boolean: NDArray[np.bool_]) -> bytes:
+    """Values of a block (examples x features): a bit for a Boolean, eight bytes for a real."""
+    bits = np.packbits(values[:, boolean] != 0, axis=None)
+    return pack_arrays({"bits": bits, "reals": np.ascontiguousarray(values[:, ~boolean])})
+
+
+def unpack_values(answer: bytes, block: Block) -> NDArray[np.float64]:
+    """The inverse of :func:`pack_values`."""
+    a = unpack_arrays(answer)
+    n, wide = len(block.examples), int(block.boolean.sum())
+    out = np.empty((n, len(block.features)))
+    out[:, block.boolean] = np.unpackbits(a["bits"], count=n * wide).reshape(n, wide)
+    out[:, ~block.boolean] = a["reals"]
+    return out

@@ -1,0 +1,144 @@
+"""How purchases begin and end in the ledger: plain functions on its pages, under the store's lock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells.answers import keep_answer, read_answer
+from thrifty.cells.book import Pages
+from thrifty.cells.budget import Limits
+from thrifty.cells.known import Known
+from thrifty.cells.money import amount_text
+from thrifty.cells.points import reached
+from thrifty.cells.purchase import Block, Purchase, pack_values
+from thrifty.errors import ChangedValue, MalformedAnswer
+
+__all__ = ["check_budget", "close", "find_changes", "intend", "settle", "take_answer"]
+
+
+def check_budget(
+    pages: Pages, limits: Limits, task: str, block_examples: NDArray[np.int32],
+    costs: NDArray[np.int64], n_cells: int,
+) -> None:  # fmt: skip
+    """Refuse what would go beyond the budget."""
+    needed = int(costs.sum())
+    if needed == 0:
+        return
+    whose = f" for {n_cells} cells"
+    if limits.total is not None:
+        limits.check("total", needed, sum(pages.balance(None)), whose)
+    if limits.per_task is not None:
+        limits.check("task", needed, sum(pages.balance(task)), f"{whose} of task {task!r}")
+    if limits.per_example is not None:
+        used = pages.example_costs(block_examples)
+        worst = int(np.argmax(np.where(costs > 0, used + costs, -1)))
+        name = pages.names("example", [int(block_examples[worst])])[0]
+        limits.check("example", int(costs[worst]), int(used[worst]), f" on example {name!r}")
+
+
+def intend(pages: Pages, purchase: Purchase, limits: Limits) -> Purchase:
+    """Write a purchase down before it is made, and reserve its money."""
+    block = purchase.block
+    check_budget(pages, limits, purchase.task, block.examples, block.costs, block.n_cells)
+    written = pages.add(purchase.with_(reserved=block.price))
+    pages.move(purchase.task, block.price, 0)
+    pages.add_example_costs(block.examples, block.costs)
+    reached("in-intent")
+    return written
+
+
+def settle(pages: Pages, purchase: Purchase, values: NDArray[np.float64], now: float) -> Purchase:
+    """Values and money in the same transaction."""
+    done = pages.finish(
+        purchase.with_(
+            status="settled",
+            answer=pack_values(values, purchase.block.boolean),
+            reserved=0,
+            spent=purchase.block.price,
+            settled_at=now,
+        )
+    )
+    pages.move(purchase.task, -purchase.reserved, purchase.block.price - purchase.spent)
+    if not purchase.reserved and purchase.block.price != purchase.spent:
+        pages.add_example_costs(purchase.block.examples, purchase.block.costs)
+    reached("in-settle")
+    return done
+
+
+def close(
+    pages: Pages, purchase: Purchase, status: str, now: float, *, share: float = 0.0,
+    answer: bytes | None = None, note: str = "",
+) -> Purchase:  # fmt: skip
+    """End a purchase without values; it costs a share of its price, the rest is free again."""
+    costs = purchase.block.costs
+    paid = np.ceil(costs * share).astype(np.int64) if share < 1 else costs
+    spent = int(paid.sum())
+    held = purchase.reserved + purchase.spent
+    done = pages.finish(
+        purchase.with_(
+            status=status, answer=answer, note=note or purchase.note, reserved=0, spent=spent,
+            settled_at=now,
+        )
+    )  # fmt: skip
+    pages.move(purchase.task, -purchase.reserved, spent - purchase.spent)
+    counted = costs if held else np.zeros_like(costs)
+    if spent != held:
+        pages.add_example_costs(purchase.block.examples, paid - counted)
+    reached("in-settle")
+    return done
+
+
+def take_answer(
+    pages: Pages, purchase: Purchase, answer: Any, names: tuple[list[Any], list[str]],
+    known: Known, now: float, *, allow_missing: bool,
+) -> tuple[Purchase, Exception | None]:  # fmt: skip
+    """Settle an answer, or keep it as malformed or changed, with the error to raise."""
+    examples, features = names
+    boolean = purchase.block.boolean
+    price = amount_text(purchase.block.price, pages.currency(""))
+    what_next = (
+        f" Purchase {purchase.id} ({price}) is kept, counted as spent and never used; its cells "
+        f"are not bought again until you say so: thrifty resolve {purchase.id}."
+    )
+    try:
+        values = read_answer(answer, examples, features, boolean, allow_missing=allow_missing)
+    except MalformedAnswer as error:
+        done = close(
+            pages, purchase, "malformed", now, share=1.0, answer=keep_answer(answer),
+            note=str(error),
+        )  # fmt: skip
+        return done, MalformedAnswer(str(error) + what_next, purchases=(purchase.id,))
+    changed = find_changes(known, purchase.block, values)
+    if changed is not None:
+        row, column, old, new = changed
+        note = (
+            f"{features[column]} of example {examples[row]!r} is {old:g} in the ledger and still "
+            f"valid; the provider now gave {new:g}."
+        )
+        kept = pack_values(values, boolean)
+        done = close(pages, purchase, "changed", now, share=1.0, answer=kept, note=note)
+        return done, ChangedValue(note + what_next, purchases=(purchase.id,))
+    return settle(pages, purchase, values, now), None
+
+
+def find_changes(
+    known: Known, block: Block, values: NDArray[np.float64]
+) -> tuple[int, int, float, float] | None:
+    """The first cell that is known with another value: (row, column, old, new)."""
+    at, rows = known.place(block)
+    for j, f in enumerate(at.tolist()):
+        if f < 0:
+            continue
+        had = known.is_known(f, rows)
+        if not had.any():
+            continue
+        old = known.column(f, rows[had])
+        new = values[had, j]
+        differs = ~((old == new) | (np.isnan(old) & np.isnan(new)))
+        if differs.any():
+            i = int(np.flatnonzero(differs)[0])
+            return int(np.flatnonzero(had)[i]), j, float(old[i]), float(new[i])
+    return None

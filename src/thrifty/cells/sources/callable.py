@@ -1,0 +1,164 @@
+"""Cells from a function: a paid look-up, a laboratory, a question put to a language model.
+
+The function is never called directly. A ledger calls it, once per cell, after writing down what it
+is about to buy; see :mod:`thrifty.cells.ledger`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells.price_list import PriceList, as_price_list
+from thrifty.cells.sources.base import Source
+from thrifty.cells.sources.checks import checked_names
+from thrifty.errors import BadInput, BadParameter
+
+__all__ = ["CallLimits", "CallableSource"]
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    """How a provider may be called."""
+
+    max_examples: int | None = None
+    max_features: int | None = None
+    max_cells: int | None = 1_000_000
+    concurrency: int = 1
+    per_second: float | None = None
+    timeout: float = 60.0
+    attempts: int = 4
+
+    def __post_init__(self) -> None:
+        for name in ("max_examples", "max_features", "max_cells"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise BadParameter(f"{name} must be None or an integer, 1 or more; got {value!r}.")
+        for name in ("concurrency", "attempts"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise BadParameter(f"{name} must be an integer, 1 or more; got {value!r}.")
+        for name in ("per_second", "timeout"):
+            value = getattr(self, name)
+            if value is None and name == "per_second":
+                continue
+            if not isinstance(value, int | float) or not 0 < value < float("inf"):
+                raise BadParameter(f"{name} must be a number above 0; got {value!r}.")
+
+
+class CallableSource(Source):
+    """A function ``fn(example_ids, feature_names) -> rows x features``; it may be async.
+
+    Made by :meth:`Source.from_callable`, where the parameters are explained.
+    """
+
+    free = False
+    named = True
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        *,
+        examples: Iterable[Any],
+        features: Sequence[str],
+        prices: Any = None,
+        idempotent: bool = False,
+        boolean: bool | Collection[str] = True,
+        name: str = "provider",
+        not_billed: tuple[type[Exception], ...] = (),
+        allow_missing: bool = False,
+        limits: CallLimits | None = None,
+    ) -> None:
+        if not callable(fn):
+            raise BadInput(f"a provider must be a function; got {type(fn).__name__}.")
+        ids = [_plain(e) for e in examples]
+        names = checked_names(list(features), len(list(features)))
+        if not ids or not names:
+            raise BadInput("a source needs at least one example and one feature.")
+        self.examples = _distinct([_text(e) for e in ids])
+        self._given = dict(zip(self.examples, ids))
+        if idempotent and not _takes(fn, "idempotency_key"):
+            raise BadInput(
+                "an idempotent provider is one that honours keys, so its function must take one: "
+                "fn(example_ids, feature_names, idempotency_key)."
+            )
+        super().__init__(len(ids), names, _kinds(boolean, names))
+        self.fn, self.idempotent, self.name = fn, idempotent, str(name)
+        self.prices: PriceList | None = None if prices is None else as_price_list(prices)
+        self.not_billed, self.allow_missing = tuple(not_billed), allow_missing
+        self.limits = limits or CallLimits()
+        #: the ledger it is bought through, once it has one
+        self.ledger: Any = None
+        #: when the last calls began, for the rate limit
+        self.recent: deque[float] = deque(maxlen=10_000)
+
+    def ids_of(self, texts: Sequence[str]) -> list[Any]:
+        """The examples as the user wrote them."""
+        return [self._given.get(text, text) for text in texts]
+
+    def note_call(self) -> None:
+        self.recent.append(time.monotonic())
+
+    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
+        raise _no_way_around()
+
+    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+        raise _no_way_around()
+
+    def tiles(self) -> NDArray[np.uint64]:
+        raise _no_way_around()
+
+
+def _no_way_around() -> BadInput:
+    return BadInput(
+        "a source that costs is only read through a ledger, which pays for each cell once: make "
+        "thrifty.Cells(source) and ask it, or learn with a Lifetime."
+    )
+
+
+def _plain(example: Any) -> Any:
+    return example.item() if isinstance(example, np.generic) else example
+
+
+def _text(example: Any) -> str:
+    if isinstance(example, float) or example is None or isinstance(example, bool):
+        raise BadInput(
+            f"an example id must be text or an integer, the same in every task; got {example!r}."
+        )
+    return str(example)
+
+
+def _distinct(texts: list[str]) -> tuple[str, ...]:
+    if len(set(texts)) == len(texts):
+        return tuple(texts)
+    seen: set[str] = set()
+    twice = next(t for t in texts if t in seen or seen.add(t))  # type: ignore[func-returns-value]
+    raise BadInput(
+        f"example ids must be distinct; {twice!r} occurs more than once. A cell belongs to one "
+        "example: give each its own id."
+    )
+
+
+def _kinds(boolean: bool | Collection[str], names: Sequence[str]) -> NDArray[np.bool_]:
+    if isinstance(boolean, bool):
+        return np.full(len(names), boolean)
+    unknown = set(boolean) - set(names)
+    if unknown:
+        raise BadInput(f"boolean names features that are not there: {sorted(unknown)[:5]}.")
+    chosen = set(boolean)
+    return np.array([name in chosen for name in names])
+
+
+def _takes(fn: Callable[..., Any], name: str) -> bool:
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return any(p.name == name or p.kind is p.VAR_KEYWORD for p in parameters)

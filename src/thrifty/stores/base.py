@@ -1,0 +1,122 @@
+"""What every store can do: hold lifetimes by name, each with a book of pages under one lock."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from thrifty.errors import LifetimeExists, StoreError
+from thrifty.stores.pages import SqlPages
+
+__all__ = ["LifetimeBook", "Store", "open_store"]
+
+T = TypeVar("T")
+
+
+class Store(ABC):
+    """Lifetimes by name.
+
+    A store is told apart by how it opens a transaction; what is written in it is the same.
+    """
+
+    @abstractmethod
+    def write(self, lifetime: int, work: Callable[[SqlPages], T]) -> T:
+        """Run work(pages) in one exclusive, durable transaction; 0 is no lifetime in particular."""
+
+    @abstractmethod
+    def read(self, lifetime: int, work: Callable[[SqlPages], T]) -> T:
+        """Run work(pages) on one consistent state."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back the connection; a store that is used again opens another."""
+
+    def lifetimes(self) -> list[str]:
+        """The names of the lifetimes in this store."""
+        rows = self.read(0, lambda p: p._run("SELECT name FROM lifetimes ORDER BY id"))
+        return [str(name) for (name,) in rows]
+
+    def book(
+        self, name: str, family: dict[str, Any] | None, representation: dict[str, Any] | None
+    ) -> LifetimeBook:
+        """The book of a lifetime; a family makes it where it is not there yet."""
+
+        def find(pages: SqlPages) -> Any:
+            rows = pages._run("SELECT id, family FROM lifetimes WHERE name = ?", (name,))
+            return rows[0] if rows else None
+
+        row = self.read(0, find)
+        if row is None and family is not None:
+
+            def make(pages: SqlPages) -> Any:
+                made = find(pages)  # another process may have been quicker
+                if made is None:
+                    pages._run(
+                        "INSERT INTO lifetimes (name, family, representation) VALUES (?, ?, ?)",
+                        (name, json.dumps(family), json.dumps(representation or {})),
+                    )
+                return find(pages)
+
+            row = self.write(0, make)
+        if row is None:
+            raise self._unknown(name)
+        id, stored = int(row[0]), json.loads(row[1])
+        if family is not None and stored != json.loads(json.dumps(family)):
+            raise LifetimeExists(
+                f"the store holds a lifetime named {name!r} with another family: {stored}; asked "
+                f"for {family}. Open it with its own family, or choose another name=."
+            )
+        return LifetimeBook(self, name, id)
+
+    def _unknown(self, name: str) -> StoreError:
+        there = ", ".join(map(repr, self.lifetimes()[:5])) or "none"
+        return StoreError(
+            f"the store holds no lifetime named {name!r}; those in it: {there}. Give a family to "
+            "begin one."
+        )
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class LifetimeBook:
+    """One lifetime in a store: what its ledger writes on."""
+
+    def __init__(self, store: Store, name: str, id: int) -> None:
+        self.store, self.name, self._id = store, name, id
+
+    def write(self, work: Callable[[Any], T]) -> T:
+        return self.store.write(self._id, work)
+
+    def read(self, work: Callable[[Any], T]) -> T:
+        return self.store.read(self._id, work)
+
+
+def open_store(where: Any) -> Store:
+    """A store from a file name, a PostgreSQL URL, or None (memory).
+
+    >>> open_store(None)
+    MemoryStore()
+    """
+    from thrifty.stores.memory import MemoryStore
+    from thrifty.stores.postgres import PostgresStore
+    from thrifty.stores.sqlite import SQLiteStore
+
+    if isinstance(where, Store):
+        return where
+    if where is None:
+        return MemoryStore()
+    text = str(where)
+    if text.startswith(("postgresql://", "postgres://")):
+        return PostgresStore(text)
+    if "://" in text:
+        kind = text.split("://")[0]
+        raise StoreError(
+            f"a store is a file name or a postgresql:// URL; got one that begins with {kind}://."
+        )
+    return SQLiteStore(where)

@@ -1,0 +1,31 @@
+"""A store that lives as long as the process: SQLite's own memory, so the very same rules."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from thrifty.stores.sqlite import SQLiteStore
+
+__all__ = ["MemoryStore"]
+
+
+class MemoryStore(SQLiteStore):
+    """Lifetimes in memory, gone with the process.
+
+    >>> MemoryStore().lifetimes()
+    []
+    """
+
+    def __init__(self) -> None:
+        super().__init__(Path("memory"))
+
+    def __repr__(self) -> str:
+        return "MemoryStore()"
+
+    def _connect(self) -> Any:
+        return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+
+    def close(self) -> None:
+        """Keep everything: closing the connection would lose it."""

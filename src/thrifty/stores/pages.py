@@ -1,0 +1,343 @@
+"""The ledger's and the lifetime's pages, in SQL that SQLite and PostgreSQL both speak.
+
+Every value travels as a parameter; no statement is ever put together from data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells.arrays import pack_arrays, unpack_arrays
+from thrifty.cells.book import Column
+from thrifty.cells.purchase import BLOCKING, Block, Purchase
+
+__all__ = ["SqlPages", "State", "TaskRow"]
+
+_CHUNK = 1024
+_PURCHASE = (
+    "SELECT id, key, task, provider, status, owner, created_at, give_up_at, block, reserved, "
+    "spent, answer, note, settled_at, sequence, compacted FROM purchases "
+)
+
+Run = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A lifetime as it stands in a store; JSON is read, nothing is run."""
+
+    family: dict[str, Any]
+    features: tuple[str, ...] | None
+    named: bool
+    representation: dict[str, Any]
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """A learned task as it stands in a store."""
+
+    name: str
+    route: str
+    model: dict[str, Any]
+    receipt: dict[str, Any]
+    failure: dict[str, Any] | None
+    token: str
+    learned_at: float
+
+
+class SqlPages:
+    """One lifetime's pages inside one transaction. ``run(sql, params)`` gives rows."""
+
+    def __init__(self, run: Run, many: Run, lifetime: int) -> None:
+        self._run, self._many, self._id = run, many, lifetime
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        self._run("SAVEPOINT thrifty_point")
+        try:
+            yield
+        except BaseException:
+            self._run("ROLLBACK TO SAVEPOINT thrifty_point")
+            self._run("RELEASE SAVEPOINT thrifty_point")
+            raise
+        self._run("RELEASE SAVEPOINT thrifty_point")
+
+    # -- names --------------------------------------------------------------------------------
+
+    def number(self, kind: str, names: Sequence[str]) -> NDArray[np.int32]:
+        rows = self._run(
+            "SELECT name, number FROM names WHERE lifetime = ? AND kind = ?", (self._id, kind)
+        )
+        known = {name: int(number) for name, number in rows}
+        new = [name for name in names if name not in known]
+        if new:
+            first = len(known)
+            fresh = [(self._id, kind, name, first + i) for i, name in enumerate(new)]
+            self._many(
+                "INSERT INTO names (lifetime, kind, name, number) VALUES (?, ?, ?, ?)", fresh
+            )
+            known.update((name, number) for _, _, name, number in fresh)
+        return np.array([known[name] for name in names], dtype=np.int32)
+
+    def names(self, kind: str, numbers: Iterable[int]) -> list[str]:
+        wanted = [int(n) for n in numbers]
+        if len(wanted) <= 4:
+            rows = [
+                self._run(
+                    "SELECT number, name FROM names WHERE lifetime = ? AND kind = ? AND number = ?",
+                    (self._id, kind, n),
+                )[0]
+                for n in wanted
+            ]
+        else:
+            rows = self._run(
+                "SELECT number, name FROM names WHERE lifetime = ? AND kind = ?", (self._id, kind)
+            )
+        by_number = {int(number): str(name) for number, name in rows}
+        return [by_number[n] for n in wanted]
+
+    # -- purchases ----------------------------------------------------------------------------
+
+    def add(self, purchase: Purchase) -> Purchase:
+        p = purchase
+        rows = self._run(
+            "INSERT INTO purchases (lifetime, key, task, provider, status, owner, created_at, "
+            "give_up_at, block, reserved, spent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            "RETURNING id",
+            (
+                self._id, p.key, p.task, p.provider, p.status, p.owner, p.created_at,
+                p.give_up_at, p.block.to_bytes(), p.reserved, p.spent,
+            ),
+        )  # fmt: skip
+        return p.with_(id=int(rows[0][0]))
+
+    def with_keys(self, keys: Sequence[str]) -> list[Purchase]:
+        found = []
+        for key in keys:
+            where = "WHERE lifetime = ? AND key = ?"
+            found += self._run(_PURCHASE + where, (self._id, key))
+        return [_purchase(row) for row in found]
+
+    def purchase(self, id: int) -> Purchase | None:
+        rows = self._run(_PURCHASE + "WHERE lifetime = ? AND id = ?", (self._id, id))
+        return _purchase(rows[0]) if rows else None
+
+    def blocking(self) -> list[Purchase]:
+        where = "WHERE lifetime = ? AND status IN (?, ?, ?, ?) ORDER BY id"
+        return [_purchase(row) for row in self._run(_PURCHASE + where, (self._id, *BLOCKING))]
+
+    def settled_after(self, sequence: int) -> list[Purchase]:
+        where = (
+            "WHERE lifetime = ? AND status = 'settled' AND sequence > ? AND compacted = 0 "
+            "ORDER BY sequence"
+        )
+        return [_purchase(row) for row in self._run(_PURCHASE + where, (self._id, sequence))]
+
+    def purchases(self) -> list[Purchase]:
+        """Every purchase ever begun, in order."""
+        rows = self._run(_PURCHASE + "WHERE lifetime = ? ORDER BY id", (self._id,))
+        return [_purchase(row) for row in rows]
+
+    def last_compacted(self) -> int:
+        return int(self._one("SELECT compacted FROM lifetimes WHERE id = ?"))
+
+    def claim(self, id: int, owner: str, give_up_at: float) -> Purchase:
+        self._run(
+            "UPDATE purchases SET owner = ?, give_up_at = ?, status = 'pending' "
+            "WHERE lifetime = ? AND id = ?",
+            (owner, give_up_at, self._id, id),
+        )
+        claimed = self.purchase(id)
+        assert claimed is not None, "purchases are never deleted"
+        return claimed
+
+    def finish(self, purchase: Purchase) -> Purchase:
+        p = purchase
+        if p.status == "settled":
+            self._run("UPDATE lifetimes SET sequence = sequence + 1 WHERE id = ?", (self._id,))
+            sequence = int(self._one("SELECT sequence FROM lifetimes WHERE id = ?"))
+            p = p.with_(sequence=sequence)
+        self._run(
+            "UPDATE purchases SET status = ?, reserved = ?, spent = ?, answer = ?, note = ?, "
+            "settled_at = ?, sequence = ? WHERE lifetime = ? AND id = ?",
+            (p.status, p.reserved, p.spent, p.answer, p.note, p.settled_at, p.sequence,
+             self._id, p.id),
+        )  # fmt: skip
+        return p
+
+    # -- columns ------------------------------------------------------------------------------
+
+    def columns(self) -> Iterable[Column]:
+        rows = self._run(
+            "SELECT kind, number, boolean, block FROM cell_columns WHERE lifetime = ?", (self._id,)
+        )
+        return [Column(k, int(n), bool(b), bytes(block)) for k, n, b, block in rows]
+
+    def put_columns(self, columns: Iterable[Column]) -> None:
+        self._many(
+            "INSERT INTO cell_columns (lifetime, kind, number, boolean, block) "
+            "VALUES (?, ?, ?, ?, ?) ON CONFLICT (lifetime, kind, number) "
+            "DO UPDATE SET boolean = excluded.boolean, block = excluded.block",
+            [(self._id, c.kind, c.number, int(c.boolean), c.block) for c in columns],
+        )
+
+    def mark_compacted(self, ids: Sequence[int]) -> None:
+        # The values are in columns now; what remains is the line of the bill.
+        self._many(
+            "UPDATE purchases SET compacted = 1, answer = NULL WHERE lifetime = ? AND id = ?",
+            [(self._id, id) for id in ids],
+        )
+        self._run(
+            "UPDATE lifetimes SET compacted = (SELECT MAX(sequence) FROM purchases "
+            "WHERE lifetime = ? AND compacted = 1) WHERE id = ?",
+            (self._id, self._id),
+        )
+
+    # -- money --------------------------------------------------------------------------------
+
+    def balance(self, task: str | None) -> tuple[int, int]:
+        if task is None:
+            rows = self._run("SELECT reserved, spent FROM lifetimes WHERE id = ?", (self._id,))
+        else:
+            rows = self._run(
+                "SELECT reserved, spent FROM accounts WHERE lifetime = ? AND task = ?",
+                (self._id, task),
+            )
+        return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
+
+    def move(self, task: str, reserved: int, spent: int) -> None:
+        if not reserved and not spent:
+            return
+        self._run(
+            "UPDATE lifetimes SET reserved = reserved + ?, spent = spent + ? WHERE id = ?",
+            (reserved, spent, self._id),
+        )
+        self._run(
+            "INSERT INTO accounts (lifetime, task, reserved, spent) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (lifetime, task) DO UPDATE SET "
+            "reserved = accounts.reserved + excluded.reserved, "
+            "spent = accounts.spent + excluded.spent",
+            (self._id, task, reserved, spent),
+        )
+
+    def example_costs(self, examples: NDArray[np.int32]) -> NDArray[np.int64]:
+        out = np.zeros(len(examples), dtype=np.int64)
+        for chunk in np.unique(examples // _CHUNK).tolist():
+            inside = examples // _CHUNK == chunk
+            out[inside] = self._chunk(chunk)[examples[inside] % _CHUNK]
+        return out
+
+    def add_example_costs(
+        self, examples: NDArray[np.int32], amounts: NDArray[np.int64]
+    ) -> None:
+        if not amounts.any():
+            return
+        changed = []
+        for chunk in np.unique(examples // _CHUNK).tolist():
+            inside = examples // _CHUNK == chunk
+            total = self._chunk(chunk).copy()
+            np.add.at(total, examples[inside] % _CHUNK, amounts[inside])
+            changed.append((self._id, chunk, pack_arrays({"amounts": total})))
+        self._many(
+            "INSERT INTO example_costs (lifetime, chunk, amounts) VALUES (?, ?, ?) "
+            "ON CONFLICT (lifetime, chunk) DO UPDATE SET amounts = excluded.amounts",
+            changed,
+        )
+
+    def _chunk(self, chunk: int) -> NDArray[np.int64]:
+        rows = self._run(
+            "SELECT amounts FROM example_costs WHERE lifetime = ? AND chunk = ?", (self._id, chunk)
+        )
+        if not rows:
+            return np.zeros(_CHUNK, dtype=np.int64)
+        return unpack_arrays(bytes(rows[0][0]))["amounts"]
+
+    def currency(self, label: str) -> str:
+        kept = str(self._one("SELECT currency FROM lifetimes WHERE id = ?"))
+        if label and not kept:
+            self._run("UPDATE lifetimes SET currency = ? WHERE id = ?", (label, self._id))
+            return label
+        return kept
+
+    # -- the lifetime and its tasks -----------------------------------------------------------
+
+    def version(self) -> int:
+        return int(self._one("SELECT version FROM lifetimes WHERE id = ?"))
+
+    def state(self) -> State:
+        family, features, named, representation, version = self._run(
+            "SELECT family, features, named, representation, version FROM lifetimes WHERE id = ?",
+            (self._id,),
+        )[0]
+        names = None if features is None else tuple(json.loads(features))
+        return State(
+            json.loads(family), names, bool(named), json.loads(representation), int(version)
+        )
+
+    def put_representation(self, representation: dict[str, Any]) -> int:
+        self._run(
+            "UPDATE lifetimes SET representation = ?, version = version + 1 WHERE id = ?",
+            (json.dumps(representation), self._id),
+        )
+        return self.version()
+
+    def put_features(self, names: Sequence[str], named: bool) -> None:
+        self._run(
+            "UPDATE lifetimes SET features = ?, named = ? WHERE id = ? AND features IS NULL",
+            (json.dumps(list(names)), int(named), self._id),
+        )
+
+    def add_task(self, task: TaskRow) -> None:
+        self._run(
+            "INSERT INTO tasks (lifetime, position, name, route, model, receipt, failure, token, "
+            "learned_at) VALUES (?, (SELECT COUNT(*) FROM tasks WHERE lifetime = ?), "
+            "?, ?, ?, ?, ?, ?, ?)",
+            (
+                self._id, self._id, task.name, task.route, json.dumps(task.model),
+                json.dumps(task.receipt),
+                None if task.failure is None else json.dumps(task.failure),
+                task.token, task.learned_at,
+            ),
+        )  # fmt: skip
+
+    def task_token(self, name: str) -> str | None:
+        rows = self._run(
+            "SELECT token FROM tasks WHERE lifetime = ? AND name = ?", (self._id, name)
+        )
+        return str(rows[0][0]) if rows else None
+
+    def tasks(self, from_position: int = 0) -> list[TaskRow]:
+        rows = self._run(
+            "SELECT name, route, model, receipt, failure, token, learned_at FROM tasks "
+            "WHERE lifetime = ? AND position >= ? ORDER BY position",
+            (self._id, from_position),
+        )
+        return [
+            TaskRow(
+                str(name), str(route), json.loads(model), json.loads(receipt),
+                None if failure is None else json.loads(failure), str(token), float(at),
+            )
+            for name, route, model, receipt, failure, token, at in rows
+        ]  # fmt: skip
+
+    def _one(self, sql: str) -> Any:
+        return self._run(sql, (self._id,))[0][0]
+
+
+def _purchase(row: Sequence[Any]) -> Purchase:
+    (id, key, task, provider, status, owner, created_at, give_up_at, block, reserved, spent,
+     answer, note, settled_at, sequence, compacted) = row  # fmt: skip
+    return Purchase(
+        str(key), str(task), str(provider), str(status), str(owner), float(created_at),
+        float(give_up_at), Block.from_bytes(bytes(block)), int(reserved), int(spent),
+        None if answer is None else bytes(answer), str(note), float(settled_at), int(sequence),
+        bool(compacted), int(id),
+    )  # fmt: skip

@@ -1,0 +1,199 @@
+"""A store in one SQLite file.
+
+Settings that were measured, not guessed (docs/ledger.md): a rollback journal, because the SQLite
+that Python brings may have a race in its write-ahead log; ``synchronous=FULL``; a journal that is
+truncated, not deleted, because a deleted file can come back after a power cut; and transactions
+that take the write lock when they begin.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreTooNew, StoreUnwritable
+from thrifty.stores.base import Store
+from thrifty.stores.migrations import LATEST, migrate
+from thrifty.stores.pages import SqlPages
+
+__all__ = ["SQLiteStore"]
+
+T = TypeVar("T")
+
+#: "Thry" in the header of the file says whose it is
+APPLICATION = 0x54687279
+_SPELLING = {"id": "INTEGER", "int": "INTEGER", "real": "REAL", "blob": "BLOB"}
+
+
+class SQLiteStore(Store):
+    """Lifetimes in a file, readable by its owner alone.
+
+    Parameters
+    ----------
+    path : the file; it is made if it is not there
+    wait : seconds to wait for other processes
+    read_only : never write, not even an upgrade
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, wait: float = 120.0, read_only: bool = False
+    ) -> None:
+        self.path, self.wait, self.read_only = Path(path), wait, read_only
+        self._lock = threading.RLock()
+        self._connection: Any = None
+        self._pid = 0
+        with self._lock:
+            self._open()
+
+    def __repr__(self) -> str:
+        return f"SQLiteStore({str(self.path)!r})"
+
+    # -- opening ------------------------------------------------------------------------------
+
+    def _connect(self) -> Any:
+        """A connection with autocommit; tests bring another."""
+        if not self.read_only:
+            self._make_file()
+        mode = "ro" if self.read_only else "rw"
+        uri = f"{self.path.absolute().as_uri()}?mode={mode}"
+        return sqlite3.connect(
+            uri, uri=True, timeout=self.wait, isolation_level=None, check_same_thread=False
+        )
+
+    def _make_file(self) -> None:
+        # Made with its rights from the first moment; SQLite's journal inherits them.
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+    def _open(self) -> Any:
+        if self._connection is not None and self._pid == os.getpid():
+            return self._connection
+        # A connection must not be used in a forked child: it is left alone and another opened.
+        try:
+            connection = self._connect()
+            self._prepare(connection)
+        except (sqlite3.Error, OSError) as error:
+            raise self._explained(error) from error
+        self._connection, self._pid = connection, os.getpid()
+        return connection
+
+    def _prepare(self, connection: Any) -> None:
+        run = connection.execute
+        run("PRAGMA foreign_keys = ON")
+        run("PRAGMA trusted_schema = OFF")
+        if not self.read_only:
+            run("PRAGMA journal_mode = TRUNCATE").fetchall()
+            run("PRAGMA synchronous = FULL")
+        version = self._version(connection)
+        if version < LATEST and self.read_only:
+            raise StoreUnwritable(
+                f"{self.path} was written by an older Thrifty and has to be upgraded; open it "
+                "once for writing."
+            )
+        if version < LATEST:
+            self._upgrade(connection)
+
+    def _version(self, connection: Any) -> int:
+        run = connection.execute
+        application = run("PRAGMA application_id").fetchall()[0][0]
+        version = int(run("PRAGMA user_version").fetchall()[0][0])
+        empty = not run("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+        if application != APPLICATION and not empty:
+            raise NotAStore(
+                f"{self.path} is an SQLite database that was not made by Thrifty. It was left as "
+                "it is; choose another file name."
+            )
+        if version > LATEST:
+            raise StoreTooNew(
+                f"{self.path} was written by a newer Thrifty (schema {version}, this one knows "
+                f"{LATEST}). It was left as it is; upgrade Thrifty."
+            )
+        return version
+
+    def _upgrade(self, connection: Any) -> None:
+        run = connection.execute
+        run("BEGIN IMMEDIATE")
+        try:
+            at = self._version(connection)  # another process may have done it meanwhile
+            if at < LATEST:
+                migrate(run, at, _SPELLING)
+                run(f"PRAGMA application_id = {APPLICATION}")
+                run(f"PRAGMA user_version = {LATEST}")
+            run("COMMIT")
+        except BaseException:
+            self._roll_back(connection)
+            raise
+
+    # -- transactions -------------------------------------------------------------------------
+
+    def write(self, lifetime: int, work: Callable[[SqlPages], T]) -> T:
+        if self.read_only:
+            raise StoreUnwritable(f"{self.path} was opened read-only; open it for writing.")
+        return self._transaction("BEGIN IMMEDIATE", lifetime, work)
+
+    def read(self, lifetime: int, work: Callable[[SqlPages], T]) -> T:
+        return self._transaction("BEGIN", lifetime, work)
+
+    def _transaction(self, begin: str, lifetime: int, work: Callable[[SqlPages], T]) -> T:
+        with self._lock:
+            connection = self._open()
+            try:
+                connection.execute(begin)
+                try:
+                    result = work(self._pages(connection, lifetime))
+                    connection.execute("COMMIT")
+                except BaseException:
+                    self._roll_back(connection)
+                    raise
+                return result
+            except self._errors() as error:
+                raise self._explained(error) from error
+
+    @staticmethod
+    def _pages(connection: Any, lifetime: int) -> SqlPages:
+        def run(sql: str, parameters: Any = ()) -> list[Any]:
+            return list(connection.execute(sql, parameters))
+
+        def many(sql: str, rows: Any) -> None:
+            connection.executemany(sql, rows)
+
+        return SqlPages(run, many, lifetime)
+
+    def _errors(self) -> tuple[type[Exception], ...]:
+        return (sqlite3.Error, OSError)
+
+    def _roll_back(self, connection: Any) -> None:
+        with contextlib.suppress(*self._errors()):
+            connection.execute("ROLLBACK")
+
+    def _explained(self, error: Exception) -> StoreError:
+        text = str(error).lower()
+        if "not a database" in text or "malformed" in text or "file is encrypted" in text:
+            return NotAStore(
+                f"{self.path} is not a Thrifty store ({error}). It was left as it is; choose "
+                "another file name, or restore a copy."
+            )
+        if "locked" in text or "busy" in text:
+            return StoreBusy(
+                f"{self.path} was in use by other processes for more than {self.wait:g} seconds; "
+                "try again, or raise wait=."
+            )
+        if isinstance(error, OSError) or any(
+            word in text for word in ("readonly", "read-only", "full", "disk i/o", "unable to open")
+        ):
+            return StoreUnwritable(
+                f"{self.path} cannot be written ({error}). Nothing that was acknowledged is lost; "
+                "make room or mend the disk, then learn again to go on."
+            )
+        return StoreError(f"{self.path}: {error}.")
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None and self._pid == os.getpid():
+                self._connection.close()
+            self._connection = None
