@@ -21,6 +21,14 @@ from thrifty.kernels.packing import (
     unpack_columns,
     words_for,
 )
+from thrifty.kernels.race import (
+    count_interval,
+    good_enough,
+    leaning_tables,
+    log_factorials,
+    ruled_out,
+    ruled_out_two_classes,
+)
 
 __all__ = [
     "TILE",
@@ -28,16 +36,22 @@ __all__ = [
     "charge",
     "columns_of_tiles",
     "count_columns",
+    "count_interval",
     "count_segments",
     "entropy_gains",
     "gini_gains",
+    "good_enough",
     "largest_in_planes",
+    "leaning_tables",
+    "log_factorials",
     "mask_of_rows",
     "pack_columns",
     "pack_tiles",
     "partition_rows",
     "popcount",
     "rows_of_mask",
+    "ruled_out",
+    "ruled_out_two_classes",
     "unpack_columns",
     "words_for",
     "xlogx_table",

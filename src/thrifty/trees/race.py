@@ -1,0 +1,45 @@
+"""``compare="race"``: the trees of Algorithms 2 and 3 and of scratch for a fraction of the cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from thrifty.attempt import Attempt
+from thrifty.cells import Cells
+from thrifty.trees.labels import Labels
+from thrifty.trees.paper import PaperWay
+from thrifty.trees.race_bounds import MOST_CLASSES
+from thrifty.trees.race_grow import race_all_features, race_metafeatures
+from thrifty.trees.representation import Metafeatures
+
+__all__ = ["RaceWay"]
+
+
+@dataclass(frozen=True)
+class RaceWay(PaperWay):
+    """Races at every node; the theorem is in :mod:`thrifty.trees.race_grow`.
+
+    Where a raced attempt fails, every candidate is bought on every row after all (Algorithm 2), so
+    a task fails only if it would have failed without racing, and a race can never cost the
+    guarantees of the paper, only cells.
+    """
+
+    def use_rep(self, metafeatures: Metafeatures, cells: Cells, labels: Labels) -> Attempt:
+        tree = race_metafeatures(
+            metafeatures, cells, labels, self.gain,
+            max_depth=self.max_depth, max_nodes=self.max_nodes,
+        )  # fmt: skip
+        if tree is not None:
+            return Attempt("reused", tree)
+        return super().use_rep(metafeatures, cells, labels)
+
+    def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
+        many = np.count_nonzero(np.bincount(labels.codes)) > MOST_CLASSES
+        tree = None if many else race_all_features(cells, labels, self.gain)
+        if tree is None:
+            return super().from_scratch(cells, labels, attempt)
+        if attempt is None:
+            return Attempt("scratch", tree)
+        return Attempt("scratch", tree, attempt.failure, attempt.grown)

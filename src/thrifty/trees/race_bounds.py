@@ -1,0 +1,126 @@
+"""Which candidates cannot win any more: the exact test of the race.
+
+An *incumbent* is bought on every row of the node, so its gain g is known exactly. A rival has been
+seen on a sample, m_c of the n_c rows of class c. It is dropped when every table of true counts
+(a_0, ..., a_{C-1}) that would give it a gain of g or more is ruled out by the sample, see
+:mod:`thrifty.kernels.race`. Only the true winner's table must never be ruled out, so a node errs
+with probability at most its delta, however many candidates it has and however often it looks.
+
+A gain of counts is taken to be quasi-convex in the class counts and smallest where all classes
+have the same rate, as entropy and Gini gains are, and any increasing function of them at a given
+price. Its largest value over a box of counts is then at a corner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty import kernels
+from thrifty.trees.gain import Gain, entropy, gini
+
+__all__ = ["MOST_CLASSES", "Bar"]
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+#: cells into which the counts of the smaller class are cut; more is tighter and slower
+_CELLS = 64
+#: corners of a box double with each class; with more classes than this nothing is dropped early
+MOST_CLASSES = 8
+#: gains this close to the bar count as reaching it: other counts may give the same gain in theory
+#: and differ in the last bits
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """The gain to beat at a node, and the test whether a rival still can."""
+
+    gain: Gain
+    totals: Ints
+    height: float
+    log_delta: float
+    _reach: dict[float, tuple[Ints, Ints, Ints]] = field(default_factory=dict, repr=False)
+
+    def out_of_reach(self, counts: Ints, sampled: Ints, prices: Floats) -> Bools:
+        """counts (C, k) of the true rows among ``sampled`` (C,) rows: which rivals cannot win."""
+        present = np.flatnonzero(self.totals)
+        if len(present) > MOST_CLASSES:
+            return np.zeros(counts.shape[1], dtype=np.bool_)
+        if len(present) > 2:
+            return self._by_boxes(counts, sampled, prices, present)
+        # the smaller class first: its counts are cut into cells, the other's are not
+        if self.totals[present[0]] > self.totals[present[1]]:
+            present = present[::-1]
+        counts = counts[present]
+        if self.gain in (entropy, gini) or prices.min() == prices.max():
+            return self._two_classes(counts, sampled, float(prices[0]), present)
+        out = np.empty(counts.shape[1], dtype=np.bool_)
+        for price in np.unique(prices):
+            same = np.flatnonzero(prices == price)
+            out[same] = self._two_classes(counts[:, same], sampled, float(price), present)
+        return out
+
+    def _two_classes(self, counts: Ints, sampled: Ints, price: float, present: Ints) -> Bools:
+        n = self.totals[present]
+        price = 1.0 if self.gain in (entropy, gini) else price
+        if price not in self._reach:
+            self._reach[price] = self._good_enough(n, price, present)
+        edges, least, most = self._reach[price]
+        table = kernels.log_factorials(int(n.sum()) + 1)
+        return kernels.ruled_out_two_classes(
+            counts, sampled[present], n, edges, least, most, self.log_delta, table
+        )
+
+    def _good_enough(self, n: Ints, price: float, present: Ints) -> tuple[Ints, Ints, Ints]:
+        """Cells of a_0, and in each the a_1 from which, and up to which, a rival would win."""
+        cells = min(_CELLS, int(n[0]) + 1)
+        edges = np.arange(cells + 1) * (int(n[0]) + 1) // cells
+        height = self.height - _SLACK
+        if self.gain in (entropy, gini):
+            table = kernels.xlogx_table(int(n.sum()))
+            return edges, *kernels.good_enough(n, edges, height, self.gain is gini, table)
+        return edges, *self._good_enough_by_calls(n, edges, price, present)
+
+    def _good_enough_by_calls(
+        self, n: Ints, edges: Ints, price: float, present: Ints
+    ) -> tuple[Ints, Ints]:
+        """:func:`thrifty.kernels.good_enough` for a user's own gain."""
+        J = len(edges) - 1
+        first, last = edges[:-1], edges[1:] - 1
+        low = np.concatenate([first * n[1] // n[0] - 1, np.full(J, -1)])
+        high = np.concatenate([np.full(J, n[1] + 1), -(-last * n[1] // n[0]) + 1])
+        rising = np.arange(2 * J) < J
+        counts = np.zeros((len(self.totals), 2 * J), dtype=np.int64)
+        counts[present[0]] = np.concatenate([first, last])
+        prices = np.full(2 * J, price)
+        while (high - low > 1).any():
+            middle = np.clip((low + high) // 2, 0, n[1])
+            counts[present[1]] = middle
+            gains = self.gain(counts, self.totals, prices)
+            down = (gains >= self.height - _SLACK) == rising
+            searching = high - low > 1
+            high = np.where(searching & down, middle, high)
+            low = np.where(searching & ~down, middle, low)
+        return high[:J], low[J:]
+
+    def _by_boxes(self, counts: Ints, sampled: Ints, prices: Floats, present: Ints) -> Bools:
+        """More classes: an interval for each (delta split between them), the best corner."""
+        table = kernels.log_factorials(int(self.totals.max()) + 1)
+        log_delta = self.log_delta - np.log(len(present))
+        low, high = np.zeros_like(counts), np.zeros_like(counts)
+        for c in present.tolist():
+            found = kernels.count_interval(int(sampled[c]), int(self.totals[c]), log_delta, table)
+            low[c], high[c] = found[:, counts[c]]
+        best = np.full(counts.shape[1], -np.inf)
+        for corner in product((low, high), repeat=len(present)):
+            at = np.zeros_like(counts)
+            for c, side in zip(present.tolist(), corner):
+                at[c] = side[c]
+            best = np.maximum(best, self.gain(at, self.totals, prices))
+        return np.asarray(best < self.height - _SLACK)
