@@ -5,8 +5,8 @@ tasks of S examples and N features; every lower bound what no learner can do wit
 bill can be held against both.
 """
 
-from thrifty.bounds.lower import lower, lower_intermediate, lower_large, lower_realizable
-from thrifty.bounds.trees import (
+from thrifty.bounds.from_below import lower, lower_intermediate, lower_large, lower_realizable
+from thrifty.bounds.related import (
     anchored_families,
     anchors,
     lists,

@@ -3,8 +3,8 @@
 The constant. A target is one feature out of a pool of n, each equally likely whatever was learned
 before. A learner that is never wrong must look at features until it meets the target, or until one
 is left: on average at least (n - 1) / 2 of them, in whatever order, at one cell each or more. (The
-paper's lemma is about a learner that fixes its features in advance: n - 1, or it fails with constant
-probability.) S does not enter: a lower bound counts features, an upper bound cells.
+paper's lemma is about a learner that fixes its features in advance: n - 1, or it may well fail
+with some probability.) S does not enter: a lower bound counts features, an upper bound cells.
 
 All are expectations over the adversary's coins, on good tasks only. In ``intermediate`` and
 ``large`` the good features are named after the tasks were posed, so a random K / N of them is good.
