@@ -1,4 +1,4 @@
-"""``compare="race"``: the trees of Algorithms 2 and 3 and of scratch for a fraction of the cells."""
+"""``compare="race"``: the trees of Algorithm 2 and of scratch for a fraction of the cells."""
 
 from __future__ import annotations
 

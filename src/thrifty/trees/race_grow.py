@@ -6,9 +6,9 @@ probability at least 1 - delta the raced tree is the tree of ``compare="all"``.
 Proof. Let T be that tree and u_1, u_2, ... its internal nodes, depth first; T does not depend on
 the order of rows. Restricted to u_i and one class the order is uniform again, so for the winner at
 u_i the ratio of :mod:`thrifty.kernels.race` rules out its true counts at some prefix of the order
-with probability at most delta_i = delta / (i (i + 1)), whichever prefixes are looked at; the delta_i
-sum to less than delta. If that happens at no node, induction over i shows that the raced tree has
-the split of T at u_i: the incumbent's gain is exact and at most the winner's, so the winner is never
+with probability at most delta_i = delta / (i (i + 1)), whichever prefixes are looked at; the sum of
+all delta_i is delta. If that happens at no node, induction over i shows that the raced tree has the
+split of T at u_i: the incumbent's gain is exact and at most the winner's, so the winner is never
 dropped, and among what was bought on every row the highest gain wins, ties to the lowest index.
 
 Whatever happens, each split is bought on every row of its node and leaves are pure, so a raced tree
