@@ -7,8 +7,8 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tests.trees.strategies import skeletons, trees
+
 from thrifty.errors import BadInput
 from thrifty.trees.tree import (
     EMPTY,

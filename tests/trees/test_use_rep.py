@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tests.trees.strategies import skeletons, tables
+
 from thrifty.cells import Cells
 from thrifty.errors import ContradictoryLabels
 from thrifty.trees.gain import entropy, gini
