@@ -5,12 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints.txt
 
-.PHONY: demo test setup lint types guarantees faults bench docs clean
+.PHONY: demo test setup lint types guarantees faults bench docs browser clean
 
 demo: $(VENV)/.demo
 	$(BIN)/thrifty demo
 
-test: $(VENV)/.test
+test: $(VENV)/.test browser
 	@echo "== style"; $(BIN)/ruff check .
 	@echo "== types"; $(BIN)/mypy
 	@echo "== imports"; $(BIN)/lint-imports
@@ -45,6 +45,18 @@ faults: $(VENV)/.test
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/scratch.py
+
+docs: $(VENV)/.test
+	$(BIN)/mkdocs build --strict
+
+# The browser tests need Chromium. As root on Debian it is installed; elsewhere they are skipped.
+browser:
+	@command -v chromium chromium-browser google-chrome >/dev/null 2>&1 || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "== installing Chromium for the browser tests"; \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } \
+	    >/dev/null 2>&1 || echo "Chromium could not be installed: browser tests will be skipped"; \
+	else echo "no Chromium found: browser tests will be skipped"; fi
 
 clean:
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

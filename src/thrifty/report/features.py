@@ -1,0 +1,67 @@
+"""Which features the money went to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from thrifty.report.ink import INK, SERIES, frame
+from thrifty.report.view import LifetimeView
+from thrifty.report.words import amount
+
+__all__ = ["FeatureSpend", "draw_features", "spend_by_feature"]
+
+_REST = "the other "
+
+
+@dataclass(frozen=True)
+class FeatureSpend:
+    """One feature: cells bought on it in all tasks, and their cost."""
+
+    name: str
+    cells: int
+    cost: float
+
+
+def spend_by_feature(view: LifetimeView, most: int = 15) -> list[FeatureSpend]:
+    """The dearest features first, the rest summed into one last line.
+
+    Where a panel's fee is shared by several features, the feature's own price is shown.
+    """
+    cells: Counter[str] = Counter()
+    for task in view.tasks:
+        cells.update(task.per_feature)
+    spends = [FeatureSpend(name, n, n * view.price(name)) for name, n in cells.items()]
+    spends.sort(key=lambda spend: (-spend.cost, -spend.cells, spend.name))
+    if len(spends) <= most + 1:
+        return spends
+    rest = spends[most:]
+    name = f"{_REST}{len(rest):,} features"
+    total = FeatureSpend(name, sum(s.cells for s in rest), sum(s.cost for s in rest))
+    return [*spends[:most], total]
+
+
+def draw_features(axes: Any, spends: list[FeatureSpend], unit: str = "cells") -> None:
+    """Bars, the dearest on top; what the rest cost together is written below them."""
+    named = [s for s in spends if not s.name.startswith(_REST)]
+    axes.barh(range(len(named)), [_amount(s, unit) for s in named], color=SERIES[0], height=0.7)
+    for rest in spends[len(named) :]:
+        note = f"{rest.name} together: {amount(_amount(rest, unit))} {unit}"
+        axes.annotate(note, (0.99, 0.04), xycoords="axes fraction", ha="right", color=INK,
+                      fontsize=9)  # fmt: skip
+    axes.set_yticks(range(len(named)), [_short(s.name) for s in named], fontsize=8)
+    axes.invert_yaxis()
+    axes.xaxis.set_major_formatter(lambda x, _: amount(x))
+    axes.locator_params(axis="x", nbins=5)
+    frame(axes, "cells bought" if unit == "cells" else f"spent ({unit})", "feature", grid="x")
+
+
+def _amount(spend: FeatureSpend, unit: str) -> float:
+    return spend.cells if unit == "cells" else spend.cost
+
+
+def _short(name: str, most: int = 28) -> str:
+    # matplotlib reads a pair of dollar signs as mathematics.
+    text = name if len(name) <= most else name[: most - 1] + "…"
+    return text.replace("$", r"\$")

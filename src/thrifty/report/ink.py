@@ -1,0 +1,105 @@
+"""How our pictures look: lines, marks and hatches that differ without colour, light and dark.
+
+Pictures are drawn once, in the light colours. As SVG those colours become CSS variables, so the
+same picture follows the reader's light or dark screen.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from thrifty.errors import ThriftyError
+
+__all__ = ["HATCH", "INK", "LINES", "MARKS", "SERIES", "figure", "frame", "save_picture", "svg_of"]
+
+#: line styles, marks and hatches by series, so that a picture reads in black and white
+LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (1, 1)), (0, (5, 1, 1, 1)))
+MARKS = {"reused": "o", "screened": "^", "scratch": "s"}
+HATCH = {"reused": "", "screened": "///", "scratch": "xxx"}
+
+#: text and axes, grid, then the series; the pairs are (light, dark)
+_COLOURS = {
+    "ink": ("#2b2d33", "#e4e6eb"),
+    "grid": ("#c9ccd3", "#4a4e57"),
+    "one": ("#0b6e8a", "#5fc5e0"),
+    "two": ("#b4531f", "#f2a06b"),
+    "three": ("#6b4fa0", "#b9a3ea"),
+    "four": ("#5f6b3a", "#b7c687"),
+}
+INK, GRID = _COLOURS["ink"][0], _COLOURS["grid"][0]
+SERIES = tuple(_COLOURS[name][0] for name in ("one", "two", "three", "four"))
+
+
+def figure(width: float = 7.2, height: float = 3.6) -> Any:
+    """An empty figure; says what to install where matplotlib is missing."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ThriftyError(
+            "drawing needs matplotlib, which is not installed. Type: pip install 'thrifty[plots]'"
+        ) from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def frame(axes: Any, x: str, y: str, *, grid: str = "y") -> None:
+    """Labelled axes, a quiet grid, no box."""
+    axes.set_xlabel(x, color=INK)
+    axes.set_ylabel(y, color=INK)
+    axes.tick_params(colors=INK, which="both")
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(INK)
+    axes.set_facecolor("none")
+    axes.set_axisbelow(True)
+    axes.grid(True, axis=grid, color=GRID, linewidth=0.6)
+
+
+def legend(axes: Any, **where: Any) -> None:
+    """A legend without a box, in the colour of text."""
+    handles, _ = axes.get_legend_handles_labels()
+    if handles:
+        axes.legend(frameon=False, labelcolor=INK, fontsize=9, **where)
+
+
+def save_picture(path: Path, draw: Callable[[Any], None], title: str = "") -> Path:
+    """Draw on fresh axes and save as PNG or SVG, by the name; returns where it is."""
+    sheet = figure()
+    axes = sheet.subplots()
+    draw(axes)
+    if title:
+        axes.set_title(title, color=INK, fontsize=11)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    sheet.savefig(path, dpi=140, facecolor="white")
+    return path
+
+
+def svg_of(draw: Callable[[Any], None], *, width: float = 7.2, height: float = 3.6) -> str:
+    """The picture as SVG text that follows the reader's colour scheme."""
+    sheet = figure(width, height)
+    draw(sheet.subplots())
+    import matplotlib
+
+    # Text stays text: smaller, sharper, and found by a search in the page.
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "thrifty", "font.size": 10}
+    out = io.StringIO()
+    with matplotlib.rc_context(settings):
+        sheet.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+    return _follow_scheme(out.getvalue())
+
+
+def _follow_scheme(svg: str) -> str:
+    """Put CSS variables for our colours, with their dark values, into the picture."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
+    for name, (light, _) in _COLOURS.items():
+        svg = svg.replace(light, f"var(--{name})")
+    svg = re.sub(r"font-family: [^;\"]*", "font-family: system-ui, sans-serif", svg)
+    light = "".join(f"--{name}:{pair[0]};" for name, pair in _COLOURS.items())
+    dark = "".join(f"--{name}:{pair[1]};" for name, pair in _COLOURS.items())
+    style = f"<style>svg{{{light}}}@media(prefers-color-scheme:dark){{svg{{{dark}}}}}</style>"
+    start = svg.index(">") + 1
+    return svg[:start] + style + svg[start:]

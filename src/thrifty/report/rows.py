@@ -1,0 +1,77 @@
+"""A lifetime as small JSON for the browser: rows of tasks, trees as nested lists.
+
+A leaf is ``[label, training rows]``; a node is ``[feature, threshold, metafeature, false, true]``
+with -1 where no metafeature induced it. Short on purpose: a report holds thousands of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from thrifty.report.lineage import Lineage, origins
+from thrifty.report.view import LifetimeView, TaskView
+from thrifty.trees.tree import Leaf, Path, Tree
+
+__all__ = ["metafeature_rows", "small_tree", "task_detail", "task_row"]
+
+_TOP_FEATURES = 8
+
+
+def small_tree(
+    tree: Tree, view: LifetimeView, origin: Mapping[Path, int], path: Path = ()
+) -> list[Any]:
+    """The tree as nested lists, features by name."""
+    if isinstance(tree, Leaf):
+        label = None if tree.label is None else str(tree.label)
+        return [label, None if tree.counts is None else round(sum(tree.counts))]
+    return [
+        view.name_of(tree.split.feature),
+        tree.split.threshold,
+        origin.get(path, -1),
+        small_tree(tree.false, view, origin, (*path, False)),
+        small_tree(tree.true, view, origin, (*path, True)),
+    ]
+
+
+def task_row(number: int, task: TaskView) -> list[Any]:
+    """One line of the table: number, name, route, cells, share, cost, reused, most on one."""
+    part = task.cells / task.everything if task.everything else 0.0
+    return [
+        number, task.name, task.route, task.cells, round(100 * part, 3), round(task.cost, 6),
+        task.reused_cells, task.max_cells_per_example,
+    ]  # fmt: skip
+
+
+def task_detail(task: TaskView, view: LifetimeView) -> dict[str, Any]:
+    """What opening a task shows."""
+    top = sorted(task.per_feature.items(), key=lambda item: (-item[1], item[0]))
+    detail: dict[str, Any] = {
+        "examples": task.n_examples,
+        "avoided": task.avoided_cells,
+        "features": top[:_TOP_FEATURES],
+        "more": max(0, len(top) - _TOP_FEATURES),
+    }
+    if task.failure:
+        detail["failure"] = task.failure
+    if task.tree is None:
+        detail["text"] = task.text
+    else:
+        # A task from scratch taught its metafeatures; only what was reused came from one.
+        known: Sequence[Tree] = view.metafeatures
+        detail["tree"] = small_tree(task.tree, view, origins(task.tree, known))
+    return detail
+
+
+def metafeature_rows(view: LifetimeView, lineage: Lineage) -> list[dict[str, Any]]:
+    """Each metafeature: drawn where it is a tree, who taught it, whom it served."""
+    if not view.metafeatures:
+        return [{"text": text, "taught": None, "used": []} for text in view.metafeature_texts]
+    return [
+        {
+            "tree": small_tree(tree, view, {}),
+            "taught": lineage.taught_by[i],
+            "used": list(lineage.used_by[i]),
+        }
+        for i, tree in enumerate(view.metafeatures)
+    ]

@@ -1,0 +1,89 @@
+// The table of tasks: sorts, filters and pages. Where the rows come from is the caller's: a list in
+// the page (report) or the server (dashboard).
+"use strict";
+
+const PAGE = 25;
+const format = new Intl.NumberFormat("en", { maximumFractionDigits: 4 });
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+// rows: see task_row in rows.py. query: {sort, down, text, route, page}.
+function localRows(rows) {
+  return async ({ sort, down, text, route, page }) => {
+    const wanted = text.toLowerCase();
+    const kept = rows.filter(
+      (row) => (!route || row[2] === route) && row[1].toLowerCase().includes(wanted));
+    kept.sort((a, b) => {
+      const x = a[sort], y = b[sort];
+      const order = typeof x === "string" ? x.localeCompare(y) : x - y;
+      return (down ? -order : order) || a[0] - b[0];
+    });
+    return { total: kept.length, rows: kept.slice(page * PAGE, (page + 1) * PAGE) };
+  };
+}
+
+// Fills the table inside `box` (see the template); linkTo(row) is the address of a task.
+class TaskTable {
+  constructor(box, fetchRows, linkTo) {
+    this.box = box;
+    this.fetchRows = fetchRows;
+    this.linkTo = linkTo;
+    this.query = { sort: 0, down: false, text: "", route: "", page: 0 };
+    box.querySelectorAll("th button").forEach((button) => {
+      button.addEventListener("click", () => this.sortBy(Number(button.dataset.column)));
+    });
+    box.querySelector("[name=text]").addEventListener("input", (event) => this.ask({ text: event.target.value, page: 0 }));
+    box.querySelector("[name=route]").addEventListener("change", (event) => this.ask({ route: event.target.value, page: 0 }));
+    box.querySelector(".before").addEventListener("click", () => this.ask({ page: this.query.page - 1 }));
+    box.querySelector(".after").addEventListener("click", () => this.ask({ page: this.query.page + 1 }));
+    this.ask({});
+  }
+
+  sortBy(column) {
+    const down = this.query.sort === column ? !this.query.down : column > 2;
+    this.ask({ sort: column, down, page: 0 });
+  }
+
+  async ask(change) {
+    this.query = { ...this.query, ...change };
+    const asked = this.query;
+    const answer = await this.fetchRows(asked);
+    if (asked === this.query && answer) this.show(answer);   // a newer question was asked meanwhile
+  }
+
+  show({ total, rows }) {
+    const { sort, down, page } = this.query;
+    this.box.querySelectorAll("th[data-sorts]").forEach((head) => {
+      const mine = Number(head.dataset.sorts) === sort;
+      if (mine) head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      else head.removeAttribute("aria-sort");
+    });
+    this.box.querySelector("tbody").replaceChildren(...rows.map((row) => this.line(row)));
+    const last = Math.max(0, Math.ceil(total / PAGE) - 1);
+    const first = total ? page * PAGE + 1 : 0;
+    this.box.querySelector(".count").textContent =
+      `${format.format(first)} to ${format.format(Math.min(total, (page + 1) * PAGE))} of ${format.format(total)}`;
+    this.box.querySelector(".before").disabled = page <= 0;
+    this.box.querySelector(".after").disabled = page >= last;
+  }
+
+  line(row) {
+    const [number, name, route, cells, share, cost, reused, most] = row;
+    const priced = this.box.dataset.priced === "yes";
+    const line = element("tr", {},
+      element("td", { class: "n wide" }, format.format(number + 1)),
+      element("td", { class: "name" }, element("a", { href: this.linkTo(row) }, name)),
+      element("td", {}, element("span", { class: `route ${route}` }, route)),
+      element("td", { class: "n" }, format.format(cells)),
+      element("td", { class: "n wide" }, `${format.format(share)} %`));
+    if (priced) line.append(element("td", { class: "n" }, format.format(cost)));
+    line.append(element("td", { class: "n wide" }, format.format(reused)));
+    line.append(element("td", { class: "n wide" }, format.format(most)));
+    return line;
+  }
+}

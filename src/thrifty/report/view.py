@@ -1,0 +1,179 @@
+"""What a page or a picture shows of a lifetime: plain values, wherever they were kept.
+
+A lifetime in memory and a store on disk both give a :class:`LifetimeView`; everything in this
+package is a function of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from thrifty.lifetime import Learned, Lifetime
+from thrifty.trees.tree import Leaf, Node, Tree
+
+__all__ = ["LedgerView", "LifetimeView", "PurchaseView", "TaskView", "task_view", "view_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskView:
+    """One learned task: its bill and its model, as a tree where it is one and as text always."""
+
+    name: str
+    route: str
+    cells: int
+    cost: float
+    reused_cells: int
+    avoided_cells: int
+    max_cells_per_example: int
+    n_examples: int
+    n_features: int
+    per_feature: Mapping[str, int] = field(default_factory=dict, repr=False)
+    tree: Tree | None = field(default=None, repr=False)
+    text: str = field(default="", repr=False)
+    failure: str = ""
+
+    @property
+    def everything(self) -> int:
+        """Cells that learning this task from scratch, with no memory, would buy."""
+        return self.n_examples * self.n_features
+
+
+@dataclass(frozen=True, slots=True)
+class PurchaseView:
+    """One line of the ledger: a purchase, open or done. ``waits``: it needs the user's word."""
+
+    id: int
+    task: str
+    provider: str
+    status: str
+    cells: int
+    price: float
+    at: float
+    waits: bool = False
+    note: str = ""
+    features: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerView:
+    """What was spent and what is reserved, the latest purchases first."""
+
+    spent: float = 0.0
+    reserved: float = 0.0
+    n_purchases: int = 0
+    purchases: tuple[PurchaseView, ...] = ()
+    in_doubt: tuple[PurchaseView, ...] = ()
+
+
+@dataclass(frozen=True)
+class LifetimeView:
+    """A lifetime as it stands.
+
+    Attributes
+    ----------
+    family : the family's name and parameters, as JSON
+    prices : what a cell of a feature costs; a feature that is not listed costs 1
+    metafeatures : the representation, where it consists of trees
+    metafeature_texts : each of its members as text, whatever they are
+    """
+
+    title: str = "lifetime"
+    family: Mapping[str, Any] = field(default_factory=dict)
+    feature_names: tuple[str, ...] = ()
+    prices: Mapping[str, float] = field(default_factory=dict)
+    currency: str = ""
+    tasks: tuple[TaskView, ...] = ()
+    metafeatures: tuple[Tree, ...] = ()
+    metafeature_texts: tuple[str, ...] = ()
+    ledger: LedgerView | None = None
+
+    @property
+    def cells(self) -> int:
+        return sum(task.cells for task in self.tasks)
+
+    @property
+    def cost(self) -> float:
+        return sum(task.cost for task in self.tasks)
+
+    @property
+    def everything(self) -> int:
+        """Cells that learning every task from scratch would have bought."""
+        return sum(task.everything for task in self.tasks)
+
+    @property
+    def priced(self) -> bool:
+        """Whether money says something that cells do not."""
+        return bool(self.currency) or any(price != 1 for price in self.prices.values())
+
+    @property
+    def unit(self) -> str:
+        """What prices are counted in: the user's currency, or cells."""
+        return (self.currency or "money") if self.priced else "cells"
+
+    def price(self, feature: str) -> float:
+        return self.prices.get(feature, 1.0)
+
+    def name_of(self, feature: int) -> str:
+        names = self.feature_names
+        return names[feature] if 0 <= feature < len(names) else f"x{feature}"
+
+
+def task_view(learned: Learned) -> TaskView:
+    """One task of a lifetime in memory."""
+    receipt, model = learned.receipt, learned.model
+    tree = getattr(model, "tree_", None)
+    return TaskView(
+        learned.name, learned.route, receipt.cells, receipt.cost, receipt.reused_cells,
+        receipt.avoided_cells, receipt.max_cells_per_example, receipt.n_examples,
+        receipt.n_features, receipt.per_feature,
+        tree=tree if isinstance(tree, Leaf | Node) else None,
+        text=str(model),
+        failure=learned.failure.message if learned.failure else "",
+    )  # fmt: skip
+
+
+def view_of(life: Lifetime, title: str = "lifetime") -> LifetimeView:
+    """What there is to see of a lifetime.
+
+    >>> import thrifty
+    >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
+    >>> _ = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
+    >>> view = view_of(life)
+    >>> view.tasks[0].route, view.cells, len(view.metafeatures)
+    ('scratch', 8, 1)
+    """
+    members = tuple(life.representation)
+    trees = tuple(member for member in members if isinstance(member, Leaf | Node))
+    return LifetimeView(
+        title=title,
+        family=_family(life),
+        feature_names=_feature_names(life),
+        prices=_prices(life),
+        tasks=tuple(task_view(learned) for learned in life.tasks),
+        metafeatures=trees,
+        metafeature_texts=tuple(str(member) for member in members),
+    )
+
+
+def _family(life: Lifetime) -> Mapping[str, Any]:
+    """Name and parameters; a gain that is a function has no JSON, so the name alone is shown."""
+    try:
+        return life.family.to_dict()
+    except ValueError:
+        return {"family": type(life.family).__name__}
+
+
+def _feature_names(life: Lifetime) -> tuple[str, ...]:
+    for learned in life.tasks[:1]:
+        for attribute in ("feature_names_in_", "feature_names_"):
+            names = getattr(learned.model, attribute, None)
+            if names is not None:
+                return tuple(str(name) for name in names)
+    return ()
+
+
+def _prices(life: Lifetime) -> Mapping[str, float]:
+    return {}
