@@ -24,6 +24,7 @@ __all__ = ["Demo", "register", "run_demo"]
 _MAX_DEPTH = 6
 _METAFEATURES = 10
 _EXAMPLES = 1000
+_PAPER = "the paper's protocol"
 
 
 @dataclass
@@ -55,10 +56,11 @@ class Demo:
 
 
 def run_demo(n_tasks: int, n_features: int, seed: int, console: Console) -> Demo:
-    """Learn the same stream with three learners, showing progress."""
+    """Learn the same stream with every learner, showing progress."""
     stream = trees(n_tasks, n_features, _METAFEATURES, _EXAMPLES, _MAX_DEPTH, seed)
     lives = {
-        "Thrifty": Lifetime(Trees(max_depth=_MAX_DEPTH)),
+        "Thrifty": Lifetime(Trees(max_depth=_MAX_DEPTH, compare="race")),
+        _PAPER: Lifetime(Trees(max_depth=_MAX_DEPTH)),
         "features seen (naive)": Lifetime(Trees(max_depth=_MAX_DEPTH, improve="features")),
     }
     demo = Demo(n_tasks, n_features, {name: [] for name in lives}, dict.fromkeys(lives, 0))
@@ -106,11 +108,12 @@ def _sentences(demo: Demo) -> str:
     return (
         f"{demo.n_tasks} tasks over {demo.n_features:,} features, {_EXAMPLES:,} examples each, "
         f"built from {_METAFEATURES} hidden metafeatures.\n"
-        f"{first} tasks had to be learned from scratch; the other {demo.n_tasks - first} were "
-        f"learned from what those taught,\nlooking at {per_example:.1f} of {demo.n_features:,} "
-        f"features on the average example. {demo.exact} of {demo.n_tasks} trees equal the hidden "
-        f"target.\nThe bill is {thrifty:,} cells, {thrifty / everything:.1%} of buying "
-        f"everything. It took {demo.seconds:.0f} s."
+        f"{first} tasks taught something new; the other {demo.n_tasks - first} were learned from "
+        f"what those taught, looking at {per_example:.1f} of {demo.n_features:,} features on the "
+        f"average example.\n{demo.exact} of {demo.n_tasks} trees equal the hidden target.\n"
+        f"The bill is {thrifty:,} cells: {everything / thrifty:,.0f} times less than buying "
+        f"everything, {demo.total(_PAPER) / thrifty:.0f} times less than the paper's protocol, "
+        f"with the same trees. It took {demo.seconds:.0f} s."
     )
 
 

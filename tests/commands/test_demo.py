@@ -1,0 +1,39 @@
+"""The demo: one command, a bill that adds up, a picture."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from thrifty.cli import app
+
+pytest.importorskip("matplotlib")
+
+
+def run(tmp_path, *options):
+    arguments = ["demo", "--tasks", "6", "--features", "80", "--out", str(tmp_path), *options]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_json_adds_up(tmp_path):
+    said = json.loads(run(tmp_path, "--json").stdout)
+    assert said["exact"] == len(said["tasks"]) == 6
+    assert said["totals"]["Thrifty"] == sum(row["cells"] for row in said["tasks"])
+    assert said["totals"]["the paper's protocol"] <= said["bound"]
+    assert said["totals"]["scratch every time"] == 6 * 1000 * 80
+    assert (tmp_path / "bill.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_people_get_sentences_and_the_path_of_the_picture(tmp_path):
+    text = " ".join(run(tmp_path).output.split())
+    assert "6 of 6 trees equal the hidden target" in text
+    assert "bill.png" in text and "bound" in text
+
+
+def test_too_few_features_is_said(tmp_path):
+    result = CliRunner().invoke(app, ["demo", "--features", "3"])
+    assert result.exit_code == 2
