@@ -6,7 +6,7 @@
 
 from thrifty import bounds, errors, streams
 from thrifty.agnostic import Balanced, Doubling, Expansion, Restart
-from thrifty.cells import Cells, Receipt, Source
+from thrifty.cells import Budget, Cells, PriceList, Receipt, Source
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.trees import Lists, ThriftyListClassifier, ThriftyTreeClassifier, Trees, WarmUp
 
@@ -14,12 +14,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Balanced",
+    "Budget",
     "Cells",
     "Doubling",
     "Expansion",
     "Learned",
     "Lifetime",
     "Lists",
+    "PriceList",
     "Receipt",
     "Restart",
     "Source",

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import time
+import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from thrifty.agnostic import Counts, Rule, as_rule, learn_agnostic
-from thrifty.attempt import Failure, Route
-from thrifty.cells import Cells, Owned, Receipt, Source, as_source, read_prices
-from thrifty.errors import BadInput, FeaturesChanged, TaskExists, ThriftyError, UnknownTask
+from thrifty.attempt import Attempt, Failure, Route
+from thrifty.cells import Balance, Budget, Cells, Ledger, Owned, Receipt, Source, as_source
+from thrifty.errors import BadInput, FeaturesChanged, ThriftyError, UnknownTask
 from thrifty.protocol import Family
+from thrifty.stores import MemoryStore
+from thrifty.stores.pages import TaskRow
+from thrifty.stores.saved import (
+    Finished,
+    SavedLifetime,
+    Snapshot,
+    commit_in_memory,
+    task_exists,
+)
+
+AnySource = TypeVar("AnySource", bound=Source)
 
 __all__ = ["Learned", "Lifetime"]
 
@@ -53,7 +66,12 @@ class Lifetime:
     Parameters
     ----------
     family : a family of models, for instance ``thrifty.Trees(max_depth=6)``
-    prices : what a cell costs: None (1 each), a number, a sequence or a mapping by feature name
+    prices : what a cell costs: None (1 each), a number, a sequence, a mapping by feature name or a
+        :class:`thrifty.PriceList`; a source that brings its own prices keeps them
+    store : where all of it is kept: a file name (SQLite), a ``postgresql://`` URL, None (memory).
+        A store that holds this lifetime is opened again, and several processes may work on it
+    budget : a :class:`thrifty.Budget`: what may be spent in total, on a task, on an example
+    name : of the lifetime in its store
     agnostic : when to forget, for streams with unrelated tasks: ``thrifty.Expansion()`` (never,
         the default), ``Restart(k)``, ``Balanced(k, r)`` or ``Doubling()``
 
@@ -70,31 +88,98 @@ class Lifetime:
     """
 
     def __init__(
-        self, family: Family, *, prices: Any = None, agnostic: Rule | None = None
+        self,
+        family: Family,
+        *,
+        prices: Any = None,
+        agnostic: Rule | None = None,
+        store: Any = None,
+        budget: Budget | None = None,
+        name: str = "lifetime",
+    ) -> None:
+        self._start(family, as_rule(agnostic), prices, budget)
+        if store is not None:
+            self._keep_in(SavedLifetime.open(store, name, family, agnostic))
+
+    @classmethod
+    def open(
+        cls, store: Any, *, name: str = "lifetime", prices: Any = None, budget: Budget | None = None
+    ) -> Lifetime:
+        """A lifetime that is in a store, with the family it was begun with."""
+        saved = SavedLifetime.open(store, name, None, None)
+        life = cls.__new__(cls)
+        life._start(saved.family, saved.rule, prices, budget)
+        life._keep_in(saved)
+        return life
+
+    def _start(
+        self, family: Family, rule: Rule, prices: Any, budget: Budget | None
     ) -> None:
         self.family = family
-        self.agnostic: Rule = as_rule(agnostic)
-        self._counts = Counts()
-        self.representation: Any = family.start()
+        self.agnostic: Rule = rule
+        self.budget = budget
         self._prices = prices
+        self._now = Snapshot(family.start(), Counts(), None, False, -1)
+        self._saved: SavedLifetime | None = None
+        self._ledger: Ledger | None = None
         self._tasks: dict[str, Learned] = {}
-        self._feature_names: tuple[str, ...] | None = None
-        self._named = False
         # What earlier tasks bought of a Source that is used again.
         self._owned: WeakKeyDictionary[Source, Owned] = WeakKeyDictionary()
+
+    def _keep_in(self, saved: SavedLifetime) -> None:
+        self._saved, self.agnostic = saved, saved.rule
+        self.refresh()
+
+    @property
+    def ledger(self) -> Ledger:
+        """Every cell ever bought: its balance, what is in doubt, and how to resolve it."""
+        if self._ledger is None:
+            saved = self._saved
+            book = saved.book if saved is not None else MemoryStore().book("memory", {}, {})
+            self._ledger = Ledger(book, self.budget)
+        return self._ledger
+
+    def attach(self, source: AnySource) -> AnySource:
+        """Let a source be paid for through this lifetime's ledger, also by ``predict``."""
+        if not source.free:
+            source.ledger = self.ledger  # type: ignore[attr-defined]
+        return source
+
+    def balance(self) -> Balance:
+        """What was spent, and what is reserved for purchases whose end is open."""
+        return self.ledger.balance()
+
+    def refresh(self) -> None:
+        """Take in what other processes have learned in the same store."""
+        if self._saved is not None:
+            now, rows = self._saved.news(self._now.version, len(self._tasks))
+            self._take_in(now, rows)
+
+    def _take_in(
+        self, now: Snapshot | None, rows: list[TaskRow], own: Learned | None = None
+    ) -> None:
+        if now is not None:
+            self._now = now
+        for row in rows:
+            known = own is not None and own.name == row.name
+            self._tasks[row.name] = own if known and own is not None else _learned(self.family, row)
+
+    @property
+    def representation(self) -> Any:
+        """What past tasks taught: sized, iterable, printable."""
+        return self._now.representation
 
     def learn(self, name: str, X: Any, y: Any, *, good: bool | None = None) -> Learned:
         """Learn a task: from the representation if it can, from scratch if it must.
 
         ``good`` changes nothing but the bill, which then says of each task whether it is related to
         the others, where a stream knows that.
-        Nothing changes when this raises: no task is recorded, the representation stays.
+        When this raises no task is recorded and the representation stays. Cells that were paid for
+        stay paid: learning again under the same name buys only what is missing.
         """
+        self.refresh()
         if name in self._tasks:
-            raise TaskExists(
-                f"a task named {name!r} was learned before. Choose another name, or read the "
-                f"model with life[{name!r}]."
-            )
+            raise task_exists(name)
         source = as_source(X, allow_missing=getattr(self.family, "allow_missing", False))
         self._check_features(source)
         labels = self.family.read_labels(y)
@@ -104,9 +189,10 @@ class Lifetime:
                 f"{len(labels)} labels."
             )
         owned = self._owned.get(source) or Owned(source.n_examples, source.n_features)
-        cells = Cells(source, read_prices(self._prices, source.feature_names), owned)
+        ledger = self.ledger if self.budget is not None or not source.free else None
+        cells = Cells(source, self._prices, owned, ledger=ledger, task=name)
         attempt, representation, counts = learn_agnostic(
-            self.family, self.agnostic, self.representation, self._counts, cells, labels
+            self.family, self.agnostic, self._now.representation, self._now.counts, cells, labels
         )
         learned = Learned(
             name=name,
@@ -116,21 +202,46 @@ class Lifetime:
             failure=attempt.failure,
             good=good,
         )
-        self._commit(source, owned, cells, learned, representation)
-        self._counts = counts
-        return learned
-
-    def _commit(
-        self, source: Source, owned: Owned, cells: Cells, learned: Learned, representation: Any
-    ) -> None:
+        after = Snapshot(
+            representation, counts, source.feature_names, source.named, self._now.version
+        )
+        self._commit(cells, learned, attempt, after)
         owned.add(cells.meter)
         self._owned[source] = owned
-        self._feature_names, self._named = source.feature_names, source.named
-        self._tasks[learned.name] = learned
-        self.representation = representation
+        return learned
+
+    def _commit(self, cells: Cells, learned: Learned, attempt: Attempt, after: Snapshot) -> None:
+        """Write the task down, in the store if there is one."""
+        if self._saved is None:
+            if self._ledger is not None:
+                commit_in_memory(self._ledger, _finished(cells, learned, durable=False))
+            self._now, self._tasks[learned.name] = after, learned
+            return
+
+        def merge(representation: Any, counts: Counts) -> tuple[Any, Counts]:
+            return self._after(attempt, cells, representation, counts)
+
+        now, rows = self._saved.commit(
+            self.ledger, _finished(cells, learned, durable=True), after, merge, len(self._tasks)
+        )
+        self._take_in(now, rows, learned)
+
+    def _after(
+        self, attempt: Attempt, cells: Cells, representation: Any, counts: Counts
+    ) -> tuple[Any, Counts]:
+        """What is known after an attempt, also if another process has learned meanwhile."""
+        family = self.family
+        if self.agnostic.before_task(counts):
+            representation, counts = family.start(), counts.restarted()
+        if attempt.route == "scratch" and self.agnostic.before_improving(counts, cells.n_features):
+            counts = counts.restarted()
+            representation = family.improve_rep(family.start(), replace(attempt, grown=None))
+        elif attempt.route != "reused":
+            representation = family.improve_rep(representation, attempt)
+        return representation, counts.after(attempt.route, cells.receipt().cells)
 
     def _check_features(self, source: Source) -> None:
-        known = self._feature_names
+        known = self._now.features
         if known is None:
             return
         if len(known) != source.n_features:
@@ -139,7 +250,7 @@ class Lifetime:
                 "All tasks of a lifetime share their features: bring the same ones, or start "
                 "another lifetime."
             )
-        if self._named and source.named and known != source.feature_names:
+        if self._now.named and source.named and known != source.feature_names:
             pairs = zip(known, source.feature_names)
             i, (old, new) = next((i, p) for i, p in enumerate(pairs) if p[0] != p[1])
             raise FeaturesChanged(
@@ -187,3 +298,31 @@ class Lifetime:
                 "Type: pip install 'thrifty[frames]'"
             ) from error
         return pandas.DataFrame([learned.bill_row() for learned in self.tasks])
+
+
+def _finished(cells: Cells, learned: Learned, *, durable: bool) -> Finished:
+    failure = learned.failure
+    why = None if failure is None else {"reason": failure.reason, "message": failure.message}
+    row = TaskRow(
+        name=learned.name,
+        route=learned.route,
+        model=learned.model.to_dict() if durable else {},
+        receipt={**learned.receipt.to_dict(), "good": learned.good},
+        failure=why,
+        token=uuid.uuid4().hex,
+        learned_at=time.time(),
+    )
+    return Finished(row, counted=cells.counted, currency=learned.receipt.currency)
+
+
+def _learned(family: Family, row: TaskRow) -> Learned:
+    receipt = dict(row.receipt)
+    good = receipt.pop("good", None)
+    return Learned(
+        name=row.name,
+        route=row.route,  # type: ignore[arg-type]
+        model=family.load_estimator(row.model),
+        receipt=Receipt.from_dict(receipt),
+        failure=None if row.failure is None else Failure(**row.failure),
+        good=good,
+    )

@@ -1,4 +1,4 @@
-"""Cells: one feature on one example, the unit that is bought. ``Cells`` is the only door to them."""
+"""Cells: one feature on one example, what is bought. ``Cells`` is the only door to them."""
 
 from thrifty.cells.budget import Budget
 from thrifty.cells.door import Cells

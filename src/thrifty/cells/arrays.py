@@ -27,7 +27,7 @@ def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     [0, 1, 2]
     """
     header = {name: [a.dtype.str[1:], list(a.shape)] for name, a in arrays.items()}
-    unknown = {kind for kind, _ in header.values()} - _KINDS
+    unknown = {str(kind) for kind, _ in header.values()} - _KINDS
     if unknown:
         raise TypeError(f"arrays must be of kind {sorted(_KINDS)}; got {sorted(unknown)}")
     head = json.dumps(header).encode()

@@ -1,4 +1,4 @@
-"""Calling a provider: threads or coroutines, time-outs, rate limits, retries that cannot bill twice.
+"""Calling a provider: threads or coroutines, time-outs, rates, retries that cannot bill twice.
 
 A call is tried again only where that is safe: after an error that is known not to bill, or with the
 same idempotency key where the provider honours keys. Everything else ends as *unknown*.
@@ -71,7 +71,7 @@ async def call_provider(
     last = Outcome("unknown")
     try:
         async for attempt in stamina.retry_context(
-            on=_Again, attempts=source.limits.attempts, timeout=None, wait_initial=0.05, wait_max=5.0
+            on=_Again, attempts=source.limits.attempts, timeout=None, wait_initial=0.05, wait_max=5
         ):
             with attempt:
                 last = await _once(source, examples, features, key, limiter)
@@ -92,13 +92,14 @@ async def _once(
 ) -> Outcome:
     import anyio
 
+    refusals: tuple[type[Exception], ...] = (NotBilled, *source.not_billed)
     if limiter is not None:
         await limiter.acquire()
     source.note_call()
     try:
         with anyio.fail_after(source.limits.timeout):
             return Outcome("answer", await _invoke(source, list(examples), list(features), key))
-    except (NotBilled, *source.not_billed) as error:
+    except refusals as error:
         return Outcome("refused", error=type(error).__name__)
     except PurchaseFailed as error:
         return Outcome("failed", error=type(error).__name__)

@@ -15,7 +15,7 @@ __all__ = ["Facts", "read_column", "write_column"]
 
 @dataclass(slots=True, eq=False)
 class Facts:
-    """Known cells of one feature: example numbers ascending, their values, when they were bought."""
+    """Known cells of one feature: example numbers ascending, values, when they were bought."""
 
     examples: NDArray[np.int32]
     values: NDArray[np.float64]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells.ledger import Ledger, default_ledger
 from thrifty.cells.meter import Meter, Owned
-from thrifty.cells.money import to_units
+from thrifty.cells.money import UNIT, to_units
 from thrifty.cells.paid import PaidCells
 from thrifty.cells.price_list import PriceList, Tariff, as_price_list
 from thrifty.cells.prices import read_prices
@@ -143,6 +143,11 @@ class Cells:
         for draw in self._tariff.draws:
             minor += draw.fee * self.meter.count_any(np.array(draw.members))
         return to_units(minor)
+
+    @property
+    def counted(self) -> int:
+        """What was counted and not bought from a provider, in minor units, rounded up."""
+        return 0 if self._paid is not None else -int(-self._cost() * UNIT // 1)
 
     def receipt(self) -> Receipt:
         """What has been bought through this door so far."""

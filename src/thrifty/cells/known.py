@@ -6,6 +6,8 @@ of an array. An expired value counts as unknown.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -145,7 +147,7 @@ class Known:
     def is_known(self, column: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each row is known; rows that are -1 are not."""
         bits = kernels.unpack_columns(self.known[column : column + 1], np.maximum(rows, 0))[:, 0]
-        return (bits != 0) & (rows >= 0)
+        return np.asarray((bits != 0) & (rows >= 0))
 
     def column(self, f: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Values of one feature on known rows."""
@@ -169,7 +171,7 @@ def _inverse(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
     return out
 
 
-def _look_up(inverse: NDArray[np.int64], numbers: NDArray[np.integer]) -> NDArray[np.int64]:  # type: ignore[type-arg]
+def _look_up(inverse: NDArray[np.int64], numbers: NDArray[Any]) -> NDArray[np.int64]:
     out = np.full(len(numbers), -1, dtype=np.int64)
     inside = numbers < len(inverse)
     out[inside] = inverse[numbers[inside]]

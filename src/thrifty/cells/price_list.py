@@ -54,7 +54,7 @@ class Tariff:
     def marginal(self) -> NDArray[np.float64]:
         """What a single cell costs where nothing is bought yet, in units of the currency."""
         fees = np.array([sum(self.draws[d].fee for d in needs) for needs in self.needs])
-        return (self.own + fees) / UNIT
+        return np.asarray((self.own + fees) / UNIT, dtype=np.float64)
 
     @property
     def plain(self) -> bool:
@@ -261,7 +261,7 @@ class _Reader:
         out = np.full(len(self.names), np.inf)
         if given is None:
             return out
-        by_name = given if isinstance(given, Mapping) else {n: given for n in self.names}
+        by_name = given if isinstance(given, Mapping) else dict.fromkeys(self.names, given)
         for name, span in by_name.items():
             if name not in self.at:
                 raise BadInput(f"valid_for names {name!r}, which is no feature here.")

@@ -1,4 +1,4 @@
-"""How purchases begin and end in the ledger: plain functions on its pages, under the store's lock."""
+"""How purchases begin and end in the ledger: functions on its pages, under the store's lock."""
 
 from __future__ import annotations
 

@@ -130,8 +130,9 @@ class Source(ABC):
                 reply.raise_for_status()
                 return reply.json()["values"]
 
-        >>> lab = Source.from_callable(lambda ids, names: [[len(i) > 3 for _ in names] for i in ids],
-        ...                            examples=["ann", "robert"], features=["long"], prices=2.5)
+        >>> def ask(ids, names):
+        ...     return [[len(i) > 3 for _ in names] for i in ids]
+        >>> lab = Source.from_callable(ask, examples=["ann", "robert"], features=["long"], prices=2)
         >>> lab
         CallableSource(2 examples x 1 features)
         """
