@@ -9,7 +9,7 @@ variant of the paper, every agnostic rule and every engine is built from these t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
@@ -29,7 +29,9 @@ class Representation(Protocol):
 class Family(Protocol):
     """A kind of model: how to use a representation, learn without one, and improve it."""
 
-    kind: ClassVar[Literal["classifier", "regressor"]]
+    @property
+    def kind(self) -> Literal["classifier", "regressor"]:
+        """What its estimators are."""
 
     def start(self) -> Any:
         """The empty representation."""
