@@ -8,7 +8,16 @@ from thrifty import bounds, errors, streams
 from thrifty.agnostic import Balanced, Doubling, Expansion, Restart
 from thrifty.cells import Budget, Cells, PriceList, Receipt, Source
 from thrifty.lifetime import Learned, Lifetime
-from thrifty.trees import Lists, ThriftyListClassifier, ThriftyTreeClassifier, Trees, WarmUp
+from thrifty.trees import (
+    Consistent,
+    Lists,
+    Tested,
+    ThriftyListClassifier,
+    ThriftyTreeClassifier,
+    Trees,
+    Verified,
+    WarmUp,
+)
 
 __version__ = "0.1.0"
 
@@ -16,6 +25,7 @@ __all__ = [
     "Balanced",
     "Budget",
     "Cells",
+    "Consistent",
     "Doubling",
     "Expansion",
     "Learned",
@@ -25,9 +35,11 @@ __all__ = [
     "Receipt",
     "Restart",
     "Source",
+    "Tested",
     "ThriftyListClassifier",
     "ThriftyTreeClassifier",
     "Trees",
+    "Verified",
     "WarmUp",
     "bounds",
     "errors",

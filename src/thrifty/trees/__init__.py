@@ -1,5 +1,6 @@
 """Decision trees and lists: the values, the learners, the families and the models."""
 
+from thrifty.trees.accept import Consistent, Tested, Verified
 from thrifty.trees.family import Trees
 from thrifty.trees.list_model import ThriftyListClassifier
 from thrifty.trees.lists import Lists
@@ -9,14 +10,17 @@ from thrifty.trees.tree import Leaf, Node, Split, Tree
 from thrifty.trees.warm_up import WarmUp
 
 __all__ = [
+    "Consistent",
     "Leaf",
     "Lists",
     "Metafeatures",
     "Node",
     "Split",
+    "Tested",
     "ThriftyListClassifier",
     "ThriftyTreeClassifier",
     "Tree",
     "Trees",
+    "Verified",
     "WarmUp",
 ]

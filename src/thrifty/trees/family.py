@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
 from thrifty.errors import BadInput, BadParameter
-from thrifty.trees.accept import Accept, Consistent, accept_from_dict, accept_to_dict
+from thrifty.trees.accept import Accept, Consistent, Tested, accept_from_dict, accept_to_dict
 from thrifty.trees.gain import Gain, gain_named
 from thrifty.trees.improve import IMPROVE
 from thrifty.trees.labels import Labels, read_classes
@@ -17,6 +17,7 @@ from thrifty.trees.model import ThriftyTreeClassifier
 from thrifty.trees.paper import PaperWay, Way
 from thrifty.trees.race import RaceWay
 from thrifty.trees.representation import Metafeatures
+from thrifty.trees.tested import TestedWay
 from thrifty.trees.tree import Tree
 from thrifty.trees.warm_up import (
     WarmUp,
@@ -44,7 +45,8 @@ class Trees:
     compare : "all" buys every candidate on every row of its node (Algorithm 2); "race" drops
         candidates on samples and buys the winner alone on every row: with probability 0.999 the
         same tree, always a consistent one
-    accept : when a tree is good enough: ``Consistent()``, the paper's test
+    accept : when a tree is good enough: ``Consistent()``, the paper's test, or ``Tested(error,
+        confidence)``, right on enough fresh examples: a bill that does not grow with the examples
     warm_up : ``thrifty.WarmUp(p_min, n_metafeatures, delta)`` or a number of tasks: so many are
         first learned from scratch and stored whole
 
@@ -82,10 +84,15 @@ class Trees:
 
     def _reuse_way(self) -> Way:
         """The way after the first phase, if there is one."""
-        if not isinstance(self.accept, Consistent):
-            raise BadParameter(f"accept must be thrifty.Consistent(); got {self.accept!r}.")
         way = RaceWay if self.compare == "race" else PaperWay
-        return way(gain_named(self.gain), self.max_depth, self.max_nodes, self.improve)
+        exact = way(gain_named(self.gain), self.max_depth, self.max_nodes, self.improve)
+        if isinstance(self.accept, Tested):
+            return TestedWay(exact, self.accept)
+        if not isinstance(self.accept, Consistent):
+            raise BadParameter(
+                f"accept must be thrifty.Consistent() or thrifty.Tested(); got {self.accept!r}."
+            )
+        return exact
 
     def start(self) -> Metafeatures:
         return Metafeatures()
