@@ -11,7 +11,7 @@ from thrifty.errors import ThriftyError
 
 __all__ = ["app", "main"]
 
-_COMMANDS = ("demo",)
+_COMMANDS = ("demo", "report")
 
 app = typer.Typer(
     name="thrifty",

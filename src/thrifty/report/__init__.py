@@ -1,1 +1,43 @@
-"""A lifetime to look at: tables and pictures. Data first, drawing second."""
+"""A lifetime to look at: pictures, a page, a dashboard. Data first, drawing second."""
+
+from pathlib import Path
+from typing import Any
+
+from thrifty.lifetime import Lifetime
+from thrifty.report.lineage import Lineage, lineage_of
+from thrifty.report.page import report_page
+from thrifty.report.pictures import Picture, pictures_of, save_pictures
+from thrifty.report.reader import read_store
+from thrifty.report.view import LifetimeView, TaskView, view_of
+
+__all__ = [
+    "LifetimeView",
+    "Lineage",
+    "Picture",
+    "TaskView",
+    "lineage_of",
+    "pictures_of",
+    "read_store",
+    "report_page",
+    "save_pictures",
+    "save_report",
+    "view_of",
+]
+
+
+def save_report(
+    life: Lifetime, path: str | Path, *, title: str = "lifetime", prices: Any = None
+) -> Path:
+    """Write the report of a lifetime as one page; returns where it is.
+
+    >>> import tempfile, thrifty
+    >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
+    >>> _ = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = save_report(life, f"{folder}/report.html")
+    ...     "1 task learned over 2 features" in page.read_text()
+    True
+    """
+    page = Path(path)
+    page.write_text(report_page(view_of(life, title, prices)), encoding="utf-8")
+    return page

@@ -82,11 +82,11 @@ def _routes(view: LifetimeView) -> Picture:
 
 def _features(view: LifetimeView) -> Picture:
     spends = features.spend_by_feature(view)
-    unit = view.unit
+    unit = view.price_unit
     first = f" Most went to {spends[0].name}." if spends else ""
     return Picture(
         "features",
-        "Where the money went" if view.priced else "Where the cells went",
+        "Where the money went" if unit != "cells" else "Where the cells went",
         f"Spending by feature over all tasks.{first}",
         partial(features.draw_features, spends=spends, unit=unit),
         height=1.2 + 0.22 * max(len(spends), 4),
@@ -127,7 +127,7 @@ def _quality(points: list[quality.QualityPoint], held_out: bool) -> Picture:
 
 
 def _prediction(view: LifetimeView, prices: list[prediction.PredictionPrice]) -> Picture:
-    unit = view.unit
+    unit = view.price_unit
     mean = sum(p.mean for p in prices) / len(prices)
     return Picture(
         "prediction",

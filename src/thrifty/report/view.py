@@ -6,14 +6,18 @@ package is a function of one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from thrifty.cells.price_list import as_price_list
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.trees.tree import Leaf, Node, Tree
 
-__all__ = ["LedgerView", "LifetimeView", "PurchaseView", "TaskView", "task_view", "view_of"]
+__all__ = [
+    "LedgerView", "LifetimeView", "PurchaseView", "TaskView", "members_of", "prices_by_name",
+    "task_view", "view_of",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +63,14 @@ class PurchaseView:
 
 @dataclass(frozen=True, slots=True)
 class LedgerView:
-    """What was spent and what is reserved, the latest purchases first."""
+    """What was spent and what is reserved; the latest purchases first.
+
+    ``running`` is what tasks that are not learned yet have spent or reserved so far.
+    """
 
     spent: float = 0.0
     reserved: float = 0.0
-    n_purchases: int = 0
+    running: Mapping[str, float] = field(default_factory=dict)
     purchases: tuple[PurchaseView, ...] = ()
     in_doubt: tuple[PurchaseView, ...] = ()
 
@@ -75,7 +82,8 @@ class LifetimeView:
     Attributes
     ----------
     family : the family's name and parameters, as JSON
-    prices : what a cell of a feature costs; a feature that is not listed costs 1
+    prices : what a cell of a feature costs; empty where the prices are not known, and a feature
+        that is not listed costs 1
     metafeatures : the representation, where it consists of trees
     metafeature_texts : each of its members as text, whatever they are
     """
@@ -106,12 +114,17 @@ class LifetimeView:
     @property
     def priced(self) -> bool:
         """Whether money says something that cells do not."""
-        return bool(self.currency) or any(price != 1 for price in self.prices.values())
+        return bool(self.currency) or any(task.cost != task.cells for task in self.tasks)
 
     @property
     def unit(self) -> str:
-        """What prices are counted in: the user's currency, or cells."""
+        """What the bill is counted in: the user's currency, or cells."""
         return (self.currency or "money") if self.priced else "cells"
+
+    @property
+    def price_unit(self) -> str:
+        """What features and predictions are counted in: cells, where prices are not known."""
+        return self.unit if self.prices else "cells"
 
     def price(self, feature: str) -> float:
         return self.prices.get(feature, 1.0)
@@ -122,21 +135,24 @@ class LifetimeView:
 
 
 def task_view(learned: Learned) -> TaskView:
-    """One task of a lifetime in memory."""
+    """One task of a lifetime."""
     receipt, model = learned.receipt, learned.model
     tree = getattr(model, "tree_", None)
+    shown = tree if isinstance(tree, Leaf | Node) else None
     return TaskView(
         learned.name, learned.route, receipt.cells, receipt.cost, receipt.reused_cells,
         receipt.avoided_cells, receipt.max_cells_per_example, receipt.n_examples,
         receipt.n_features, receipt.per_feature,
-        tree=tree if isinstance(tree, Leaf | Node) else None,
-        text=str(model),
+        tree=shown,
+        text="" if shown is not None else str(model),
         failure=learned.failure.message if learned.failure else "",
     )  # fmt: skip
 
 
-def view_of(life: Lifetime, title: str = "lifetime") -> LifetimeView:
+def view_of(life: Lifetime, title: str = "lifetime", prices: Any = None) -> LifetimeView:
     """What there is to see of a lifetime.
+
+    ``prices`` are those the lifetime pays: with them features and predictions are shown in money.
 
     >>> import thrifty
     >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
@@ -145,17 +161,31 @@ def view_of(life: Lifetime, title: str = "lifetime") -> LifetimeView:
     >>> view.tasks[0].route, view.cells, len(view.metafeatures)
     ('scratch', 8, 1)
     """
-    members = tuple(life.representation)
-    trees = tuple(member for member in members if isinstance(member, Leaf | Node))
+    names = _feature_names(life)
     return LifetimeView(
         title=title,
         family=_family(life),
-        feature_names=_feature_names(life),
-        prices=_prices(life),
+        feature_names=names,
+        prices=prices_by_name(prices, names),
+        currency=next((t.receipt.currency for t in life.tasks if t.receipt.currency), ""),
         tasks=tuple(task_view(learned) for learned in life.tasks),
-        metafeatures=trees,
-        metafeature_texts=tuple(str(member) for member in members),
+        **members_of(life.representation),
     )
+
+
+def members_of(representation: Any) -> dict[str, Any]:
+    """The members of a representation: as trees where they are, and as text."""
+    members = tuple(representation)
+    trees = tuple(member for member in members if isinstance(member, Leaf | Node))
+    return {"metafeatures": trees, "metafeature_texts": tuple(map(str, members))}
+
+
+def prices_by_name(prices: Any, feature_names: Sequence[str]) -> dict[str, float]:
+    """What one cell of each feature costs where nothing is bought yet, panels' fees included."""
+    if prices is None or not feature_names:
+        return {}
+    tariff = as_price_list(prices).tariff(feature_names)
+    return dict(zip(feature_names, tariff.marginal.tolist()))
 
 
 def _family(life: Lifetime) -> Mapping[str, Any]:
@@ -173,7 +203,3 @@ def _feature_names(life: Lifetime) -> tuple[str, ...]:
             if names is not None:
                 return tuple(str(name) for name in names)
     return ()
-
-
-def _prices(life: Lifetime) -> Mapping[str, float]:
-    return {}

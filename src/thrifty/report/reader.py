@@ -1,0 +1,162 @@
+"""Looks at a lifetime in a store, again and again, without ever writing.
+
+Each look reads only what is new: tasks learned since, the representation if it changed, and the
+ledger's latest lines.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from thrifty.attempt import Failure
+from thrifty.cells import Receipt
+from thrifty.cells.ledger import Ledger, OpenPurchase
+from thrifty.cells.money import to_units
+from thrifty.cells.purchase import Purchase
+from thrifty.errors import StoreError
+from thrifty.lifetime import Learned
+from thrifty.report.view import (
+    LedgerView,
+    LifetimeView,
+    PurchaseView,
+    TaskView,
+    members_of,
+    prices_by_name,
+    task_view,
+)  # fmt: skip
+from thrifty.stores import SQLiteStore, Store, open_store
+from thrifty.stores.pages import SqlPages, TaskRow
+from thrifty.stores.saved import SavedLifetime, Snapshot
+
+__all__ = ["Reader", "open_to_read", "read_store"]
+
+_LATEST = 200
+_WAIT = 5.0
+
+
+def open_to_read(where: str) -> Store:
+    """A store that will not be written; a file that is not there is an error, not a new store."""
+    if "://" in where:
+        return open_store(where)
+    if not Path(where).is_file():
+        raise StoreError(
+            f"there is no store at {where}. A lifetime makes one when it learns: "
+            f"thrifty.Lifetime(..., store={where!r}), or the command thrifty learn."
+        )
+    return SQLiteStore(where, wait=_WAIT, read_only=True)
+
+
+def read_store(where: str, name: str | None = None, prices: Any = None) -> LifetimeView:
+    """What there is to see of a lifetime in a store."""
+    return Reader(where, name, prices).look()
+
+
+class Reader:
+    """One lifetime of a store.
+
+    Parameters
+    ----------
+    where : a file name or a ``postgresql://`` URL
+    name : of the lifetime; may be left out where the store holds only one
+    prices : those the lifetime pays, so that features and predictions are shown in money
+    """
+
+    def __init__(self, where: str, name: str | None = None, prices: Any = None) -> None:
+        self.where, self.prices = where, prices
+        self.store = open_to_read(where)
+        self.name = _choose(self.store.lifetimes(), name, where)
+        self.title = Path(where).stem if "://" not in where else (self.name or "lifetime")
+        self._saved: SavedLifetime | None = None
+        self._now: Snapshot | None = None
+        self._tasks: list[TaskView] = []
+        self._lock = threading.Lock()
+
+    def look(self) -> LifetimeView:
+        """The lifetime as it stands now; an empty view where nothing was begun yet."""
+        with self._lock:
+            if self.name is None:
+                self.name = _choose(self.store.lifetimes(), None, self.where)
+            if self.name is None:
+                return LifetimeView(title=self.title)
+            if self._saved is None:
+                self._saved = SavedLifetime.open(self.store, self.name, None, None)
+            return self._read(self._saved)
+
+    def _read(self, saved: SavedLifetime) -> LifetimeView:
+        before = self._now.version if self._now is not None else -1
+        now, rows = saved.news(before, len(self._tasks))
+        self._now = now or self._now
+        self._tasks += [task_view(_learned(saved, row)) for row in rows]
+        assert self._now is not None, "the first look always reads the representation"
+        names = self._now.features or ()
+        currency, ledger = self._ledger(saved)
+        return LifetimeView(
+            title=self.title,
+            family=saved.family.to_dict(),
+            feature_names=names,
+            prices=prices_by_name(self.prices, names),
+            currency=currency,
+            tasks=tuple(self._tasks),
+            ledger=ledger,
+            **members_of(self._now.representation),
+        )
+
+    def _ledger(self, saved: SavedLifetime) -> tuple[str, LedgerView]:
+        waiting = Ledger(saved.book).open_purchases()
+        learned = {task.name for task in self._tasks}
+
+        def work(pages: SqlPages) -> tuple[str, LedgerView]:
+            reserved, spent = pages.balance(None)
+            latest = _latest(pages)
+            running = {p.task for p in latest if p.task not in learned}
+            return pages.currency(""), LedgerView(
+                spent=to_units(spent),
+                reserved=to_units(reserved),
+                running={task: to_units(sum(pages.balance(task))) for task in sorted(running)},
+                purchases=tuple(_line(p) for p in latest),
+                in_doubt=tuple(_waits(p) for p in waiting),
+            )
+
+        return saved.book.read(work)
+
+
+def _choose(names: list[str], wanted: str | None, where: str) -> str | None:
+    if wanted is None and len(names) <= 1:
+        return names[0] if names else None
+    if wanted not in names:
+        listed = ", ".join(map(repr, names[:8])) or "none"
+        asked = "give one with --lifetime" if wanted is None else f"there is no {wanted!r}"
+        raise StoreError(f"{where} holds these lifetimes: {listed}; {asked}.")
+    return wanted
+
+
+def _learned(saved: SavedLifetime, row: TaskRow) -> Learned:
+    receipt = {key: value for key, value in row.receipt.items() if key != "good"}
+    return Learned(
+        name=row.name,
+        route=row.route,  # type: ignore[arg-type]
+        model=saved.family.load_estimator(row.model),
+        receipt=Receipt.from_dict(receipt),
+        failure=None if row.failure is None else Failure(**row.failure),
+    )
+
+
+def _latest(pages: SqlPages) -> list[Purchase]:
+    return pages.purchases()[: -_LATEST - 1 : -1]
+
+
+def _line(p: Purchase) -> PurchaseView:
+    price = p.reserved if p.status == "pending" else p.spent
+    return PurchaseView(
+        p.id, p.task, p.provider, p.status, p.block.n_cells, to_units(price), p.created_at,
+        note=p.note,
+    )  # fmt: skip
+
+
+def _waits(p: OpenPurchase) -> PurchaseView:
+    return PurchaseView(
+        p.id, p.task, p.provider, p.status, len(p.examples) * len(p.features), p.price,
+        p.created_at, waits=True, note=p.note, features=p.features, examples=p.examples,
+    )  # fmt: skip
