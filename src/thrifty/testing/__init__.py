@@ -1,0 +1,20 @@
+"""For your own tests: a provider that bills nobody, and what every store must do.
+
+``FakeProvider`` counts and bills calls and injects faults, so that code which pays can be tested
+without paying. ``StoreConformance`` is the suite that every store passes.
+"""
+
+from thrifty.testing.conformance import StoreConformance
+from thrifty.testing.crash import Crash, crash_at, kill_at
+from thrifty.testing.malformed import malformed_answers
+from thrifty.testing.provider import Bill, FakeProvider
+
+__all__ = [
+    "Bill",
+    "Crash",
+    "FakeProvider",
+    "StoreConformance",
+    "crash_at",
+    "kill_at",
+    "malformed_answers",
+]
