@@ -127,11 +127,21 @@ class Cells:
         """Buy every cell; all features, which must be Boolean, in tiles."""
         if self._paid is not None:
             return self._paid.tiles()
+        self._look_at_everything()
+        return self._source.tiles()
+
+    def table(self) -> NDArray[Any]:
+        """Buy every cell; all values (S, N), whatever their kind. Not to be written to."""
+        if self._paid is not None:
+            return self._paid.get(np.arange(self.n_examples), np.arange(self.n_features))
+        self._look_at_everything()
+        return self._source.table()
+
+    def _look_at_everything(self) -> None:
         if self._purse is not None:
             all_rows = kernels.mask_of_rows(np.arange(self.n_examples), self.n_examples)
             self._purse.pay(np.arange(self.n_features), all_rows)
         self.meter.charge_everything()
-        return self._source.tiles()
 
     def _cost(self) -> float:
         if self._paid is not None:

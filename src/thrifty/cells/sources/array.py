@@ -45,6 +45,9 @@ class ArraySource(Source):
     def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
         return self._table[np.ix_(rows, features)]
 
+    def table(self) -> NDArray[Any]:
+        return self._table
+
     def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
         known = self._columns
         missing = np.array([f for f in features.tolist() if f not in known], dtype=np.int64)

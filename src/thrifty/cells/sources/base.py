@@ -59,6 +59,10 @@ class Source(ABC):
     def tiles(self) -> NDArray[np.uint64]:
         """Every feature of every example, packed in tiles; Boolean sources only."""
 
+    def table(self) -> NDArray[Any]:
+        """Every value: (S, N). Not to be written to."""
+        return self.read(np.arange(self.n_examples), np.arange(self.n_features))
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_examples} examples x {self.n_features} features)"
 
