@@ -1,0 +1,82 @@
+"""One row of the paper's tables as an experiment: stream, learners, bounds, the form of the bill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from thrifty.agnostic import Rule
+from thrifty.protocol import Family
+from thrifty.reproduce.point import Grid, Point
+from thrifty.streams import Task
+
+__all__ = ["Condition", "Growth", "Learner", "Row", "Seen"]
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A family and, on streams with unrelated tasks, when to forget."""
+
+    family: Family
+    rule: Rule | None = None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How many tasks of a stream were good and bad, once it has been run."""
+
+    good: int
+    bad: int
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a theorem asks of a point, and whether it holds there."""
+
+    says: str
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Growth:
+    """One part of the bill along one axis, on log axes: the theory's exponent."""
+
+    part: str  # "cells", "scratch_cells" or "reused_cells"
+    axis: str
+    exponent: float
+    learner: str = "paper"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What to run, and what the theory says of it.
+
+    ``stream(point, seed)`` gives the tasks, ``learners(point)`` who learns them.
+    ``upper(point, learner, seen)`` is the largest bill the theory allows that learner on good
+    tasks, None where it says nothing; ``lower(point, seen)`` the smallest for anybody.
+    ``terms(point)`` are the parts of the theory's sum, without its constants: the bill of
+    ``fitted`` is fitted as their combination. ``leaner`` is the form that the measured bill
+    suggests where the theory's is looser.
+    """
+
+    key: str
+    table: int
+    title: str
+    theory: str
+    says: str
+    full: Grid
+    quick: Grid
+    stream: Callable[[Point, int], Iterable[Task]]
+    learners: Callable[[Point], Mapping[str, Learner]]
+    upper: Callable[[Point, str, Seen], float | None]
+    lower: Callable[[Point, Seen], float | None]
+    terms: Callable[[Point], Mapping[str, float]] | None = None
+    leaner: Callable[[Point], Mapping[str, float]] | None = None
+    fitted: str = "paper"
+    growth: tuple[Growth, ...] = ()
+    conditions: Callable[[Point], Iterable[Condition]] = field(default=lambda point: ())
+    right: Callable[[Any, Task], bool] = field(default=lambda model, task: True)
+
+    def grid(self, quick: bool) -> Grid:
+        return self.quick if quick else self.full
