@@ -11,7 +11,7 @@ from thrifty.errors import ThriftyError
 
 __all__ = ["app", "main"]
 
-_COMMANDS = ("demo", "report")
+_COMMANDS = ("demo", "report", "dashboard")
 
 app = typer.Typer(
     name="thrifty",

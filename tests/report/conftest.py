@@ -7,6 +7,7 @@ import pytest
 import thrifty
 from thrifty.report import LifetimeView, view_of
 
+
 @pytest.fixture(scope="session")
 def stream() -> thrifty.streams.TreeStream:
     return thrifty.streams.trees(

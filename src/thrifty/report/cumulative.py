@@ -81,7 +81,7 @@ def draw_cumulative(axes: Any, curves: Mapping[str, NDArray[Any]]) -> None:
     if any((curve > 0).any() for curve in curves.values()):
         axes.set_yscale("log")
     axes.margins(x=0.01)
-    frame(axes, "tasks learned", "cells bought so far")
+    frame(axes, "tasks learned", "cells bought so far", counts=True)
     legend(axes)
 
 

@@ -6,13 +6,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from thrifty.report.ink import INK, SERIES, frame
+from thrifty.report.ink import SERIES, frame
 from thrifty.report.view import LifetimeView
 from thrifty.report.words import amount
 
-__all__ = ["FeatureSpend", "draw_features", "spend_by_feature"]
+__all__ = ["MOST", "FeatureSpend", "draw_features", "spend_by_feature"]
 
 _REST = "the other "
+MOST = 15
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class FeatureSpend:
     cost: float
 
 
-def spend_by_feature(view: LifetimeView, most: int = 15) -> list[FeatureSpend]:
+def spend_by_feature(view: LifetimeView, most: int = MOST) -> list[FeatureSpend]:
     """The dearest features first, the rest summed into one last line.
 
     Where a panel's fee is shared by several features, the feature's own price is shown.
@@ -43,13 +44,9 @@ def spend_by_feature(view: LifetimeView, most: int = 15) -> list[FeatureSpend]:
 
 
 def draw_features(axes: Any, spends: list[FeatureSpend], unit: str = "cells") -> None:
-    """Bars, the dearest on top; what the rest cost together is written below them."""
+    """Bars, the dearest on top; the sum of the rest would dwarf them and is left to the words."""
     named = [s for s in spends if not s.name.startswith(_REST)]
     axes.barh(range(len(named)), [_amount(s, unit) for s in named], color=SERIES[0], height=0.7)
-    for rest in spends[len(named) :]:
-        note = f"{rest.name} together: {amount(_amount(rest, unit))} {unit}"
-        axes.annotate(note, (0.99, 0.04), xycoords="axes fraction", ha="right", color=INK,
-                      fontsize=9)  # fmt: skip
     axes.set_yticks(range(len(named)), [_short(s.name) for s in named], fontsize=8)
     axes.invert_yaxis()
     axes.xaxis.set_major_formatter(lambda x, _: amount(x))

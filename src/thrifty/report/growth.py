@@ -46,5 +46,5 @@ def draw_growth(axes: Any, growth: Growth) -> None:
     axes.set_ylim(bottom=0)
     axes.margins(x=0.01)
     axes.yaxis.get_major_locator().set_params(integer=True)
-    frame(axes, "tasks learned", "count")
+    frame(axes, "tasks learned", "count", counts=True)
     legend(axes, loc="lower right")

@@ -45,8 +45,10 @@ def figure(width: float = 7.2, height: float = 3.6) -> Any:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def frame(axes: Any, x: str, y: str, *, grid: str = "y") -> None:
-    """Labelled axes, a quiet grid, no box."""
+def frame(axes: Any, x: str, y: str, *, grid: str = "y", counts: bool = False) -> None:
+    """Labelled axes, a quiet grid, no box; ``counts`` keeps the horizontal ticks whole numbers."""
+    if counts:
+        axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlabel(x, color=INK)
     axes.set_ylabel(y, color=INK)
     axes.tick_params(colors=INK, which="both")

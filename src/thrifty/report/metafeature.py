@@ -41,7 +41,7 @@ def draw_reuse(axes: Any, rows: list[Reuse]) -> None:
     names = [f"M{row.metafeature} ({len(row.used_by)}x)" for row in rows]
     axes.set_yticks(range(len(rows)), names, fontsize=8)
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    frame(axes, "task, in the order of learning", "metafeature (times reused)", grid="y")
+    frame(axes, "task, in the order of learning", "metafeature (times reused)", counts=True)
     handles, names = axes.get_legend_handles_labels()
     if handles:
         axes.figure.legend(handles, names, frameon=False, loc="outside upper right", ncols=2,

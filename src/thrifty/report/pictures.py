@@ -15,7 +15,7 @@ from thrifty.report import cumulative, features, growth, metafeature, prediction
 from thrifty.report.ink import save_picture, svg_of
 from thrifty.report.lineage import Lineage
 from thrifty.report.view import LifetimeView
-from thrifty.report.words import amount
+from thrifty.report.words import amount, counted
 
 __all__ = ["PICTURES", "Picture", "pictures_of", "save_pictures"]
 
@@ -84,10 +84,13 @@ def _features(view: LifetimeView) -> Picture:
     spends = features.spend_by_feature(view)
     unit = view.price_unit
     first = f" Most went to {spends[0].name}." if spends else ""
+    last = spends[-1] if len(spends) > features.MOST else None
+    together = 0.0 if last is None else last.cells if unit == "cells" else last.cost
+    rest = f" Not shown: {last.name}, {amount(together)} {unit} together." if last else ""
     return Picture(
         "features",
         "Where the money went" if unit != "cells" else "Where the cells went",
-        f"Spending by feature over all tasks.{first}",
+        f"Spending by feature over all tasks.{first}{rest}",
         partial(features.draw_features, spends=spends, unit=unit),
         height=1.2 + 0.22 * max(len(spends), 4),
     )
@@ -97,7 +100,7 @@ def _growth(view: LifetimeView, lineage: Lineage) -> Picture:
     return Picture(
         "growth",
         "What it knows",
-        f"{len(view.metafeatures):,} metafeatures, by the task that taught them. When the curve "
+        f"{counted(len(view.metafeatures), "metafeature")}, by the task that taught them. When the curve "
         "is flat, tasks are learned from what is known.",
         partial(growth.draw_growth, growth=growth.growth_of(view, lineage)),
     )
@@ -105,11 +108,13 @@ def _growth(view: LifetimeView, lineage: Lineage) -> Picture:
 
 def _reuse(lineage: Lineage) -> Picture:
     rows = metafeature.reuse_of(lineage)
+    hidden = len(lineage.taught_by) - len(rows)
+    more = f"; {hidden:,} that served fewer are not shown" if hidden else ""
     return Picture(
         "reuse",
         "What was reused",
         "Each line is a metafeature: a square at the task that taught it, a tick at every task "
-        f"it served. The {len(rows)} that served most are shown.",
+        f"it served{more}.",
         partial(metafeature.draw_reuse, rows=rows),
         height=1.2 + 0.19 * max(len(rows), 6),
     )

@@ -148,9 +148,8 @@ def _latest(pages: SqlPages) -> list[Purchase]:
 
 
 def _line(p: Purchase) -> PurchaseView:
-    price = p.reserved if p.status == "pending" else p.spent
     return PurchaseView(
-        p.id, p.task, p.provider, p.status, p.block.n_cells, to_units(price), p.created_at,
+        p.id, p.task, p.provider, p.status, p.block.n_cells, to_units(p.spent or p.reserved), p.created_at,
         note=p.note,
     )  # fmt: skip
 

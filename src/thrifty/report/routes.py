@@ -56,5 +56,5 @@ def draw_routes(axes: Any, points: Mapping[str, RoutePoints]) -> None:
         axes.set_yscale("symlog", linthresh=1)
         axes.set_ylim(bottom=-0.2)
     axes.margins(y=0.12)
-    frame(axes, "task, in the order of learning", "cells bought for the task")
+    frame(axes, "task, in the order of learning", "cells bought for the task", counts=True)
     legend(axes)

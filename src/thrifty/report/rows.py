@@ -16,6 +16,7 @@ from thrifty.trees.tree import Leaf, Path, Tree
 __all__ = ["metafeature_rows", "small_tree", "task_detail", "task_row"]
 
 _TOP_FEATURES = 8
+_FIRST_USERS = 12
 
 
 def small_tree(
@@ -64,14 +65,20 @@ def task_detail(task: TaskView, view: LifetimeView) -> dict[str, Any]:
 
 
 def metafeature_rows(view: LifetimeView, lineage: Lineage) -> list[dict[str, Any]]:
-    """Each metafeature: drawn where it is a tree, who taught it, whom it served."""
+    """Each metafeature: drawn where it is a tree, who taught it, whom it served first."""
     if not view.metafeatures:
-        return [{"text": text, "taught": None, "used": []} for text in view.metafeature_texts]
+        texts = view.metafeature_texts
+        return [{"text": text, "taught": None, "used": [], "n_used": 0} for text in texts]
+
+    def named(task: int) -> list[Any]:
+        return [task, view.tasks[task].name]
+
     return [
         {
             "tree": small_tree(tree, view, {}),
-            "taught": lineage.taught_by[i],
-            "used": list(lineage.used_by[i]),
+            "taught": None if taught is None else named(taught),
+            "used": [named(task) for task in used[:_FIRST_USERS]],
+            "n_used": len(used),
         }
-        for i, tree in enumerate(view.metafeatures)
+        for tree, taught, used in zip(view.metafeatures, lineage.taught_by, lineage.used_by)
     ]

@@ -11,12 +11,13 @@ __all__ = ["amount", "counted", "share", "summary"]
 def amount(number: float) -> str:
     """A number with as many decimals as it needs, thousands apart.
 
-    >>> amount(1386000), amount(22.5), amount(0.00041), amount(0.0)
-    ('1,386,000', '22.50', '0.00041', '0')
+    >>> amount(1386000), amount(22.5), amount(0.2), amount(0.00041), amount(0.0)
+    ('1,386,000', '22.50', '0.20', '0.00041', '0')
     """
     if number == int(number):
         return f"{int(number):,}"
-    return f"{number:,.2f}" if abs(number) >= 1 else f"{number:.2g}"
+    whole_cents = abs(number) >= 1 or round(number, 2) == number
+    return f"{number:,.2f}" if whole_cents else f"{number:.2g}"
 
 
 def share(part: float, whole: float) -> str:

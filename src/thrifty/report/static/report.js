@@ -5,7 +5,6 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const links = {
   task: (n) => `#task-${n}`,
   metafeature: (n) => `#metafeature-${n}`,
-  name: (n) => data.rows[n][1],
 };
 
 const tables = document.getElementById("tasks");

@@ -34,22 +34,21 @@ function showTask(box, row, detail, links) {
   box.hidden = false;
 }
 
-const FEW = 12;
-
-function taskLinks(numbers, links) {
-  const items = numbers.slice(0, FEW).map((n) => element("li", {}, element("a", { href: links.task(n) }, links.name(n))));
-  if (numbers.length > FEW) items.push(element("li", {}, `and ${format.format(numbers.length - FEW)} more`));
-  return element("ul", { class: "tags" }, ...items);
+function taskLink([number, name], links) {
+  return element("a", { href: links.task(number) }, name);
 }
 
 function metafeatureCard(number, row, links) {
   const card = element("section", { class: "panel", id: `metafeature-${number}`, tabindex: "-1", "aria-label": `metafeature M${number}` });
   card.append(element("h3", {}, `M${number}`));
   card.append(row.tree ? drawTree(row.tree) : element("pre", { tabindex: "0" }, row.text));
-  const taught = row.taught === null ? "" : element("a", { href: links.task(row.taught) }, links.name(row.taught));
-  card.append(element("p", { class: "quiet" }, taught ? "Taught by " : "", taught, taught ? ". " : "",
-    row.used.length ? `Reused by ${plural(row.used.length, "task")}:` : "Not reused by a later task yet."));
-  if (row.used.length) card.append(taskLinks(row.used, links));
+  const said = element("p", { class: "quiet" });
+  if (row.taught) said.append("Taught by ", taskLink(row.taught, links), ". ");
+  said.append(row.n_used ? `Reused by ${plural(row.n_used, "task")}:` : "Not reused by a later task yet.");
+  const users = row.used.map((task) => element("li", {}, taskLink(task, links)));
+  if (row.n_used > users.length) users.push(element("li", {}, `and ${format.format(row.n_used - users.length)} more`));
+  card.append(said);
+  if (users.length) card.append(element("ul", { class: "tags" }, ...users));
   return card;
 }
 
