@@ -100,8 +100,8 @@ def _growth(view: LifetimeView, lineage: Lineage) -> Picture:
     return Picture(
         "growth",
         "What it knows",
-        f"{counted(len(view.metafeatures), "metafeature")}, by the task that taught them. When the curve "
-        "is flat, tasks are learned from what is known.",
+        f"{counted(len(view.metafeatures), 'metafeature')}, by the task that taught them. When the "
+        "curve is flat, tasks are learned from what is known.",
         partial(growth.draw_growth, growth=growth.growth_of(view, lineage)),
     )
 

@@ -84,5 +84,6 @@ def draw_prediction(
         note = f"all features: {amount(prices[0].everything)} {unit}"
         axes.annotate(note, (0.99, 0.03), xycoords="axes fraction", ha="right", color=INK,
                       fontsize=9)  # fmt: skip
-    frame(axes, "tasks, cheapest prediction first", f"price of one prediction ({unit})", counts=True)
+    price = f"price of one prediction ({unit})"
+    frame(axes, "tasks, cheapest prediction first", price, counts=True)
     legend(axes, loc="upper left")

@@ -149,8 +149,8 @@ def _latest(pages: SqlPages) -> list[Purchase]:
 
 def _line(p: Purchase) -> PurchaseView:
     return PurchaseView(
-        p.id, p.task, p.provider, p.status, p.block.n_cells, to_units(p.spent or p.reserved), p.created_at,
-        note=p.note,
+        p.id, p.task, p.provider, p.status, p.block.n_cells, to_units(p.spent or p.reserved),
+        p.created_at, note=p.note,
     )  # fmt: skip
 
 
