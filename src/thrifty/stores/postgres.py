@@ -92,8 +92,12 @@ class PostgresStore(Store):
             )
 
     def _version(self, connection: Any) -> int:
-        there = connection.execute("SELECT to_regclass('thrifty_meta')").fetchone()
-        if there[0] is None:
+        # Not to_regclass: it answers from a cache that another process's upgrade does not refresh.
+        there = connection.execute(
+            "SELECT 1 FROM pg_catalog.pg_tables "
+            "WHERE schemaname = current_schema() AND tablename = 'thrifty_meta'"
+        ).fetchone()
+        if there is None:
             return 0
         row = connection.execute(
             "SELECT value FROM thrifty_meta WHERE key = 'schema'"
@@ -108,8 +112,8 @@ class PostgresStore(Store):
 
     def _refuse_others(self, connection: Any) -> None:
         row = connection.execute(
-            "SELECT COUNT(*) FROM (VALUES ('lifetimes'), ('tasks'), ('names'), ('purchases'), "
-            "('accounts')) AS t (name) WHERE to_regclass(t.name) IS NOT NULL"
+            "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = current_schema() "
+            "AND tablename IN ('lifetimes', 'tasks', 'names', 'purchases', 'accounts')"
         ).fetchone()
         if row[0]:
             raise NotAStore(

