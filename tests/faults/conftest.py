@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from thrifty.cells.purchase import is_live
 from thrifty.testing import FakeProvider
 
 FEATURES = [f"f{i}" for i in range(6)]
@@ -62,8 +63,9 @@ class Clinic:
         life = self.open()
         bill = self.provider().bill()
         assert bill.twice == []
+        open_cells = self.being_bought(life)
         known = self.known(life)
-        open_cells = {
+        open_cells |= {
             (e, f) for p in life.ledger.open_purchases() for e in p.examples for f in p.features
         }
         for (example, feature), value in known.items():
@@ -72,6 +74,20 @@ class Clinic:
             assert cell in known or cell in open_cells, f"billed but unknown: {cell}"
         balance = life.balance()
         assert balance.reserved + balance.spent >= 2 * sum(bill.cells.values())
+
+    def being_bought(self, life) -> set:
+        """Cells that a process which is alive is buying at this moment."""
+
+        def work(pages):
+            return {
+                (e, f)
+                for p in pages.blocking()
+                if is_live(p, life.ledger.clock())
+                for e in pages.names("example", p.block.examples)
+                for f in pages.names("feature", p.block.features)
+            }
+
+        return life.ledger.book.read(work)
 
     def known(self, life) -> dict:
         """What the ledger knows, read from its pages and nothing else."""
