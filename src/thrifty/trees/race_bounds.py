@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.trees.gain import Gain, entropy, gini
 
-__all__ = ["MOST_CLASSES", "Bar"]
+__all__ = ["MOST_CLASSES", "SLACK", "Bar", "ceilings"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -32,9 +32,29 @@ Floats = NDArray[np.float64]
 _CELLS = 64
 #: corners of a box double with each class; with more classes than this nothing is dropped early
 MOST_CLASSES = 8
+#: a gain of the user's own that looks at prices has a boundary for each price; with more prices
+#: than this, boxes are used, which need a few more rows and far less time
+_PRICES = 8
 #: gains this close to the bar count as reaching it: other counts may give the same gain in theory
 #: and differ in the last bits
-_SLACK = 1e-9
+SLACK = 1e-9
+
+
+def ceilings(gain: Gain, totals: Ints, prices: Floats) -> Floats:
+    """The best gain imaginable at each price: the best corner of all tables of counts.
+
+    Differs between candidates where the gain looks at prices; then some can be dropped unseen.
+    """
+    present = np.flatnonzero(totals)
+    best = np.full(len(prices), np.inf)
+    if gain in (entropy, gini) or len(present) > MOST_CLASSES or prices.min() == prices.max():
+        return best
+    best[:] = -np.inf
+    for corner in product((0, 1), repeat=len(present)):
+        counts = np.zeros((len(totals), len(prices)), dtype=np.int64)
+        counts[present] = (totals[present] * np.array(corner))[:, None]
+        best = np.maximum(best, gain(counts, totals, prices))
+    return best
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +77,19 @@ class Bar:
         # the smaller class first: its counts are cut into cells, the other's are not
         if self.totals[present[0]] > self.totals[present[1]]:
             present = present[::-1]
-        counts = counts[present]
-        if self.gain in (entropy, gini) or prices.min() == prices.max():
-            return self._two_classes(counts, sampled, float(prices[0]), present)
+        if self.gain in (entropy, gini):
+            return self._two_classes(counts[present], sampled, 1.0, present)
+        different = np.unique(prices)
+        if len(different) > _PRICES:
+            return self._by_boxes(counts, sampled, prices, present)
         out = np.empty(counts.shape[1], dtype=np.bool_)
-        for price in np.unique(prices):
+        for price in different.tolist():
             same = np.flatnonzero(prices == price)
-            out[same] = self._two_classes(counts[:, same], sampled, float(price), present)
+            out[same] = self._two_classes(counts[np.ix_(present, same)], sampled, price, present)
         return out
 
     def _two_classes(self, counts: Ints, sampled: Ints, price: float, present: Ints) -> Bools:
         n = self.totals[present]
-        price = 1.0 if self.gain in (entropy, gini) else price
         if price not in self._reach:
             self._reach[price] = self._good_enough(n, price, present)
         edges, least, most = self._reach[price]
@@ -81,7 +102,7 @@ class Bar:
         """Cells of a_0, and in each the a_1 from which, and up to which, a rival would win."""
         cells = min(_CELLS, int(n[0]) + 1)
         edges = np.arange(cells + 1) * (int(n[0]) + 1) // cells
-        height = self.height - _SLACK
+        height = self.height - SLACK
         if self.gain in (entropy, gini):
             table = kernels.xlogx_table(int(n.sum()))
             return edges, *kernels.good_enough(n, edges, height, self.gain is gini, table)
@@ -103,14 +124,14 @@ class Bar:
             middle = np.clip((low + high) // 2, 0, n[1])
             counts[present[1]] = middle
             gains = self.gain(counts, self.totals, prices)
-            down = (gains >= self.height - _SLACK) == rising
+            down = (gains >= self.height - SLACK) == rising
             searching = high - low > 1
             high = np.where(searching & down, middle, high)
             low = np.where(searching & ~down, middle, low)
         return high[:J], low[J:]
 
     def _by_boxes(self, counts: Ints, sampled: Ints, prices: Floats, present: Ints) -> Bools:
-        """More classes: an interval for each (delta split between them), the best corner."""
+        """An interval for each class (delta split between them), and the best corner."""
         table = kernels.log_factorials(int(self.totals.max()) + 1)
         log_delta = self.log_delta - np.log(len(present))
         low, high = np.zeros_like(counts), np.zeros_like(counts)
@@ -123,4 +144,4 @@ class Bar:
             for c, side in zip(present.tolist(), corner):
                 at[c] = side[c]
             best = np.maximum(best, self.gain(at, self.totals, prices))
-        return np.asarray(best < self.height - _SLACK)
+        return np.asarray(best < self.height - SLACK)

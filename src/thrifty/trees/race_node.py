@@ -7,6 +7,9 @@ stands out, or once buying it costs little beside another round, it becomes the 
 bought on every row (the winner must be, to route the examples); from then on rivals are dropped
 against its exact gain. A rival that cannot be dropped is bought to the end, and then its gain is
 exact too.
+
+Where the gain looks at prices, a dear candidate may be unable to win whatever its values are. Such
+candidates wait until there is an incumbent, and most are then dropped before a cell is bought.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells import Cells
 from thrifty.trees.gain import Gain
-from thrifty.trees.race_bounds import Bar
+from thrifty.trees.race_bounds import SLACK, Bar, ceilings
 
 __all__ = ["Contest", "RacedNode", "Won", "winner"]
 
@@ -28,11 +31,11 @@ Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 #: rows of each class in the first round
-FIRST = 4
+FIRST = 6
 #: by how much a sample grows from round to round
-GROWTH = 1.4
+GROWTH = 1.3
 #: a leader stands out when it is this many standard errors ahead (each of the two rates)
-LEAD = 1.0
+LEAD = 0.5
 #: how likely a leader that does not stand out is taken to lose
 DOUBT = 0.5
 
@@ -106,6 +109,9 @@ class _Race:
         self.rivals = np.arange(len(candidates))
         self.counts = np.zeros((len(self.totals), len(candidates)), dtype=np.int64)
         self.sampled = np.zeros(len(self.totals), dtype=np.int64)
+        self.ceilings = ceilings(self.gain, self.totals, self.prices)
+        self.waiting = np.flatnonzero(self.ceilings < self.ceilings.max() / 2)
+        self._keep(self.ceilings >= self.ceilings.max() / 2)
         self.shared: Ints | None = None  # the sample that every candidate was bought on
         self.incumbent: int | None = None
         self.bar = Bar(self.gain, self.totals, -math.inf, log_delta)
@@ -115,13 +121,18 @@ class _Race:
         if len(self.candidates) == 1:
             self._promote(0)
         target = np.minimum(np.maximum(self.node.sampled, FIRST), self.totals)
-        while len(self.rivals):
+        while len(self.rivals) or len(self.waiting):
             self._sample(target)
             if (self.sampled == self.totals).all():
                 self._settle()
+                self._admit()
+                if len(self.rivals):
+                    self._settle()
                 return
             target = self._next_sample()
             self._promote_a_leader(int((target - self.sampled).sum()))
+            if self.incumbent is not None or not len(self.rivals):
+                self._admit()
             self._drop()
 
     def won(self) -> Won | None:
@@ -133,14 +144,33 @@ class _Race:
 
     def _sample(self, target: Ints) -> None:
         """Buy the rivals on each class's next rows."""
-        fresh = [rows[a:b] for rows, a, b in zip(self.node.rows, self.sampled, target)]
-        values = self.cells.get(np.concatenate(fresh), self.candidates[self.rivals])
+        self.counts += self._count(self.candidates[self.rivals], self.sampled, target)
+        self.sampled = target
+
+    def _count(self, features: Ints, first: Ints, last: Ints) -> Ints:
+        """Buy rows first..last of each class and count where the features are true: (C, k)."""
+        counts = np.zeros((len(self.totals), len(features)), dtype=np.int64)
+        fresh = [rows[a:b] for rows, a, b in zip(self.node.rows, first, last)]
+        values = self.cells.get(np.concatenate(fresh), features)
         at = 0
         for c, rows in enumerate(fresh):
             if len(rows):
-                self.counts[c] += values[at : at + len(rows)].sum(axis=0, dtype=np.int64)
+                counts[c] = values[at : at + len(rows)].sum(axis=0, dtype=np.int64)
                 at += len(rows)
-        self.sampled = target
+        return counts
+
+    def _admit(self) -> None:
+        """Let those who waited catch up, if the best they could be is as high as the bar."""
+        new = self.waiting[self.ceilings[self.waiting] >= self.bar.height - SLACK]
+        self.waiting = self.waiting[:0]
+        if not len(new):
+            return
+        counts = self._count(self.candidates[new], np.zeros_like(self.sampled), self.sampled)
+        rivals = np.concatenate([self.rivals, new])
+        order = np.argsort(rivals)
+        self.rivals = rivals[order]
+        self.prices = self.cells.prices[self.candidates[self.rivals]]
+        self.counts = np.concatenate([self.counts, counts], axis=1)[:, order]
 
     def _next_sample(self) -> Ints:
         """Rows of each class after the next round: the smaller samples catch up."""
