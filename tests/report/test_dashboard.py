@@ -1,0 +1,229 @@
+"""The dashboard without a browser: who may ask, what is answered, what is written."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import socket
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+import thrifty
+from thrifty.cells.ledger import Ledger
+from thrifty.errors import PurchaseInDoubt, ThriftyError
+from thrifty.report import LifetimeView
+from thrifty.report.dashboard.app import make_app
+from thrifty.report.dashboard.guard import Guard
+from thrifty.report.dashboard.serve import _listen
+from thrifty.report.dashboard.watch import Watcher
+from thrifty.report.reader import Reader
+from thrifty.stores import open_store
+
+PORT, TOKEN = 8710, "a-token-that-is-long-enough"
+HERE = f"http://127.0.0.1:{PORT}"
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def in_doubt(path: Path) -> None:
+    """A store with a task learned from a provider, and a purchase nobody knows the end of."""
+    truth = np.random.default_rng(0).integers(0, 2, (60, 6)).astype(bool)
+    names = [f"q{i}" for i in range(6)]
+
+    def ask(examples, features):
+        if "new" in examples:
+            raise RuntimeError("the line was cut")
+        return truth[np.ix_([int(e) for e in examples], [names.index(f) for f in features])]
+
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=str(path))
+    prices = thrifty.PriceList(0.5, currency="EUR")
+    ids = [str(i) for i in range(60)]
+    paid = thrifty.Source.from_callable(ask, examples=ids, features=names, prices=prices)
+    y = truth[:, 1] & truth[:, 2]
+    life.learn(HOSTILE, paid, y)
+    cut = thrifty.Source.from_callable(
+        ask, examples=[*ids[1:], "new"], features=names, prices=prices
+    )
+    with pytest.raises(PurchaseInDoubt):
+        life.learn("second", cut, np.append(y[1:], True))
+
+
+class Site:
+    """The app behind its guard, with a client that knows the token."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.watcher = Watcher(Reader(str(path)).look)
+        self.watcher.look_once()
+        app = Guard(make_app(self.watcher, self.resolve), PORT, TOKEN)
+        self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=HERE)
+
+    def resolve(self, purchase: int, outcome: str) -> None:
+        with open_store(str(self.path)) as store:
+            Ledger(store.book("lifetime", None, None)).resolve(purchase, outcome)
+
+    def ask(self, method: str, address: str, **more) -> httpx.Response:
+        more.setdefault("cookies", {f"thrifty_{PORT}": TOKEN})
+        request = self.client.build_request(method, address, **more)
+        return asyncio.run(self.client.send(request))
+
+
+@pytest.fixture(scope="session")
+def doubtful(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("doubt") / "life.db"
+    in_doubt(path)
+    return path
+
+
+@pytest.fixture
+def site(doubtful: Path, tmp_path: Path) -> Site:
+    return Site(Path(shutil.copy(doubtful, tmp_path)))
+
+
+PAGES = ["/", "/tasks", "/tasks/0", "/representation", "/ledger", "/doubt"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_answers_and_escapes(site: Site, page: str) -> None:
+    answer = site.ask("GET", page)
+    assert answer.status_code == 200
+    assert HOSTILE not in answer.text
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "unsafe" not in policy
+    assert answer.headers["cache-control"] == "no-store"
+    assert "style=" not in answer.text and "<script>" not in answer.text
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:80", "localhost:1", ""])
+def test_a_foreign_host_is_refused(site: Site, host: str) -> None:
+    for page in ("/", "/api/tasks", "/static/thrifty.css"):
+        assert site.ask("GET", page, headers={"host": host}).status_code == 421
+
+
+def test_nothing_without_the_token(site: Site) -> None:
+    for page in [*PAGES, "/api/live", "/pictures/bill.svg", "/static/thrifty.css"]:
+        refused = site.ask("GET", page, cookies={})
+        assert refused.status_code == 403 and "needs its token" in refused.text
+        wrong = site.ask("GET", page, cookies={f"thrifty_{PORT}": TOKEN[:-1]})
+        assert wrong.status_code == 403
+
+
+def test_the_token_in_the_address_becomes_a_cookie(site: Site) -> None:
+    answer = site.ask("GET", f"/tasks?token={TOKEN}", cookies={})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/tasks")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=strict" in cookie
+    assert site.ask("GET", "/?token=guess", cookies={}).status_code == 403
+
+
+def test_a_purchase_is_resolved_after_a_confirmation(site: Site) -> None:
+    (waiting,) = site.watcher.scene.view.ledger.in_doubt
+    page = site.ask("GET", f"/doubt/{waiting.id}?outcome=not-billed")
+    assert "are you sure" in page.text and "pay twice" in page.text
+    assert site.watcher.scene.view.ledger.in_doubt, "asking changes nothing"
+    done = site.ask(
+        "POST", f"/doubt/{waiting.id}", data={"outcome": "not-billed"}, headers={"origin": HERE}
+    )
+    assert (done.status_code, done.headers["location"]) == (303, "/doubt")
+    ledger = site.watcher.scene.view.ledger
+    assert ledger.in_doubt == () and ledger.reserved == 0
+    again = site.ask(
+        "POST", f"/doubt/{waiting.id}", data={"outcome": "billed"}, headers={"origin": HERE}
+    )
+    assert again.status_code == 404
+
+
+@pytest.mark.parametrize("origin", [None, "null", "http://evil.example", f"http://localhost:{PORT}"])
+def test_a_form_from_elsewhere_is_refused(site: Site, origin: str | None) -> None:
+    (waiting,) = site.watcher.scene.view.ledger.in_doubt
+    headers = {} if origin is None else {"origin": origin}
+    asked = site.ask(
+        "POST", f"/doubt/{waiting.id}", data={"outcome": "not-billed"}, headers=headers
+    )
+    assert asked.status_code == 403
+    site.watcher.look_once()
+    assert site.watcher.scene.view.ledger.in_doubt
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/tasks/99", "/tasks/-1", "/tasks/../etc/passwd", "/pictures/../../x.svg",
+        "/pictures/secret.svg", "/static/..%2f..%2fpage.py", "/static/report.js.map", "/doubt/77",
+        "/api/tasks?sort=name;drop table tasks", "/api/tasks?page=-1", "/api/tasks?sort=99",
+        "/doubt/2?outcome=free",
+    ],
+)  # fmt: skip
+def test_odd_addresses_are_refused_politely(site: Site, address: str) -> None:
+    answer = site.ask("GET", address)
+    assert answer.status_code in (400, 404)
+    assert "That did not work" in answer.text
+
+
+def test_pictures_are_served_once_drawn(site: Site) -> None:
+    assert site.ask("GET", "/pictures/bill.svg").status_code == 404
+    site.watcher.draw_once()
+    answer = site.ask("GET", "/pictures/bill.svg")
+    assert answer.headers["content-type"] == "image/svg+xml" and "<svg" in answer.text
+    assert "/pictures/bill.svg?drawn=1" in site.ask("GET", "/").text
+
+
+def test_only_get_and_post(site: Site) -> None:
+    for method in ("PUT", "DELETE", "PATCH", "OPTIONS"):
+        assert site.ask(method, "/doubt/2").status_code == 405
+
+
+def test_the_table_is_filtered_sorted_and_paged(view: LifetimeView) -> None:
+    watcher = Watcher(lambda: view)
+    watcher.look_once()
+    app = Guard(make_app(watcher, lambda *_: None), PORT, TOKEN)
+    site = Site.__new__(Site)
+    site.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=HERE)
+    found = site.ask("GET", "/api/tasks?sort=3&down=true&text=TASK-00&route=scratch").json()
+    cells = [row[3] for row in found["rows"]]
+    assert found["total"] == 4 and cells == sorted(cells, reverse=True)
+    assert site.ask("GET", "/api/tasks?text=nothing").json() == {"total": 0, "rows": []}
+    tree = site.ask("GET", "/api/tasks/5").json()["detail"]["tree"]
+    assert len(tree) == 5
+
+
+def test_an_empty_lifetime_is_friendly(tmp_path: Path) -> None:
+    thrifty.Lifetime(thrifty.Trees(max_depth=3), store=str(tmp_path / "new.db"))
+    site = Site(tmp_path / "new.db")
+    for page in ["/", "/tasks", "/representation", "/ledger", "/doubt"]:
+        assert site.ask("GET", page).status_code == 200
+    assert "Nothing has been learned yet" in site.ask("GET", "/").text
+
+
+def test_a_store_in_trouble_keeps_the_last_state_on_show(view: LifetimeView) -> None:
+    answers: list[object] = [view, thrifty.errors.StoreBusy("in use by others"), view]
+
+    def look() -> LifetimeView:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    watcher = Watcher(look)
+    assert watcher.look_once() and not watcher.scene.trouble
+    assert watcher.look_once() and watcher.scene.trouble == "in use by others"
+    assert len(watcher.scene.view.tasks) == 24
+    assert watcher.look_once() and not watcher.scene.trouble
+
+
+def test_nothing_new_is_nothing_to_do(view: LifetimeView) -> None:
+    watcher = Watcher(lambda: view)
+    watcher.look_once()
+    assert watcher.draw_once()
+    assert not watcher.look_once() and not watcher.draw_once()
+
+
+def test_a_port_in_use_is_said() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(ThriftyError, match=rf"port {port} cannot be used .*--port"):
+            _listen(port)

@@ -1,0 +1,118 @@
+"""A store is looked at, never written; what cannot be read is said clearly."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import thrifty
+from thrifty.cli import app
+from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreTooNew
+from thrifty.report import read_store, view_of
+from thrifty.report import reader as reading
+from thrifty.report.reader import Reader
+
+X = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], dtype=bool)
+
+
+def learn(path: Path, *names: str, lifetime: str = "lifetime") -> thrifty.Lifetime:
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=str(path), name=lifetime)
+    for name in names:
+        life.learn(name, X, [0, 1, 1, 1])
+    return life
+
+
+def test_a_store_and_memory_show_the_same(tmp_path: Path, stream, life) -> None:
+    stored = thrifty.Lifetime(life.family, store=str(tmp_path / "life.db"))
+    for task in stream:
+        stored.learn(task.name, task.X, task.y)
+    seen = read_store(str(tmp_path / "life.db"))
+    known = view_of(life, "life")
+    assert seen.tasks == known.tasks
+    assert seen.metafeatures == known.metafeatures
+    assert (seen.title, seen.feature_names) == ("life", known.feature_names)
+
+
+def test_a_second_look_sees_what_was_learned_since(tmp_path: Path) -> None:
+    life = learn(tmp_path / "a.db", "first")
+    reader = Reader(str(tmp_path / "a.db"))
+    assert [t.name for t in reader.look().tasks] == ["first"]
+    life.learn("second", X, [1, 0, 0, 0])
+    assert [t.name for t in reader.look().tasks] == ["first", "second"]
+
+
+def test_looking_does_not_write(tmp_path: Path) -> None:
+    learn(tmp_path / "a.db", "first")
+    before = (tmp_path / "a.db").read_bytes()
+    read_store(str(tmp_path / "a.db"))
+    assert (tmp_path / "a.db").read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir() if p.stat().st_size] == ["a.db"]
+
+
+def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"there is no store at .*missing\.db"):
+        read_store(str(tmp_path / "missing.db"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_no_store(tmp_path: Path) -> None:
+    (tmp_path / "notes.db").write_text("dear diary, " * 500)
+    with pytest.raises(NotAStore, match="not a Thrifty store"):
+        read_store(str(tmp_path / "notes.db"))
+
+
+def test_a_store_of_a_newer_version(tmp_path: Path) -> None:
+    learn(tmp_path / "a.db", "first")
+    with sqlite3.connect(tmp_path / "a.db") as database:
+        database.execute("PRAGMA user_version = 999")
+    with pytest.raises(StoreTooNew, match="upgrade Thrifty"):
+        read_store(str(tmp_path / "a.db"))
+
+
+def test_a_locked_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    learn(tmp_path / "a.db", "first")
+    monkeypatch.setattr(reading, "_WAIT", 0.1)
+    lock = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+    lock.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(StoreBusy, match="in use by other processes"):
+        read_store(str(tmp_path / "a.db"))
+    lock.close()
+
+
+def test_several_lifetimes_in_one_store(tmp_path: Path) -> None:
+    learn(tmp_path / "a.db", "first", lifetime="north")
+    learn(tmp_path / "a.db", "other", lifetime="south")
+    with pytest.raises(StoreError, match="'north', 'south'; give one with --lifetime"):
+        read_store(str(tmp_path / "a.db"))
+    with pytest.raises(StoreError, match="there is no 'west'"):
+        read_store(str(tmp_path / "a.db"), "west")
+    assert read_store(str(tmp_path / "a.db"), "south").tasks[0].name == "other"
+
+
+def test_the_report_command(tmp_path: Path) -> None:
+    learn(tmp_path / "clinic.db", "<b>first</b>")
+    (tmp_path / "prices.csv").write_text("feature,price\nx0,2\nx1,3.5\nx2,0\n")
+    (tmp_path / "scores.csv").write_text("task,score\n<b>first</b>,0.75\n")
+    out = tmp_path / "deep" / "report.html"
+    asked = [
+        "report", str(tmp_path / "clinic.db"), "-o", str(out),
+        "--prices", str(tmp_path / "prices.csv"), "--scores", str(tmp_path / "scores.csv"),
+        "--pictures", str(tmp_path / "pictures"),
+    ]  # fmt: skip
+    done = CliRunner().invoke(app, asked, catch_exceptions=False)
+    assert done.exit_code == 0 and "1 tasks" in done.output
+    page = out.read_text(encoding="utf-8")
+    assert "score on held-out rows" in page and "<b>first" not in page
+    assert (tmp_path / "pictures" / "bill.png").stat().st_size > 5000
+
+
+def test_a_bad_line_in_a_csv_is_named(tmp_path: Path) -> None:
+    learn(tmp_path / "a.db", "first")
+    (tmp_path / "scores.csv").write_text("task,score\nfirst,good\n")
+    asked = ["report", str(tmp_path / "a.db"), "--scores", str(tmp_path / "scores.csv")]
+    done = CliRunner().invoke(app, asked)
+    assert "line 2" in str(done.exception) and "'first,good'" in str(done.exception)
