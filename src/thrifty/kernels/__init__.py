@@ -10,6 +10,12 @@ the last bit.
 from thrifty.kernels.counting import count_columns, count_segments, popcount
 from thrifty.kernels.gains import entropy_gains, gini_gains, xlogx_table
 from thrifty.kernels.metering import add_to_planes, charge, largest_in_planes
+from thrifty.kernels.more_gains import (
+    eg2_gains,
+    split_information,
+    weighted_entropy_gains,
+    weighted_gini_gains,
+)
 from thrifty.kernels.packing import (
     TILE,
     columns_of_tiles,
@@ -29,15 +35,30 @@ from thrifty.kernels.race import (
     ruled_out,
     ruled_out_two_classes,
 )
+from thrifty.kernels.thresholds import (
+    BINS,
+    ENTROPY,
+    GINI,
+    best_counts,
+    best_counts_sorted,
+    bin_values,
+)
 
 __all__ = [
+    "BINS",
+    "ENTROPY",
+    "GINI",
     "TILE",
     "add_to_planes",
+    "best_counts",
+    "best_counts_sorted",
+    "bin_values",
     "charge",
     "columns_of_tiles",
     "count_columns",
     "count_interval",
     "count_segments",
+    "eg2_gains",
     "entropy_gains",
     "gini_gains",
     "good_enough",
@@ -52,7 +73,10 @@ __all__ = [
     "rows_of_mask",
     "ruled_out",
     "ruled_out_two_classes",
+    "split_information",
     "unpack_columns",
+    "weighted_entropy_gains",
+    "weighted_gini_gains",
     "words_for",
     "xlogx_table",
 ]

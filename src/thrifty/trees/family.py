@@ -10,15 +10,23 @@ from thrifty.attempt import Attempt
 from thrifty.cells import Cells
 from thrifty.errors import BadInput, BadParameter
 from thrifty.trees.accept import Accept, Consistent, Tested, accept_from_dict, accept_to_dict
+from thrifty.trees.class_weights import (
+    check_class_weight,
+    class_weight_from_json,
+    class_weight_to_json,
+    weigh,
+)
 from thrifty.trees.gain import Gain, gain_named
 from thrifty.trees.improve import IMPROVE
 from thrifty.trees.labels import Labels, read_classes
+from thrifty.trees.missing import allows_missing
 from thrifty.trees.model import ThriftyTreeClassifier
 from thrifty.trees.paper import PaperWay, Way
 from thrifty.trees.race import RaceWay
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tested import TestedWay
 from thrifty.trees.tree import Tree
+from thrifty.trees.use_rep_real import MATCH
 from thrifty.trees.warm_up import (
     WarmUp,
     WarmUpWay,
@@ -27,7 +35,7 @@ from thrifty.trees.warm_up import (
     warm_up_to_dict,
 )
 
-__all__ = ["Trees", "at_least_one", "only_booleans"]
+__all__ = ["Trees", "at_least_one", "one_of", "only_booleans"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,8 @@ class Trees:
     ----------
     max_depth : UseRep fails where a tree would grow deeper (edges from the root)
     max_nodes : UseRep fails where a tree would need more internal nodes; None: no limit
-    gain : "entropy", "gini", or a function (counts, totals, prices) -> gains
+    gain : "entropy", "gini", "gain-ratio", the price-aware "eg2", "cs-id3" and "idx", or a function
+        (counts, totals, prices) -> gains
     improve : what a failure adds to the representation: "paths" (Algorithm 3), "anchors" (one
         subtree, where every metafeature has a root that occurs nowhere else), "anchored-families"
         (the pieces between anchors; give a ``warm_up`` too) or "features" (the naive baseline)
@@ -49,6 +58,12 @@ class Trees:
         confidence)``, right on enough fresh examples: a bill that does not grow with the examples
     warm_up : ``thrifty.WarmUp(p_min, n_metafeatures, delta)`` or a number of tasks: so many are
         first learned from scratch and stored whole
+    match : when a metafeature agrees with a tree over real-valued features: "feature" (thresholds
+        are fitted anew), "threshold" or "stored"; see :mod:`thrifty.trees.use_rep_real`
+    missing : "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child
+    class_weight : None, "balanced", or a mapping class -> weight, for the gains
+
+    Real-valued features, missing values and class weights need compare="all" and Consistent().
 
     Examples
     --------
@@ -65,16 +80,32 @@ class Trees:
     compare: str = "all"
     accept: Accept = Consistent()  # noqa: RUF009  (a frozen value)
     warm_up: WarmUp | int = 0
+    match: str = "feature"
+    missing: str = "error"
+    class_weight: Any = None
 
     def __post_init__(self) -> None:
         at_least_one("max_depth", self.max_depth)
         if self.max_nodes is not None:
             at_least_one("max_nodes", self.max_nodes)
         gain_named(self.gain)
-        _one_of("improve", self.improve, sorted(IMPROVE))
-        _one_of("compare", self.compare, ["all", "race"])
+        one_of("improve", self.improve, sorted(IMPROVE))
+        one_of("compare", self.compare, ["all", "race"])
         read_warm_up(self.warm_up)
+        one_of("match", self.match, list(MATCH))
+        allows_missing(self.missing)
+        check_class_weight(self.class_weight)
+        if self.class_weight is not None and not self._takes_all_rows():
+            raise BadParameter("class_weight needs compare='all' and accept=thrifty.Consistent().")
         self._way()
+
+    @property
+    def allow_missing(self) -> bool:
+        """Whether NaN may come in."""
+        return allows_missing(self.missing)
+
+    def _takes_all_rows(self) -> bool:
+        return self.compare == "all" and isinstance(self.accept, Consistent)
 
     def _way(self) -> Way:
         """How this family's parameters say a tree is to be learned."""
@@ -85,7 +116,9 @@ class Trees:
     def _reuse_way(self) -> Way:
         """The way after the first phase, if there is one."""
         way = RaceWay if self.compare == "race" else PaperWay
-        exact = way(gain_named(self.gain), self.max_depth, self.max_nodes, self.improve)
+        exact = way(
+            gain_named(self.gain), self.max_depth, self.max_nodes, self.improve, self.match
+        )
         if isinstance(self.accept, Tested):
             return TestedWay(exact, self.accept)
         if not isinstance(self.accept, Consistent):
@@ -98,14 +131,16 @@ class Trees:
         return Metafeatures()
 
     def read_labels(self, y: Any) -> Labels:
-        return read_classes(y)
+        return weigh(read_classes(y), self.class_weight)
 
     def use_rep(self, representation: Metafeatures, cells: Cells, labels: Labels) -> Attempt:
-        only_booleans(cells)
+        if not self._takes_all_rows():
+            only_booleans(cells)
         return self._way().use_rep(representation, cells, labels)
 
     def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
-        only_booleans(cells)
+        if not self._takes_all_rows():
+            only_booleans(cells)
         return self._way().from_scratch(cells, labels, attempt)
 
     def improve_rep(self, representation: Metafeatures, attempt: Attempt) -> Metafeatures:
@@ -114,7 +149,7 @@ class Trees:
     def estimator(
         self, model: Tree, labels: Labels, feature_names: Sequence[str]
     ) -> ThriftyTreeClassifier:
-        return ThriftyTreeClassifier.around(model, labels, feature_names)
+        return ThriftyTreeClassifier.around(model, labels, feature_names, missing=self.missing)
 
     def load_representation(self, data: dict[str, Any]) -> Metafeatures:
         return Metafeatures.from_dict(data)
@@ -138,6 +173,9 @@ class Trees:
             "compare": self.compare,
             "accept": accept_to_dict(self.accept),
             "warm_up": warm_up_to_dict(self.warm_up),
+            "match": self.match,
+            "missing": self.missing,
+            "class_weight": class_weight_to_json(self.class_weight),
         }
 
     @classmethod
@@ -146,6 +184,7 @@ class Trees:
         parameters = {key: value for key, value in data.items() if key != "family"}
         parameters["accept"] = accept_from_dict(parameters["accept"])
         parameters["warm_up"] = warm_up_from_dict(parameters.get("warm_up", 0))
+        parameters["class_weight"] = class_weight_from_json(parameters.get("class_weight"))
         return cls(**parameters)
 
 
@@ -154,7 +193,7 @@ def at_least_one(name: str, value: object) -> None:
         raise BadParameter(f"{name} must be an integer, 1 or more; got {value!r}.")
 
 
-def _one_of(name: str, value: object, choices: list[str]) -> None:
+def one_of(name: str, value: object, choices: list[str]) -> None:
     if value not in choices:
         raise BadParameter(f"{name} must be one of {choices}; got {value!r}.")
 
@@ -163,6 +202,6 @@ def only_booleans(cells: Cells) -> None:
     if not cells.boolean.all():
         first = int((~cells.boolean).argmax())
         raise BadInput(
-            f"Boolean features are expected, 0 or 1; {cells.feature_names[first]} holds other "
-            "numbers."
+            f"Boolean features are expected here, 0 or 1; {cells.feature_names[first]} holds other "
+            "numbers. Use compare='all' and accept=thrifty.Consistent() for real-valued features."
         )

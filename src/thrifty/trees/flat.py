@@ -17,7 +17,8 @@ class FlatTree:
     """Node i asks ``value[feature[i]] >= threshold[i]`` and goes to ``child[i, answer]``.
 
     A leaf has feature -1, the code of its label, and the share of each class there. A Boolean
-    split is the threshold 1/2.
+    split is the threshold 1/2. A row without the value goes to ``larger[i]``, the child that more
+    training rows reached (the false one of equals).
     """
 
     feature: NDArray[np.int64]
@@ -25,6 +26,7 @@ class FlatTree:
     child: NDArray[np.int64]
     label: NDArray[np.int64]
     share: NDArray[np.float64]
+    larger: NDArray[np.int64]
 
 
 def flatten(tree: Tree, n_classes: int) -> FlatTree:
@@ -53,7 +55,23 @@ def flatten(tree: Tree, n_classes: int) -> FlatTree:
             feature[i] = at.split.feature
             if at.split.threshold is not None:
                 threshold[i] = at.split.threshold
-    return FlatTree(feature, threshold, np.array(children, dtype=np.int64), label, share)
+    child = np.array(children, dtype=np.int64)
+    return FlatTree(feature, threshold, child, label, share, _larger(order, child))
+
+
+def _larger(order: list[Tree], child: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The child of more training rows; children come after their parents, so sum backwards."""
+    rows = np.zeros(len(order))
+    larger = child[:, 0].copy()
+    for i in range(len(order) - 1, -1, -1):
+        at = order[i]
+        if isinstance(at, Leaf):
+            rows[i] = 0 if at.counts is None else sum(at.counts)
+            continue
+        false, true = child[i]
+        rows[i] = rows[false] + rows[true]
+        larger[i] = true if rows[true] > rows[false] else false
+    return larger
 
 
 def _shares(leaf: Leaf, n_classes: int) -> NDArray[np.float64]:

@@ -30,7 +30,10 @@ __all__ = [
 
 
 def first_difference(scratch: Tree, grown: Grown) -> Path:
-    """Where the grown tree first leaves the scratch tree: along the failing path, or anywhere."""
+    """Where the grown tree first leaves the scratch tree: along the failing path, or anywhere.
+
+    Thresholds count: a split at another place sends other rows down.
+    """
     here: Tree = scratch
     there: Tree = grown.tree
     for i in range(len(grown.failed_at) + 1):

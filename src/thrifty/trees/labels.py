@@ -16,10 +16,11 @@ __all__ = ["Labels", "read_classes"]
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """One code per example, and the class behind each code."""
+    """One code per example, the class behind each code, and what a row of each class weighs."""
 
     codes: NDArray[np.int64]
     classes: NDArray[Any]
+    weights: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.codes)

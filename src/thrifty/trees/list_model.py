@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from thrifty.cells import Source
 from thrifty.trees.gain import Gain
 from thrifty.trees.list_text import list_text, sign
 from thrifty.trees.model import ThriftyTreeClassifier
-from thrifty.trees.settle import settling
+from thrifty.trees.scratch_real import Stuck
+from thrifty.trees.settle import settling, stuck_list
 
 __all__ = ["ThriftyListClassifier"]
 
@@ -32,10 +34,13 @@ class ThriftyListClassifier(ThriftyTreeClassifier):
     def _learning_gain(self) -> Gain:
         return settling(super()._learning_gain())
 
+    def _stuck(self, source: Source) -> Stuck:
+        return stuck_list(source.table)
+
     def __str__(self) -> str:
         if not hasattr(self, "tree_"):
             return repr(self)
         two = len(self.classes_) <= 2
         return list_text(
-            self.tree_, lambda i: str(self.feature_names_in_[i]), labels=sign if two else str
+            self.tree_, lambda i: str(self.feature_names_[i]), labels=sign if two else str
         )

@@ -18,22 +18,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from thrifty.attempt import Attempt, Failure
 from thrifty.cells import Cells
-from thrifty.errors import BadParameter, NotInFamily
-from thrifty.trees.family import at_least_one, only_booleans
+from thrifty.errors import BadParameter
+from thrifty.trees.family import at_least_one, one_of
 from thrifty.trees.gain import Gain, gain_named
-from thrifty.trees.improve import improved
 from thrifty.trees.labels import Labels, read_classes
 from thrifty.trees.list_model import ThriftyListClassifier
+from thrifty.trees.missing import allows_missing
+from thrifty.trees.paper import PaperWay, scratch_tree
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.scratch import contradiction, grow_from_scratch
-from thrifty.trees.settle import settling
-from thrifty.trees.tree import Path, Tree
-from thrifty.trees.use_rep import use_rep
+from thrifty.trees.settle import settling, stuck_list
+from thrifty.trees.tree import Tree
+from thrifty.trees.use_rep_real import MATCH
 
 __all__ = ["Lists"]
 
@@ -47,6 +44,9 @@ class Lists:
     max_depth : UseRep fails where a list would have more tests
     gain : "entropy", "gini", or a function (counts, totals, prices) -> gains; compared among the
         splits that leave one child pure
+    match : when a metafeature agrees with a list over real-valued features: "feature" (thresholds
+        are fitted anew), "threshold" or "stored"; see :mod:`thrifty.trees.use_rep_real`
+    missing : "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child
 
     Examples
     --------
@@ -62,10 +62,24 @@ class Lists:
 
     max_depth: int = 10
     gain: str | Gain = "entropy"
+    match: str = "feature"
+    missing: str = "error"
 
     def __post_init__(self) -> None:
         at_least_one("max_depth", self.max_depth)
+        one_of("match", self.match, list(MATCH))
+        allows_missing(self.missing)
         gain_named(self.gain)
+
+    @property
+    def allow_missing(self) -> bool:
+        """Whether NaN may come in."""
+        return allows_missing(self.missing)
+
+    def _way(self) -> PaperWay:
+        # The subtree at the first difference is the suffix after the longest common beginning.
+        gain = settling(gain_named(self.gain))
+        return PaperWay(gain, self.max_depth, None, "anchors", self.match)
 
     def start(self) -> Metafeatures:
         return Metafeatures()
@@ -74,11 +88,7 @@ class Lists:
         return read_classes(y)
 
     def use_rep(self, representation: Metafeatures, cells: Cells, labels: Labels) -> Attempt:
-        only_booleans(cells)
-        attempt = use_rep(
-            representation, cells, labels, settling(gain_named(self.gain)),
-            max_depth=self.max_depth, max_nodes=None,
-        )  # fmt: skip
+        attempt = self._way().use_rep(representation, cells, labels)
         failure = attempt.failure
         if failure is None or failure.reason != "constant-candidates":
             return attempt
@@ -87,32 +97,20 @@ class Lists:
         return Attempt(attempt.route, None, told, attempt.grown)
 
     def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
-        only_booleans(cells)
-        tiles = cells.everything()
-
-        def stuck(
-            path: Path, rows: NDArray[np.int64], starts: NDArray[np.int64], labels: Labels
-        ) -> Exception:
-            if np.ptp(cells.get(rows, np.arange(cells.n_features)), axis=0).any():
-                return _no_list(path, rows)
-            return contradiction(path, rows, starts, labels)
-
-        model = grow_from_scratch(
-            tiles, labels, settling(gain_named(self.gain)), cells.prices, stuck=stuck
+        model = scratch_tree(
+            cells, labels, self._way().gain, stuck=stuck_list(lambda: cells.table())
         )
         if attempt is None:
             return Attempt("scratch", model)
         return Attempt("scratch", model, attempt.failure, attempt.grown)
 
     def improve_rep(self, representation: Metafeatures, attempt: Attempt) -> Metafeatures:
-        assert attempt.model is not None
-        # The subtree at the first difference is the suffix after the longest common beginning.
-        return improved("anchors", representation, attempt.model, attempt.grown)
+        return self._way().improve_rep(representation, attempt)
 
     def estimator(
         self, model: Tree, labels: Labels, feature_names: Sequence[str]
     ) -> ThriftyListClassifier:
-        return ThriftyListClassifier.around(model, labels, feature_names)
+        return ThriftyListClassifier.around(model, labels, feature_names, missing=self.missing)
 
     def load_representation(self, data: dict[str, Any]) -> Metafeatures:
         return Metafeatures.from_dict(data)
@@ -127,17 +125,15 @@ class Lists:
                 "a family whose gain is a function cannot be stored: give the gain by name, or "
                 "keep the lifetime in memory."
             )
-        return {"family": "Lists", "max_depth": self.max_depth, "gain": self.gain}
+        return {
+            "family": "Lists",
+            "max_depth": self.max_depth,
+            "gain": self.gain,
+            "match": self.match,
+            "missing": self.missing,
+        }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Lists:
         """The inverse of :meth:`to_dict`."""
         return cls(**{key: value for key, value in data.items() if key != "family"})
-
-
-def _no_list(path: Path, rows: NDArray[np.int64]) -> NotInFamily:
-    return NotInFamily(
-        f"no decision list is consistent with the labels: after {len(path)} tests {len(rows)} "
-        "examples are left, and every feature leaves both of its sides impure. Use thrifty.Trees, "
-        "or mend the labels."
-    )

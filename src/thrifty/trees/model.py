@@ -8,33 +8,43 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thrifty.cells import Cells, Source, as_source
-from thrifty.errors import FeaturesChanged
+from thrifty.cells.sources.checks import default_names
+from thrifty.errors import BadInput, FeaturesChanged
+from thrifty.trees.class_weights import check_class_weight, weigh, weighted
 from thrifty.trees.flat import FlatTree, flatten
 from thrifty.trees.gain import Gain, gain_named
 from thrifty.trees.labels import Labels, read_classes
-from thrifty.trees.scratch import grow_from_scratch
-from thrifty.trees.tree import Tree, features_of, relabel, tree_from_dict, tree_text
+from thrifty.trees.missing import allows_missing
+from thrifty.trees.paper import scratch_tree
+from thrifty.trees.sample_weights import repeat_rows
+from thrifty.trees.scratch_real import Stuck
+from thrifty.trees.tree import Tree, depth, features_of, relabel, tree_from_dict, tree_text
 
 __all__ = ["ThriftyTreeClassifier"]
 
 
 class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
-    """A decision tree over Boolean features.
+    """A decision tree over Boolean and real-valued features.
 
     Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` learns from scratch.
 
     Parameters
     ----------
     max_depth : None grows until the leaves are pure
-    gain : "entropy", "gini", or a function (counts, totals, prices) -> gains
+    gain : "entropy", "gini", "gain-ratio", "eg2", "cs-id3", "idx", or a function (counts, totals,
+        prices) -> gains
+    class_weight : None, "balanced", or a mapping class -> weight
+    missing : "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child
 
     Attributes
     ----------
     tree_ : the tree, its leaves labelled with the classes
-    classes_, n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+    classes_, n_features_in_ : as everywhere in scikit-learn
+    feature_names_ : the features' names, x0, x1, ... where none were given
+    feature_names_in_ : the names that ``fit`` was given, if any; a lifetime's models have all names
 
     Examples
     --------
@@ -42,39 +52,86 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
     >>> model = ThriftyTreeClassifier().fit(X, [0, 1, 1, 0])
     >>> model.predict(X).tolist()
     [0, 1, 1, 0]
+    >>> print(ThriftyTreeClassifier().fit([[0.5], [1.5], [4.0]], ["low", "low", "high"]))
+    x0 >= 2.75?
+    ├─ no: low
+    └─ yes: high
     """
 
-    def __init__(self, max_depth: int | None = None, gain: str | Gain = "entropy") -> None:
+    def __init__(
+        self,
+        max_depth: int | None = None,
+        gain: str | Gain = "entropy",
+        class_weight: Any = None,
+        missing: str = "error",
+    ) -> None:
         self.max_depth = max_depth
         self.gain = gain
+        self.class_weight = class_weight
+        self.missing = missing
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from scratch on every cell of X."""
-        cells = Cells(X)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch on every cell of X.
+
+        ``sample_weight`` takes whole numbers, each row counting so many times: gains are functions
+        of counts. Fractions are refused; use ``class_weight``, or scale them to whole numbers.
+        """
+        allow_missing = allows_missing(self.missing)
+        check_class_weight(self.class_weight)
+        if y is None:
+            raise BadInput(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        source = as_source(_real_integers(X), allow_missing=allow_missing)
         labels = read_classes(y)
-        tree = grow_from_scratch(
-            cells.everything(), labels, self._learning_gain(), cells.prices,
-            max_depth=self.max_depth,
-        )  # fmt: skip
-        return self._set(tree, labels, cells.feature_names)
+        if len(labels) != source.n_examples:
+            raise BadInput(
+                f"y must hold one label per example; X has {source.n_examples} examples and y has "
+                f"{len(labels)} labels (inconsistent numbers of samples)."
+            )
+        names, named = source.feature_names, source.named
+        if sample_weight is not None:
+            source, labels = repeat_rows(source, labels, sample_weight)
+        labels = weigh(labels, self.class_weight)
+        gain = weighted(self._learning_gain(), labels)
+        tree = scratch_tree(
+            Cells(source), labels, gain, max_depth=self.max_depth, stuck=self._stuck(source)
+        )
+        return self._set(tree, labels, names, named=named)
 
     def _learning_gain(self) -> Gain:
         return gain_named(self.gain)
 
+    def _stuck(self, source: Source) -> Stuck | None:
+        """What to raise where rows of several classes cannot be told apart."""
+        return None
+
     @classmethod
     def around(
-        cls, tree: Tree, labels: Labels, feature_names: Sequence[str]
+        cls,
+        tree: Tree,
+        labels: Labels,
+        feature_names: Sequence[str],
+        *,
+        missing: str = "error",
     ) -> Self:
         """A fitted classifier around a tree whose leaves carry class codes."""
-        return cls()._set(tree, labels, feature_names)
+        made = cls(missing=missing)._set(tree, labels, feature_names, named=True)
+        made._told_names = tuple(feature_names) != default_names(len(feature_names))
+        return made
 
     def _set(
-        self, tree: Tree, labels: Labels, feature_names: Sequence[str]
+        self, tree: Tree, labels: Labels, feature_names: Sequence[str], *, named: bool
     ) -> Self:
         self.tree_ = relabel(tree, labels.value)
         self.classes_ = labels.classes
         self.n_features_in_ = len(feature_names)
-        self.feature_names_in_ = np.array(feature_names, dtype=object)
+        self.feature_names_ = tuple(feature_names)
+        if named:
+            self.feature_names_in_ = np.array(feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self._told_names = True
         self._flat = flatten(tree, labels.n_classes)
         return self
 
@@ -88,24 +145,32 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
         leaves = self._leaves(X)
         return self._flat.share[leaves]
 
+    def get_depth(self) -> int:
+        """Tests on the longest path."""
+        check_is_fitted(self, "tree_")
+        return depth(self.tree_)
+
     def _leaves(self, X: Any) -> NDArray[np.int64]:
         check_is_fitted(self, "tree_")
-        source = as_source(X)
+        source = as_source(_real_integers(X), allow_missing=allows_missing(self.missing))
         if source.n_features != self.n_features_in_:
             raise FeaturesChanged(
                 f"X has {source.n_features} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
+        if self._told_names and not isinstance(X, Source):
+            validate_data(self, X, reset=False, skip_check_array=True)  # the names
         return _route(source, self._flat, sorted(features_of(self.tree_)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         check_is_fitted(self, "tree_")
-        return {
+        data = {
             "tree": self.tree_.to_dict(),
             "classes": self.classes_.tolist(),
-            "feature_names": self.feature_names_in_.tolist(),
+            "feature_names": list(self.feature_names_),
         }
+        return data if self.missing == "error" else {**data, "missing": self.missing}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -114,12 +179,34 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
         codes = {value: code for code, value in enumerate(data["classes"])}
         tree = relabel(tree_from_dict(data["tree"]), codes.__getitem__)
         labels = Labels(np.zeros(0, dtype=np.int64), classes)
-        return cls.around(tree, labels, data["feature_names"])
+        missing = data.get("missing", "error")
+        return cls.around(tree, labels, data["feature_names"], missing=missing)
 
     def __str__(self) -> str:
         if not hasattr(self, "tree_"):
             return repr(self)
-        return tree_text(self.tree_, lambda i: str(self.feature_names_in_[i]))
+        return tree_text(self.tree_, lambda i: str(self.feature_names_[i]))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "larger-child"
+        return tags
+
+
+def _real_integers(X: Any) -> Any:
+    """scikit-learn's users bring counts and codes as integers: they are numbers here."""
+    if isinstance(X, Source) or hasattr(X, "columns"):
+        return X
+    stored = getattr(X, "data", X) if hasattr(X, "tocsr") else X
+    if not isinstance(stored, np.ndarray):
+        try:
+            X = stored = np.asarray(X)
+        except ValueError:
+            return X  # ragged: the source says so
+    if stored.dtype.kind not in "iu" or not stored.size:
+        return X
+    return X if stored.max() <= 1 and stored.min() >= 0 else X.astype(np.float64)
 
 
 def _route(source: Source, flat: FlatTree, features: list[int]) -> NDArray[np.int64]:
@@ -129,6 +216,7 @@ def _route(source: Source, flat: FlatTree, features: list[int]) -> NDArray[np.in
         return at
     rows = np.arange(source.n_examples)
     values = source.read(rows, np.array(features, dtype=np.int64))
+    gaps = values.dtype.kind == "f" and bool(np.isnan(values).any())
     column = np.full(source.n_features, -1, dtype=np.int64)
     column[features] = np.arange(len(features))
     while True:
@@ -138,3 +226,6 @@ def _route(source: Source, flat: FlatTree, features: list[int]) -> NDArray[np.in
         nodes = at[moving]
         asked = values[moving, column[flat.feature[nodes]]]
         at[moving] = flat.child[nodes, (asked >= flat.threshold[nodes]).astype(np.int64)]
+        if gaps:
+            lost = np.isnan(asked)
+            at[moving[lost]] = flat.larger[nodes[lost]]

@@ -11,14 +11,18 @@ from typing import Protocol
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
+from thrifty.trees.class_weights import weigh_leaves, weighted
 from thrifty.trees.gain import Gain
 from thrifty.trees.improve import improved
 from thrifty.trees.labels import Labels
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.scratch import grow_from_scratch
+from thrifty.trees.scratch_real import Stuck, grow_real
+from thrifty.trees.tree import Tree
 from thrifty.trees.use_rep import use_rep
+from thrifty.trees.use_rep_real import use_rep_real
 
-__all__ = ["PaperWay", "Way"]
+__all__ = ["PaperWay", "Way", "scratch_tree"]
 
 
 class Way(Protocol):
@@ -31,25 +35,59 @@ class Way(Protocol):
 
 @dataclass(frozen=True)
 class PaperWay:
-    """Algorithms 2 and 3 as they stand."""
+    """Algorithms 2 and 3 as they stand.
+
+    ``match`` says when a metafeature agrees with the tree where features are real-valued.
+    """
 
     gain: Gain
     max_depth: int
     max_nodes: int | None
     improve: str
+    match: str = "feature"
 
     def use_rep(self, metafeatures: Metafeatures, cells: Cells, labels: Labels) -> Attempt:
-        return use_rep(
-            metafeatures, cells, labels, self.gain,
-            max_depth=self.max_depth, max_nodes=self.max_nodes,
+        gain = weighted(self.gain, labels)
+        if cells.boolean.all():
+            return use_rep(
+                metafeatures, cells, labels, gain,
+                max_depth=self.max_depth, max_nodes=self.max_nodes,
+            )  # fmt: skip
+        return use_rep_real(
+            metafeatures, cells, labels, gain,
+            max_depth=self.max_depth, max_nodes=self.max_nodes, match=self.match,
         )  # fmt: skip
 
     def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
-        tree = grow_from_scratch(cells.everything(), labels, self.gain, cells.prices)
+        tree = scratch_tree(cells, labels, weighted(self.gain, labels))
         if attempt is None:
             return Attempt("scratch", tree)
         return Attempt("scratch", tree, attempt.failure, attempt.grown)
 
     def improve_rep(self, metafeatures: Metafeatures, attempt: Attempt) -> Metafeatures:
         assert attempt.model is not None
-        return improved(self.improve, metafeatures, attempt.model, attempt.grown)
+        by_feature = self.match == "feature"
+        return improved(
+            self.improve, metafeatures, attempt.model, attempt.grown, by_feature=by_feature
+        )
+
+
+def scratch_tree(
+    cells: Cells,
+    labels: Labels,
+    gain: Gain,
+    *,
+    max_depth: int | None = None,
+    stuck: Stuck | None = None,
+) -> Tree:
+    """Buy every cell and grow the top-down tree, with or without thresholds."""
+    if cells.boolean.all():
+        tree = grow_from_scratch(
+            cells.everything(), labels, gain, cells.prices, max_depth=max_depth, stuck=stuck
+        )
+    else:
+        tree = grow_real(
+            cells.table(), cells.boolean, labels, gain, cells.prices,
+            max_depth=max_depth, stuck=stuck,
+        )  # fmt: skip
+    return weigh_leaves(tree, labels)

@@ -24,7 +24,7 @@ from thrifty.trees.labels import Labels
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, build
 
-__all__ = ["Grown", "induced", "use_rep"]
+__all__ = ["Failed", "Grown", "induced", "use_rep", "within_bounds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,9 @@ class Grown:
     failed_at: Path
 
 
-class _Failed(Exception):
+class Failed(Exception):
+    """Growing stopped at a position; never leaves this package."""
+
     def __init__(self, path: Path, reason: str, message: str) -> None:
         self.path, self.failure = path, Failure(reason, message, {"path": path})
 
@@ -43,6 +45,16 @@ class _Failed(Exception):
 def induced(pieces: list[Node], asked: frozenset[int]) -> list[int]:
     """The candidates at a node: what the pieces lying there ask, less what the path has asked."""
     return sorted({piece.split.feature for piece in pieces} - asked)
+
+
+def within_bounds(path: Path, n_nodes: int, max_depth: int, max_nodes: int | None) -> None:
+    """Fail where the node to be grown is too deep, or one too many."""
+    if len(path) >= max_depth:
+        raise Failed(path, "too-deep", f"the tree would grow deeper than max_depth={max_depth}")
+    if max_nodes is not None and n_nodes >= max_nodes:
+        raise Failed(
+            path, "too-large", f"the tree would need more than max_nodes={max_nodes} nodes"
+        )
 
 
 def use_rep(
@@ -58,7 +70,7 @@ def use_rep(
     grower = _Grower(metafeatures, cells, labels, gain, max_depth, max_nodes)
     try:
         grower.grow()
-    except _Failed as stop:
+    except Failed as stop:
         tree = build(grower.splits, grower.leaves)
         return Attempt("scratch", None, stop.failure, Grown(tree, stop.path))
     return Attempt("reused", build(grower.splits, grower.leaves))
@@ -92,7 +104,7 @@ class _Grower:
             if (totals > 0).sum() <= 1:
                 self.leaves[path] = Leaf(int(np.argmax(totals)), tuple(totals.tolist()))
                 continue
-            self._within_bounds(path)
+            within_bounds(path, len(self.splits), self.max_depth, self.max_nodes)
             pieces = carried + self.roots
             feature, column = self._best(path, pieces, asked, mask, masks, totals)
             self.splits[path] = split = Split(feature)
@@ -101,16 +113,6 @@ class _Grower:
                 below = [piece.child(branch) for piece in agreeing]
                 carry = [piece for piece in below if isinstance(piece, Node)]
                 stack.append(((*path, branch), side, carry, asked | {feature}))
-
-    def _within_bounds(self, path: Path) -> None:
-        if len(path) >= self.max_depth:
-            raise _Failed(
-                path, "too-deep", f"the tree would grow deeper than max_depth={self.max_depth}"
-            )
-        if self.max_nodes is not None and len(self.splits) >= self.max_nodes:
-            raise _Failed(
-                path, "too-large", f"the tree would need more than max_nodes={self.max_nodes} nodes"
-            )
 
     def _best(
         self,
@@ -124,13 +126,13 @@ class _Grower:
         candidates = np.array(induced(pieces, asked), dtype=np.int64)
         where = "the root" if not path else f"depth {len(path)}"
         if not len(candidates):
-            raise _Failed(path, "no-candidate", f"no metafeature reaches the node at {where}")
+            raise Failed(path, "no-candidate", f"no metafeature reaches the node at {where}")
         columns = self.cells.columns(candidates, mask)
         counts = kernels.count_columns(columns, masks)
         gains = self.gain(counts, totals, self.cells.prices[candidates])
         best = int(np.argmax(gains))
         if gains[best] == -np.inf:
-            raise _Failed(
+            raise Failed(
                 path,
                 "constant-candidates",
                 f"every feature the metafeatures suggest at {where} is constant there",
