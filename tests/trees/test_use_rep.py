@@ -45,16 +45,13 @@ def plain_entropy(x, y, n_classes):
         return -math.inf
     true = [int((x & (y == c)).sum()) for c in range(n_classes)]
     total = [int((y == c).sum()) for c in range(n_classes)]
-    sides = []
-    for part, size_ in ((true, n_true), ([t - a for t, a in zip(total, true)], n - n_true)):
-        pure = 0.0
-        for a in part:
-            pure += xlogx(a)
-        sides.append(xlogx(size_) - pure)
+    pure = 0.0
+    for a, t in zip(true, total):
+        pure += xlogx(a) + xlogx(t - a)
     whole = 0.0
     for t in total:
         whole += xlogx(t)
-    return ((xlogx(n) - whole) - (sides[0] + sides[1])) / n
+    return ((xlogx(n) - whole) - ((xlogx(n_true) + xlogx(n - n_true)) - pure)) / n
 
 
 def plain_best(X, y, rows, candidates, n_classes):

@@ -3,7 +3,7 @@
 Two ways, for two shapes of the question. :func:`count_columns` serves few features on any rows
 (UseRep): the popcount of column AND mask. :func:`count_segments` serves all features on any rows
 (scratch): rows are added up bit by bit in *vertical counters*, planes whose p-th word holds bit p
-of 64 counts, fed through carry-save adders sixteen rows at a time.
+of 64 counts, fed through carry-save adders sixteen rows at a time (:mod:`thrifty.kernels.lines`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.kernels.jit import jit
+from thrifty.kernels.lines import add_sixteen, merge, ripple, write_counts
 
 __all__ = ["count_columns", "count_segments", "popcount"]
 
@@ -53,60 +54,23 @@ def count_columns(columns: Words, masks: Words) -> Ints:
 
 
 @jit
-def _eight_rows(tile: Words, rows: Ints, at: int, planes: Words, eights: Words) -> None:
-    """Add eight rows to planes 0..2; what overflows plane 2 is left in ``eights``."""
-    r0, r1, r2, r3 = rows[at], rows[at + 1], rows[at + 2], rows[at + 3]
-    r4, r5, r6, r7 = rows[at + 4], rows[at + 5], rows[at + 6], rows[at + 7]
-    for j in range(8):
-        ones, twos, fours = planes[0, j], planes[1, j], planes[2, j]
-        a, b = tile[r0, j], tile[r1, j]
-        u = ones ^ a
-        two_a = (ones & a) | (u & b)
-        ones = u ^ b
-        a, b = tile[r2, j], tile[r3, j]
-        u = ones ^ a
-        two_b = (ones & a) | (u & b)
-        ones = u ^ b
-        u = twos ^ two_a
-        four_a = (twos & two_a) | (u & two_b)
-        twos = u ^ two_b
-        a, b = tile[r4, j], tile[r5, j]
-        u = ones ^ a
-        two_a = (ones & a) | (u & b)
-        ones = u ^ b
-        a, b = tile[r6, j], tile[r7, j]
-        u = ones ^ a
-        two_b = (ones & a) | (u & b)
-        ones = u ^ b
-        u = twos ^ two_a
-        four_b = (twos & two_a) | (u & two_b)
-        twos = u ^ two_b
-        u = fours ^ four_a
-        eights[j] = (fours & four_a) | (u & four_b)
-        planes[0, j], planes[1, j], planes[2, j] = ones, twos, u ^ four_b
+def _carry_up(planes: Words, waiting: Words, carry: Words, n_before: int) -> None:
+    """Add a carry of weight 16, the n_before-th; two that meet at a plane become one above it."""
+    p = 4
+    while (n_before >> (p - 4)) & 1:
+        merge(planes, p, waiting, carry)
+        p += 1
+    waiting[p] = carry
 
 
 @jit
-def _ripple(planes: Words, carry: Words, first: int, last: int) -> None:
-    """Add a carry of weight 2**first into the planes above it."""
-    for p in range(first, last):
-        for j in range(8):
-            t = planes[p, j] & carry[j]
-            planes[p, j] ^= carry[j]
-            carry[j] = t
-
-
-@jit
-def _spill(planes: Words, n_planes: int, counts: NDArray[np.int32], base: int) -> None:
-    """Write the 512 counts that the planes hold."""
-    for j in range(8):
-        at = base + 64 * j
-        for b in range(64):
-            counts[at + b] = 0
-        for p in range(n_planes):
-            word = planes[p, j]
-            for b in range(64):
-                counts[at + b] += np.int32((word >> np.uint64(b)) & _ONE) << np.int32(p)
+def _settle(planes: Words, waiting: Words, n_carries: int, n_planes: int) -> None:
+    """Add the carries that still wait for a second one."""
+    p = 4
+    while n_carries >> (p - 4):
+        if (n_carries >> (p - 4)) & 1:
+            ripple(planes, p, n_planes, waiting[p])
+        p += 1
 
 
 @jit
@@ -124,9 +88,9 @@ def count_segments(
     for the tiles first_tile <= b < last_tile only, so threads may share the work. A tile is read
     once for all segments while it is in cache.
     """
-    planes = np.zeros((34, 8), dtype=np.uint64)
-    eights_a = np.zeros(8, dtype=np.uint64)
-    eights_b = np.zeros(8, dtype=np.uint64)
+    planes = np.zeros((36, 8), dtype=np.uint64)
+    waiting = np.zeros((36, 8), dtype=np.uint64)
+    carry = np.zeros(8, dtype=np.uint64)
     for block in range(first_tile, last_tile):
         tile = tiles[block]
         for g in range(len(starts) - 1):
@@ -135,25 +99,14 @@ def count_segments(
             while (hi - lo) >> n_planes:
                 n_planes += 1
             planes[: n_planes + 4] = np.uint64(0)
-            at = lo
+            at, n_carries = lo, 0
             while at + 16 <= hi:
-                _eight_rows(tile, rows, at, planes, eights_a)
-                _eight_rows(tile, rows, at + 8, planes, eights_b)
-                for j in range(8):
-                    eights = planes[3, j]
-                    u = eights ^ eights_a[j]
-                    carry = (eights & eights_a[j]) | (u & eights_b[j])
-                    planes[3, j] = u ^ eights_b[j]
-                    eights_a[j] = carry
-                _ripple(planes, eights_a, 4, n_planes)
+                add_sixteen(tile, rows, at, planes, carry)
+                _carry_up(planes, waiting, carry, n_carries)
                 at += 16
-            if at + 8 <= hi:
-                _eight_rows(tile, rows, at, planes, eights_a)
-                _ripple(planes, eights_a, 3, n_planes)
-                at += 8
+                n_carries += 1
+            _settle(planes, waiting, n_carries, n_planes)
             while at < hi:
-                for j in range(8):
-                    eights_a[j] = tile[rows[at], j]
-                _ripple(planes, eights_a, 0, n_planes)
+                ripple(planes, 0, n_planes, tile[rows[at]])
                 at += 1
-            _spill(planes, n_planes, counts[g], block * 512)
+            write_counts(planes, n_planes, counts[g], block * 512)

@@ -44,49 +44,72 @@ def xlogx_table(n: int) -> NDArray[np.float64]:
 
 
 @jit
+def _both_sides(total: int, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """L(n) + L(total - n) for n = 0..total."""
+    out = np.empty(total + 1, dtype=np.float64)
+    for n in range(total + 1):
+        out[n] = table[n] + table[total - n]
+    return out
+
+
+@jit
+def _two_classes(
+    counts: NDArray[Any], t0: int, t1: int, table: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """The most common case. With more features than rows the sums are looked up."""
+    n = t0 + t1
+    before = table[n] - (table[t0] + table[t1])
+    if counts.shape[1] > n:
+        first, second, whole = (
+            _both_sides(t0, table), _both_sides(t1, table), _both_sides(n, table)
+        )  # fmt: skip
+        whole[0] = whole[n] = np.inf  # a constant feature: before - inf is minus infinity
+        for f in range(counts.shape[1]):
+            a, b = np.uint64(counts[0, f]), np.uint64(counts[1, f])
+            out[f] = (before - (whole[a + b] - (first[a] + second[b]))) / n
+        return
+    for f in range(counts.shape[1]):
+        i, j = np.int64(counts[0, f]), np.int64(counts[1, f])
+        m = i + j
+        if m == 0 or m == n:
+            out[f] = -np.inf
+        else:
+            pure = (table[i] + table[t0 - i]) + (table[j] + table[t1 - j])
+            out[f] = (before - ((table[m] + table[n - m]) - pure)) / n
+
+
+@jit
 def entropy_gains(
     counts: NDArray[Any], totals: NDArray[np.int64], table: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Information gain in bits per row: counts (C, k) of the true side, totals (C,).
 
     With L(n) = n log2 n, a side with class counts n_c and n rows has n times its entropy equal to
-    L(n) - sum_c L(n_c).
+    L(n) - sum_c L(n_c). Sums are taken over both sides of one class first: true and false may be
+    exchanged without changing a bit of the gain.
     """
     C, k = counts.shape
+    out = np.empty(k, dtype=np.float64)
+    if C == 2:
+        _two_classes(counts, totals[0], totals[1], table, out)
+        return out
     n = np.int64(0)
     whole = 0.0
     for c in range(C):
         n += totals[c]
         whole += table[totals[c]]
     before = table[n] - whole
-    out = np.empty(k, dtype=np.float64)
-    if C == 2:
-        t0, t1 = totals[0], totals[1]
-        for f in range(k):
-            a, b = np.int64(counts[0, f]), np.int64(counts[1, f])
-            n_true = a + b
-            if n_true == 0 or n_true == n:
-                out[f] = -np.inf
-                continue
-            true = table[n_true] - (table[a] + table[b])
-            false = table[n - n_true] - (table[t0 - a] + table[t1 - b])
-            out[f] = (before - (true + false)) / n
-        return out
     for f in range(k):
-        n_true = np.int64(0)
-        pure_true = 0.0
-        pure_false = 0.0
+        m = np.int64(0)
+        pure = 0.0
         for c in range(C):
             a = np.int64(counts[c, f])
-            n_true += a
-            pure_true += table[a]
-            pure_false += table[totals[c] - a]
-        if n_true == 0 or n_true == n:
+            m += a
+            pure += table[a] + table[totals[c] - a]
+        if m == 0 or m == n:
             out[f] = -np.inf
-            continue
-        true = table[n_true] - pure_true
-        false = table[n - n_true] - pure_false
-        out[f] = (before - (true + false)) / n
+        else:
+            out[f] = (before - ((table[m] + table[n - m]) - pure)) / n
     return out
 
 

@@ -19,6 +19,6 @@ F = TypeVar("F", bound=Callable[..., object])
 
 def jit(function: F) -> F:
     """Compile at the first call, keep the result on disk, release the interpreter lock."""
-    return cast(F, numba.njit(nogil=True, cache=True)(function))
+    return cast(F, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
 
 

@@ -12,6 +12,7 @@ from thrifty.kernels.jit import jit
 __all__ = [
     "TILE",
     "columns_of_tiles",
+    "empty_tiles",
     "mask_of_rows",
     "pack_columns",
     "pack_tiles",
@@ -37,6 +38,20 @@ def words_for(n: int) -> int:
     return (n + 63) // 64
 
 
+def empty_tiles(n_features: int, n_examples: int) -> Words:
+    """Zeroed tiles that start on a cache line: a line that straddles two is read twice.
+
+    >>> tiles = empty_tiles(600, 3)
+    >>> tiles.shape, tiles.ctypes.data % 64
+    ((2, 3, 8), 0)
+    """
+    shape = (-(-n_features // TILE), n_examples, TILE // 64)
+    n_words = shape[0] * shape[1] * shape[2]
+    room = np.zeros(n_words + 7, dtype=np.uint64)
+    start = (-room.ctypes.data % 64) // 8
+    return room[start : start + n_words].reshape(shape)
+
+
 def pack_tiles(
     X: NDArray[np.uint8], rows_at_once: int = 256, *, as_bool: bool = False
 ) -> Words:
@@ -49,7 +64,7 @@ def pack_tiles(
     """
     S, N = X.shape
     B = -(-N // TILE)
-    tiles = np.zeros((B, S, TILE // 64), dtype=np.uint64)
+    tiles = empty_tiles(N, S)
     buffer = np.zeros((min(rows_at_once, max(S, 1)), B * TILE // 8), dtype=np.uint8)
     for start in range(0, S, rows_at_once):
         block = X[start : start + rows_at_once]

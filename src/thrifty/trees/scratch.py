@@ -8,38 +8,17 @@ other is their parent minus it. The tree does not depend on that order.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty import kernels
 from thrifty.errors import ContradictoryLabels
+from thrifty.trees.boolean_counts import Pending, batches, children, count
 from thrifty.trees.gain import Gain
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Leaf, Path, Split, Tree, build
 
 __all__ = ["contradiction", "grow_from_scratch"]
-
-#: counts kept for later subtraction, and counted at once, stay below this many bytes each
-_BUFFER = 64 * 2**20
-
-
-@dataclass(slots=True)
-class _Pending:
-    """A node to be grown: its rows by class, and its counts once they are known."""
-
-    path: Path
-    rows: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    counts: NDArray[np.int32] | None = None
-
-    @property
-    def totals(self) -> NDArray[np.int64]:
-        return np.diff(self.starts)
-
-    def pure(self) -> bool:
-        return int((self.totals > 0).sum()) <= 1
 
 
 def grow_from_scratch(
@@ -50,6 +29,7 @@ def grow_from_scratch(
     *,
     max_depth: int | None = None,
     min_rows: int = 2,
+    n_threads: int = 1,
     stuck: Callable[[Path, NDArray[np.int64], NDArray[np.int64], Labels], Exception] | None = None,
 ) -> Tree:
     """The top-down tree on all features; ``len(prices)`` says how many there are.
@@ -60,9 +40,8 @@ def grow_from_scratch(
     """
     splits: dict[Path, Split] = {}
     leaves: dict[Path, Leaf] = {}
-    level = [_Pending((), *labels.rows_by_class())]
+    level = [Pending((), *labels.rows_by_class())]
     while level:
-        below: list[_Pending] = []
         growing = []
         for node in level:
             deep = max_depth is not None and len(node.path) >= max_depth
@@ -70,8 +49,15 @@ def grow_from_scratch(
                 leaves[node.path] = _leaf(node)
             else:
                 growing.append(node)
-        for batch in _batches(growing, tiles, labels.n_classes):
-            _count(batch, tiles)
+        level = []
+        parts = batches(growing, tiles, labels.n_classes)
+        # The children of the last level are leaves whatever their counts.
+        last = bool(growing) and len(growing[0].path) + 1 == max_depth
+        keep = len(parts) == 1 and not last
+        for batch in parts:
+            count(batch, tiles, n_threads)
+            split: list[Pending] = []
+            features: list[int] = []
             for node in batch:
                 assert node.counts is not None
                 gains = gain(node.counts[:, : len(prices)], node.totals, prices)
@@ -82,52 +68,15 @@ def grow_from_scratch(
                     leaves[node.path] = _leaf(node)
                     continue
                 splits[node.path] = Split(best)
-                below.extend(_children(node, tiles, best))
-        level = below
+                split.append(node)
+                features.append(best)
+            level += children(split, features, tiles, keep=keep, n_threads=n_threads)
     return build(splits, leaves)
 
 
-def _leaf(node: _Pending) -> Leaf:
+def _leaf(node: Pending) -> Leaf:
     totals = node.totals
     return Leaf(int(np.argmax(totals)), tuple(totals.tolist()))
-
-
-def _batches(nodes: list[_Pending], tiles: NDArray[np.uint64], C: int) -> list[list[_Pending]]:
-    """Few enough nodes at a time that their counts fit the buffer."""
-    at_once = max(1, _BUFFER // (4 * C * tiles.shape[0] * kernels.TILE))
-    return [nodes[i : i + at_once] for i in range(0, len(nodes), at_once)]
-
-
-def _count(batch: list[_Pending], tiles: NDArray[np.uint64]) -> None:
-    """Fill in the counts that subtraction did not give."""
-    todo = [node for node in batch if node.counts is None]
-    if not todo:
-        return
-    C = len(todo[0].starts) - 1
-    rows = np.concatenate([node.rows for node in todo])
-    starts = np.zeros(len(todo) * C + 1, dtype=np.int64)
-    np.cumsum(np.concatenate([node.totals for node in todo]), out=starts[1:])
-    counts = np.empty((len(todo) * C, tiles.shape[0] * kernels.TILE), dtype=np.int32)
-    kernels.count_segments(tiles, rows, starts, 0, tiles.shape[0], counts)
-    for i, node in enumerate(todo):
-        node.counts = counts[i * C : (i + 1) * C]
-
-
-def _children(node: _Pending, tiles: NDArray[np.uint64], feature: int) -> list[_Pending]:
-    false_rows, false_starts, true_rows, true_starts = kernels.partition_rows(
-        tiles, node.rows, node.starts, feature
-    )
-    pair = [
-        _Pending((*node.path, False), false_rows, false_starts),
-        _Pending((*node.path, True), true_rows, true_starts),
-    ]
-    small, large = sorted(pair, key=lambda child: len(child.rows))
-    if not large.pure() and node.counts is not None and node.counts.nbytes * 8 <= _BUFFER:
-        _count([small], tiles)
-        assert small.counts is not None
-        large.counts = node.counts - small.counts
-    node.counts = None
-    return pair
 
 
 def contradiction(

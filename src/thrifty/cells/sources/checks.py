@@ -105,7 +105,7 @@ def boolean_columns(
 
 
 def _promise_kept(table: NDArray[Any], names: Sequence[str]) -> None:
-    if table.max() <= 1 and table.min() >= 0:
+    if table.max() <= 1 and (table.dtype.kind == "u" or table.min() >= 0):
         return
     row, column = map(int, np.argwhere((table != 0) & (table != 1))[0])
     raise BadInput(
