@@ -3,6 +3,7 @@
 from thrifty.streams.adversary import AdversaryStream, adversary
 from thrifty.streams.anchor_tasks import AnchorStream, FamilyStream, anchored_families, anchors
 from thrifty.streams.list_tasks import ListStream, lists
+from thrifty.streams.real_tasks import RealStream, reals
 from thrifty.streams.task import Task
 from thrifty.streams.tree_tasks import TreeStream, trees
 
@@ -11,11 +12,13 @@ __all__ = [
     "AnchorStream",
     "FamilyStream",
     "ListStream",
+    "RealStream",
     "Task",
     "TreeStream",
     "adversary",
     "anchored_families",
     "anchors",
     "lists",
+    "reals",
     "trees",
 ]

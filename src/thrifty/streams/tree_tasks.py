@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,9 +134,10 @@ class TreeStream:
             target, weights = self._draw_target(rng, first)
             X, y = self._draw_sample(target, weights, rng)
             self.drawn += 1
-            if self._learnable(X, y, target):
+            learned = self._learned(X, y, target)
+            if learned is not None:
                 self.accepted += 1
-                return Task(f"task-{i:04d}", X, y, target)
+                return Task(f"task-{i:04d}", X, y, learned)
         raise BadParameter(
             f"greedy learning missed {_TRIES} targets in a row: {self.n_examples} examples are too "
             f"few for trees of depth {self.max_depth} over {self.n_features} features. Use more "
@@ -196,7 +198,7 @@ class TreeStream:
 
     def _draw_sample(
         self, target: Tree, weights: dict[Path, float], rng: np.random.Generator
-    ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Examples per leaf by weight, at least ``min_leaf`` each; other bits are fair coins."""
         spare = self.n_examples - self.min_leaf * len(weights)
         shares = np.array(list(weights.values()))
@@ -218,11 +220,12 @@ class TreeStream:
             start += n
         return bits, y
 
-    def _learnable(self, X: NDArray[np.uint8], y: NDArray[np.int64], target: Tree) -> bool:
+    def _learned(self, X: NDArray[Any], y: NDArray[np.int64], target: Tree) -> Tree | None:
+        """What top-down learning makes of the sample, if that is the target."""
         grown = grow_from_scratch(
             kernels.pack_tiles(X), read_classes(y), gain_named(self.gain), np.ones(self.n_features)
         )
-        return grown == target
+        return grown if grown == target else None
 
 
 def draw_shape(deepest: int, rng: np.random.Generator) -> Tree:

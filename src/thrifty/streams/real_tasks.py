@@ -1,0 +1,140 @@
+"""Streams of tree tasks over real-valued features.
+
+The metafeatures ask (feature, threshold); values are uniform on whichever side of its threshold a
+leaf's path puts them. With ``levels`` the values are whole numbers 0..levels-1 and the thresholds
+lie halfway, so that the very same thresholds come back in every task. Without, values are
+continuous: thresholds drift from task to task, and the target of a task is the metafeatures' tree
+with the thresholds that its own sample supports.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.errors import BadParameter
+from thrifty.streams.tree_tasks import TreeStream
+from thrifty.trees.gain import gain_named
+from thrifty.trees.labels import read_classes
+from thrifty.trees.scratch_real import grow_real
+from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, internal_nodes, is_prefix
+
+__all__ = ["RealStream", "reals"]
+
+
+def reals(
+    n_tasks: int,
+    n_features: int,
+    n_metafeatures: int,
+    n_examples: int,
+    max_depth: int,
+    random_state: int = 0,
+    *,
+    levels: int | None = 8,
+    max_nodes: int | None = None,
+    metafeature_depth: int = 2,
+    gain: str = "entropy",
+) -> RealStream:
+    """Tree tasks whose splits are thresholds; see the module for ``levels``.
+
+    >>> task = reals(1, n_features=20, n_metafeatures=2, n_examples=400, max_depth=3)[0]
+    >>> task.X.dtype, task.X.shape, float(task.X.max())
+    (dtype('float32'), (400, 20), 7.0)
+    """
+    if levels is not None and levels < 3:
+        raise BadParameter(f"levels must be None or 3 or more; got {levels!r}.")
+    return RealStream(
+        n_tasks, n_features, n_metafeatures, n_examples, max_depth, random_state,
+        max_nodes, metafeature_depth, levels, gain,
+    )  # fmt: skip
+
+
+class RealStream(TreeStream):
+    """An iterable of real-valued tree tasks; ``metafeatures`` is the hidden F."""
+
+    def __init__(
+        self,
+        n_tasks: int,
+        n_features: int,
+        n_metafeatures: int,
+        n_examples: int,
+        max_depth: int,
+        random_state: int,
+        max_nodes: int | None,
+        metafeature_depth: int,
+        levels: int | None,
+        gain: str,
+    ) -> None:
+        self.levels = levels
+        super().__init__(
+            n_tasks, n_features, n_metafeatures, n_examples, max_depth, random_state,
+            max_nodes, metafeature_depth, gain,
+        )  # fmt: skip
+
+    def _draw_metafeatures(self, k: int, deepest: int) -> tuple[Tree, ...]:
+        found = super()._draw_metafeatures(k, deepest)
+        rng = np.random.default_rng([self.random_state, 2])
+        return tuple(self._with_thresholds(f, rng) for f in found)
+
+    def _with_thresholds(self, tree: Tree, rng: np.random.Generator) -> Tree:
+        """Thresholds from the middle half, so that both sides have room."""
+        at = {}
+        for path, _ in internal_nodes(tree):
+            if self.levels is None:
+                at[path] = float(rng.uniform(0.25, 0.75))
+            else:
+                low = max(1, self.levels // 4)
+                at[path] = int(rng.integers(low, self.levels - low + 1)) - 0.5
+
+        def fill(node: Tree, path: Path) -> Tree:
+            if isinstance(node, Leaf):
+                return node
+            sides = (fill(node.child(b), (*path, b)) for b in (False, True))
+            return Node(Split(node.split.feature, at[path]), *sides)
+
+        return fill(tree, ())
+
+    def _uniform(
+        self, low: float, high: float, shape: Any, rng: np.random.Generator
+    ) -> NDArray[Any]:
+        """Values of [low, high): whole numbers where there are levels."""
+        if self.levels is None:
+            return rng.uniform(low, high, shape)
+        return rng.integers(int(np.ceil(low)), int(np.ceil(high)), shape)
+
+    def _draw_sample(
+        self, target: Tree, weights: dict[Path, float], rng: np.random.Generator
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        spare = self.n_examples - self.min_leaf * len(weights)
+        shares = np.array(list(weights.values()))
+        sizes = self.min_leaf + rng.multinomial(spare, shares / shares.sum())
+        top = 1.0 if self.levels is None else float(self.levels)
+        X = self._uniform(0.0, top, (self.n_examples, self.n_features), rng).astype(np.float32)
+        y = np.empty(self.n_examples, dtype=np.int64)
+        order = rng.permutation(self.n_examples)
+        start = 0
+        for path, n in zip(weights, sizes.tolist()):
+            rows = order[start : start + n]
+            at = target
+            for branch in path:
+                assert isinstance(at, Node) and at.split.threshold is not None
+                low, high = (at.split.threshold, top) if branch else (0.0, at.split.threshold)
+                X[rows, at.split.feature] = self._uniform(low, high, n, rng)
+                at = at.child(branch)
+            assert isinstance(at, Leaf)
+            y[rows] = at.label
+            start += n
+        return X, y
+
+    def _learned(self, X: NDArray[Any], y: NDArray[np.int64], target: Tree) -> Tree | None:
+        nobody = np.zeros(self.n_features, dtype=np.bool_)
+        prices = np.ones(self.n_features)
+        grown = grow_real(X, nobody, read_classes(y), gain_named(self.gain), prices)
+        if self.levels is not None:
+            return grown if grown == target else None
+        alike = is_prefix(grown, target, by_feature=True) and is_prefix(
+            target, grown, by_feature=True
+        )
+        return grown if alike else None
