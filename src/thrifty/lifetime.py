@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from thrifty.agnostic import Counts, Rule, as_rule, learn_agnostic
 from thrifty.attempt import Attempt, Failure, Route
 from thrifty.cells import Balance, Budget, Cells, Ledger, Owned, Receipt, Source, as_source
+from thrifty.cells.counted import count_as_owned, owned_by_id
 from thrifty.errors import BadInput, FeaturesChanged, ThriftyError, UnknownTask
 from thrifty.protocol import Family
 from thrifty.stores import MemoryStore
@@ -188,8 +189,8 @@ class Lifetime:
                 f"y must hold one label per example; X has {source.n_examples} examples and y has "
                 f"{len(labels)} labels."
             )
-        owned = self._owned.get(source) or Owned(source.n_examples, source.n_features)
-        ledger = self.ledger if self.budget is not None or not source.free else None
+        ledger = self.ledger if self._needs_ledger(source) else None
+        owned = self._owned_of(source)
         cells = Cells(source, self._prices, owned, ledger=ledger, task=name)
         attempt, representation, counts = learn_agnostic(
             self.family, self.agnostic, self._now.representation, self._now.counts, cells, labels
@@ -205,16 +206,28 @@ class Lifetime:
         after = Snapshot(
             representation, counts, source.feature_names, source.named, self._now.version
         )
-        self._commit(cells, learned, attempt, after)
+        self._commit(source, cells, learned, attempt, after)
         owned.add(cells.meter)
         self._owned[source] = owned
         return learned
 
-    def _commit(self, cells: Cells, learned: Learned, attempt: Attempt, after: Snapshot) -> None:
+    def _needs_ledger(self, source: Source) -> bool:
+        return self.budget is not None or not source.free or source.examples is not None
+
+    def _owned_of(self, source: Source) -> Owned:
+        """What earlier tasks paid for: of this very source, or of its examples by their ids."""
+        if source.free and source.examples is not None:
+            return self.ledger.book.write(lambda pages: owned_by_id(pages, source))
+        return self._owned.get(source) or Owned(source.n_examples, source.n_features)
+
+    def _commit(
+        self, source: Source, cells: Cells, learned: Learned, attempt: Attempt, after: Snapshot
+    ) -> None:
         """Write the task down, in the store if there is one."""
         if self._saved is None:
             if self._ledger is not None:
-                commit_in_memory(self._ledger, _finished(cells, learned, durable=False))
+                done = _finished(source, cells, learned, durable=False)
+                commit_in_memory(self._ledger, done)
             self._now, self._tasks[learned.name] = after, learned
             return
 
@@ -222,7 +235,11 @@ class Lifetime:
             return self._after(attempt, cells, representation, counts)
 
         now, rows = self._saved.commit(
-            self.ledger, _finished(cells, learned, durable=True), after, merge, len(self._tasks)
+            self.ledger,
+            _finished(source, cells, learned, durable=True),
+            after,
+            merge,
+            len(self._tasks),
         )
         self._take_in(now, rows, learned)
 
@@ -300,7 +317,7 @@ class Lifetime:
         return pandas.DataFrame([learned.bill_row() for learned in self.tasks])
 
 
-def _finished(cells: Cells, learned: Learned, *, durable: bool) -> Finished:
+def _finished(source: Source, cells: Cells, learned: Learned, *, durable: bool) -> Finished:
     failure = learned.failure
     why = None if failure is None else {"reason": failure.reason, "message": failure.message}
     row = TaskRow(
@@ -312,7 +329,12 @@ def _finished(cells: Cells, learned: Learned, *, durable: bool) -> Finished:
         token=uuid.uuid4().hex,
         learned_at=time.time(),
     )
-    return Finished(row, counted=cells.counted, currency=learned.receipt.currency)
+
+    def count(pages: Any) -> None:
+        if source.free and source.examples is not None:
+            count_as_owned(pages, source, cells.meter, row.learned_at)
+
+    return Finished(row, cells.counted, learned.receipt.currency, count)
 
 
 def _learned(family: Family, row: TaskRow) -> Learned:

@@ -73,6 +73,8 @@ class Known:
     def _column_of(self, kind: str, number: int) -> int:
         if kind == "feature":
             return int(_look_up(self._feature_of, np.array([number]))[0])
+        if kind != "draw":
+            return -1
         at = int(_look_up(self._draw_of, np.array([number]))[0])
         return at + self.n_features if at >= 0 else -1
 

@@ -36,12 +36,13 @@ class Finished:
     """A task that was learned and is now to be committed.
 
     ``counted`` is what it cost on sources that are free to read, in minor units: what was bought
-    from a provider is in the ledger already.
+    from a provider is in the ledger already. ``also`` is written in the same transaction.
     """
 
     row: TaskRow
     counted: int
     currency: str
+    also: Callable[[SqlPages], None] | None = None
 
 
 class SavedLifetime:
@@ -142,6 +143,8 @@ def task_exists(name: str) -> TaskExists:
 
 
 def _charge(ledger: Ledger, pages: SqlPages, task: Finished) -> None:
+    if task.also is not None:
+        task.also(pages)
     if not task.counted:
         return
     ledger.pay_in(pages, task.currency)

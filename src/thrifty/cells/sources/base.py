@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.cells.sources.checks import checked_ids
 from thrifty.errors import BadInput
 
 if TYPE_CHECKING:
@@ -29,12 +30,14 @@ class Source(ABC):
     boolean : array of bool, one per feature; the others are real-valued
     named : whether the names came from the user (a frame, or ``feature_names=``)
     free : whether reading costs nothing; what costs is read through a ledger alone
+    examples : ids, where the examples have them: the same id in two tasks is the same example
     """
 
     feature_names: tuple[str, ...]
     boolean: NDArray[np.bool_]
     named: bool = False
     free: bool = True
+    examples: tuple[str, ...] | None = None
 
     def __init__(
         self, n_examples: int, feature_names: Sequence[str], boolean: NDArray[np.bool_]
@@ -63,12 +66,22 @@ class Source(ABC):
         """Every value: (S, N). Not to be written to."""
         return self.read(np.arange(self.n_examples), np.arange(self.n_features))
 
+    def known_as(self, examples: Iterable[Any] | None) -> Source:
+        """This source, its examples known by ids from now on."""
+        if examples is not None:
+            self.examples = checked_ids(examples, self.n_examples)
+        return self
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_examples} examples x {self.n_features} features)"
 
     @staticmethod
     def from_array(
-        X: Any, *, feature_names: Sequence[str] | None = None, allow_missing: bool = False
+        X: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        examples: Iterable[Any] | None = None,
+        allow_missing: bool = False,
     ) -> Source:
         """A numpy array or a scipy sparse matrix.
 
@@ -82,16 +95,72 @@ class Source(ABC):
         from thrifty.cells.sources.sparse import SparseSource
 
         if hasattr(X, "tocsr"):
-            return SparseSource(X, feature_names)
-        return ArraySource(X, feature_names, allow_missing=allow_missing)
+            return SparseSource(X, feature_names).known_as(examples)
+        return ArraySource(X, feature_names, allow_missing=allow_missing).known_as(examples)
 
     @staticmethod
-    def from_frame(frame: Any, *, allow_missing: bool = False) -> Source:
-        """A pandas or polars frame; its columns name the features."""
+    def from_frame(
+        frame: Any, *, examples: Iterable[Any] | None = None, allow_missing: bool = False
+    ) -> Source:
+        """A pandas or polars frame; its columns name the features.
+
+        ``examples`` are ids, for instance ``frame.index``: the same id in two tasks is the same
+        example, and what was paid for it is not counted again.
+        """
         from thrifty.cells.sources.frame import frame_source
 
-        return frame_source(frame, allow_missing=allow_missing)
+        return frame_source(frame, allow_missing=allow_missing).known_as(examples)
 
+
+    @staticmethod
+    def from_parquet(
+        path: Any,
+        *,
+        features: Sequence[str] | None = None,
+        without: Collection[str] = (),
+        boolean: bool | Collection[str] | None = None,
+        allow_missing: bool = False,
+    ) -> Source:
+        """A Parquet file, of which only the columns that are looked at are read.
+
+        Parameters
+        ----------
+        features, without : the columns to use (None: all), and those to leave out
+        boolean : which features are Boolean; None: those that hold only 0 and 1
+        """
+        from thrifty.cells.sources.parquet import ParquetSource
+
+        return ParquetSource(
+            path, features=features, without=without, boolean=boolean, allow_missing=allow_missing
+        )
+
+    @staticmethod
+    def from_sql(
+        database: Any,
+        table: str,
+        *,
+        id: str,
+        features: Sequence[str] | None = None,
+        without: Collection[str] = (),
+        boolean: bool | Collection[str] | None = None,
+        schema: str | None = None,
+        allow_missing: bool = False,
+    ) -> Source:
+        """A table of a database, of which only the columns that are looked at are read.
+
+        Parameters
+        ----------
+        database : an SQLAlchemy engine or URL
+        table, schema : where the cells are; checked against the database
+        id : the column that names each example once; rows come in its order
+        features, without, boolean : as in :meth:`from_parquet`
+        """
+        from thrifty.cells.sources.sql import SqlSource
+
+        return SqlSource(
+            database, table, id=id, features=features, without=without, boolean=boolean,
+            schema=schema, allow_missing=allow_missing,
+        )  # fmt: skip
 
     @staticmethod
     def from_callable(

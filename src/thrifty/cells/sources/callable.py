@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells.price_list import PriceList, as_price_list
 from thrifty.cells.sources.base import Source
-from thrifty.cells.sources.checks import checked_names
+from thrifty.cells.sources.checks import checked_ids, checked_names
 from thrifty.errors import BadInput, BadParameter
 
 __all__ = ["CallLimits", "CallableSource"]
@@ -82,7 +82,7 @@ class CallableSource(Source):
         names = checked_names(list(features), len(list(features)))
         if not ids or not names:
             raise BadInput("a source needs at least one example and one feature.")
-        self.examples = _distinct([_text(e) for e in ids])
+        self.examples: tuple[str, ...] = checked_ids(ids, len(ids))
         self._given = dict(zip(self.examples, ids))
         if idempotent and not _takes(fn, "idempotency_key"):
             raise BadInput(
@@ -125,25 +125,6 @@ def _no_way_around() -> BadInput:
 
 def _plain(example: Any) -> Any:
     return example.item() if isinstance(example, np.generic) else example
-
-
-def _text(example: Any) -> str:
-    if isinstance(example, float) or example is None or isinstance(example, bool):
-        raise BadInput(
-            f"an example id must be text or an integer, the same in every task; got {example!r}."
-        )
-    return str(example)
-
-
-def _distinct(texts: list[str]) -> tuple[str, ...]:
-    if len(set(texts)) == len(texts):
-        return tuple(texts)
-    seen: set[str] = set()
-    twice = next(t for t in texts if t in seen or seen.add(t))  # type: ignore[func-returns-value]
-    raise BadInput(
-        f"example ids must be distinct; {twice!r} occurs more than once. A cell belongs to one "
-        "example: give each its own id."
-    )
 
 
 def _kinds(boolean: bool | Collection[str], names: Sequence[str]) -> NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thrifty.errors import BadInput
 
-__all__ = ["boolean_columns", "checked_names", "checked_table", "default_names"]
+__all__ = ["boolean_columns", "checked_ids", "checked_names", "checked_table", "default_names"]
 
 _ROWS_AT_ONCE = 1024
 
@@ -29,6 +29,31 @@ def checked_names(names: Sequence[Any], n: int) -> tuple[str, ...]:
         twice = sorted({name for name in given if given.count(name) > 1})[:5]
         raise BadInput(f"feature names must be distinct; these occur more than once: {twice}.")
     return given
+
+
+def checked_ids(examples: Iterable[Any], n: int) -> tuple[str, ...]:
+    """One distinct, stable id per example, as text.
+
+    >>> checked_ids(["p7", 8], 2)
+    ('p7', '8')
+    """
+    given = [e.item() if isinstance(e, np.generic) else e for e in examples]
+    if len(given) != n:
+        raise BadInput(f"expected {n} example ids, one per example; got {len(given)}.")
+    seen: set[str] = set()
+    for example in given:
+        if isinstance(example, float | bool) or example is None:
+            raise BadInput(
+                f"an example id must be text or an integer, the same in every task; got "
+                f"{example!r}."
+            )
+        if str(example) in seen:
+            raise BadInput(
+                f"example ids must be distinct; {str(example)!r} occurs more than once. A cell "
+                "belongs to one example: give each its own id."
+            )
+        seen.add(str(example))
+    return tuple(str(example) for example in given)
 
 
 def checked_table(X: Any) -> NDArray[Any]:

@@ -73,7 +73,7 @@ class SparseSource(Source):
 
     def tiles(self) -> NDArray[np.uint64]:
         blocks = [
-            kernels.pack_tiles((self._by_row[start : start + _ROWS_AT_ONCE].toarray() != 0))
+            kernels.pack_tiles(self._by_row[start : start + _ROWS_AT_ONCE].toarray() != 0)
             for start in range(0, self.n_examples, _ROWS_AT_ONCE)
         ]
         return np.concatenate(blocks, axis=1)
