@@ -175,8 +175,8 @@ def good_enough(
     low, high = np.empty(2 * J, dtype=np.int64), np.empty(2 * J, dtype=np.int64)
     for j in range(J):
         a[0, j], a[0, J + j] = edges[j], edges[j + 1] - 1
-        low[j], high[j] = edges[j] * n[1] // n[0] - 1, n[1] + 1
-        low[J + j], high[J + j] = -1, -(-(edges[j + 1] - 1) * n[1] // n[0]) + 1
+        low[j], high[j] = -(-edges[j] * n[1] // n[0]) - 1, n[1] + 1
+        low[J + j], high[J + j] = -1, (edges[j + 1] - 1) * n[1] // n[0] + 1
     more = True
     while more:
         for i in range(2 * J):

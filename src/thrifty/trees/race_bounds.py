@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.trees.gain import Gain, entropy, gini
 
-__all__ = ["MOST_CLASSES", "SLACK", "Bar", "ceilings"]
+__all__ = ["MOST_CLASSES", "Bar", "ceilings"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -35,9 +35,9 @@ MOST_CLASSES = 8
 #: a gain of the user's own that looks at prices has a boundary for each price; with more prices
 #: than this, boxes are used, which need a few more rows and far less time
 _PRICES = 8
-#: gains this close to the bar count as reaching it: other counts may give the same gain in theory
-#: and differ in the last bits
-SLACK = 1e-9
+#: gains this close to the bar, relative to it, count as reaching it: other counts may give the
+#: same gain in theory and differ in the last bits
+_SLACK = 1e-9
 
 
 def ceilings(gain: Gain, totals: Ints, prices: Floats) -> Floats:
@@ -66,6 +66,11 @@ class Bar:
     height: float
     log_delta: float
     _reach: dict[float, tuple[Ints, Ints, Ints]] = field(default_factory=dict, repr=False)
+
+    @property
+    def just_below(self) -> float:
+        """A gain that surely does not reach the bar lies below this."""
+        return self.height - _SLACK * max(1.0, abs(self.height))
 
     def out_of_reach(self, counts: Ints, sampled: Ints, prices: Floats) -> Bools:
         """counts (C, k) of the true rows among ``sampled`` (C,) rows: which rivals cannot win."""
@@ -102,10 +107,9 @@ class Bar:
         """Cells of a_0, and in each the a_1 from which, and up to which, a rival would win."""
         cells = min(_CELLS, int(n[0]) + 1)
         edges = np.arange(cells + 1) * (int(n[0]) + 1) // cells
-        height = self.height - SLACK
         if self.gain in (entropy, gini):
             table = kernels.xlogx_table(int(n.sum()))
-            return edges, *kernels.good_enough(n, edges, height, self.gain is gini, table)
+            return edges, *kernels.good_enough(n, edges, self.just_below, self.gain is gini, table)
         return edges, *self._good_enough_by_calls(n, edges, price, present)
 
     def _good_enough_by_calls(
@@ -114,8 +118,8 @@ class Bar:
         """:func:`thrifty.kernels.good_enough` for a user's own gain."""
         J = len(edges) - 1
         first, last = edges[:-1], edges[1:] - 1
-        low = np.concatenate([first * n[1] // n[0] - 1, np.full(J, -1)])
-        high = np.concatenate([np.full(J, n[1] + 1), -(-last * n[1] // n[0]) + 1])
+        low = np.concatenate([-(-first * n[1] // n[0]) - 1, np.full(J, -1)])
+        high = np.concatenate([np.full(J, n[1] + 1), last * n[1] // n[0] + 1])
         rising = np.arange(2 * J) < J
         counts = np.zeros((len(self.totals), 2 * J), dtype=np.int64)
         counts[present[0]] = np.concatenate([first, last])
@@ -124,7 +128,7 @@ class Bar:
             middle = np.clip((low + high) // 2, 0, n[1])
             counts[present[1]] = middle
             gains = self.gain(counts, self.totals, prices)
-            down = (gains >= self.height - SLACK) == rising
+            down = (gains >= self.just_below) == rising
             searching = high - low > 1
             high = np.where(searching & down, middle, high)
             low = np.where(searching & ~down, middle, low)
@@ -144,4 +148,4 @@ class Bar:
             for c, side in zip(present.tolist(), corner):
                 at[c] = side[c]
             best = np.maximum(best, self.gain(at, self.totals, prices))
-        return np.asarray(best < self.height - SLACK)
+        return np.asarray(best < self.just_below)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells import Cells
 from thrifty.trees.gain import Gain
-from thrifty.trees.race_bounds import SLACK, Bar, ceilings
+from thrifty.trees.race_bounds import Bar, ceilings
 
 __all__ = ["Contest", "RacedNode", "Won", "winner"]
 
@@ -161,7 +161,7 @@ class _Race:
 
     def _admit(self) -> None:
         """Let those who waited catch up, if the best they could be is as high as the bar."""
-        new = self.waiting[self.ceilings[self.waiting] >= self.bar.height - SLACK]
+        new = self.waiting[self.ceilings[self.waiting] >= self.bar.just_below]
         self.waiting = self.waiting[:0]
         if not len(new):
             return

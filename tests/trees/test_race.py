@@ -1,0 +1,170 @@
+"""Raced trees against trees of every candidate on every row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.trees.strategies import tables
+
+import thrifty
+from thrifty.cells import Cells
+from thrifty.errors import BadParameter, ContradictoryLabels
+from thrifty.trees.gain import entropy, gini
+from thrifty.trees.labels import read_classes
+from thrifty.trees.race_bounds import Bar
+from thrifty.trees.race_grow import race_all_features
+from thrifty.trees.scratch import grow_from_scratch
+from thrifty.trees.tree import EMPTY, Leaf, Node
+
+
+def price_aware(counts, totals, prices):
+    """A user's own gain: information by money."""
+    gains = entropy(counts, totals, prices)
+    return np.where(gains == -np.inf, -np.inf, gains / prices)
+
+
+def full_tree(X, y, gain=entropy, prices=None):
+    prices = np.ones(X.shape[1]) if prices is None else prices
+    return grow_from_scratch(Cells(X).everything(), read_classes(y), gain, prices)
+
+
+def consistent(tree, X, y):
+    for row, label in zip(X, y):
+        at = tree
+        while isinstance(at, Node):
+            at = at.child(bool(row[at.split.feature]))
+        if at.label != label:
+            return False
+    return True
+
+
+@settings(max_examples=40)
+@given(tables(), st.sampled_from([entropy, gini, price_aware]))
+def test_raced_scratch_is_consistent_and_small_tables_are_bought_whole(table, gain):
+    X, y = table
+    labels = read_classes(y)
+    prices = np.linspace(1, 9, X.shape[1])
+    cells = Cells(X, prices)
+    tree = race_all_features(cells, labels, gain)
+    try:
+        expected = full_tree(X, y, gain, prices)
+    except ContradictoryLabels:
+        assert tree is None
+        return
+    assert tree == expected
+    assert consistent(tree, X, labels.codes)
+
+
+@pytest.mark.parametrize("gain", [entropy, gini])
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_many_classes(gain, n_classes):
+    rng = np.random.default_rng(n_classes)
+    X = rng.random((1500, 40)) < 0.5
+    y = np.minimum(2 * X[:, 7] + X[:, 21] + X[:, 3] * X[:, 7], n_classes - 1)
+    cells = Cells(X)
+    assert race_all_features(cells, read_classes(y), gain) == full_tree(X, y, gain)
+    assert cells.receipt().cells < 0.5 * X.size
+
+
+def test_many_prices_of_a_price_aware_gain():
+    rng = np.random.default_rng(0)
+    X = rng.random((2000, 60)) < 0.5
+    y = np.where(X[:, 5], X[:, 9], X[:, 30])
+    for prices in (np.where(np.arange(60) < 40, 1.0, 50.0), np.geomspace(1, 50, 60)):
+        cells = Cells(X, prices)
+        tree = race_all_features(cells, read_classes(y), price_aware)
+        assert tree == full_tree(X, y, price_aware, prices)
+        assert cells.receipt().cost < 0.5 * len(X) * prices.sum()
+
+
+def test_a_dear_feature_that_cannot_win_is_never_bought():
+    rng = np.random.default_rng(1)
+    X = rng.random((500, 12)) < 0.5
+    prices = np.where(np.arange(12) == 11, 1e6, 1.0)
+    cells = Cells(X, prices)
+    race_all_features(cells, read_classes(X[:, 2]), price_aware)
+    assert cells.meter.bought_per_feature[11] == 0
+
+
+def test_ties_go_to_the_lowest_index():
+    rng = np.random.default_rng(2)
+    X = np.repeat(rng.random((400, 3)) < 0.5, 4, axis=1)
+    tree = race_all_features(Cells(X), read_classes(X[:, 6]), entropy)
+    assert isinstance(tree, Node) and tree.split.feature == 4
+
+
+def test_one_class_buys_nothing():
+    cells = Cells(np.eye(4, dtype=bool))
+    assert race_all_features(cells, read_classes([1, 1, 1, 1]), entropy) == Leaf(0)
+    assert cells.receipt().cells == 0
+
+
+def test_zero_gain_splits_are_raced_too():
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 30, dtype=bool)
+    y = X[:, 0] ^ X[:, 1]
+    assert race_all_features(Cells(X), read_classes(y), entropy) == full_tree(X, y)
+
+
+def test_contradictory_rows_are_an_error_as_without_racing():
+    X = np.zeros((6, 3), dtype=bool)
+    life = thrifty.Lifetime(thrifty.Trees(compare="race"))
+    with pytest.raises(ContradictoryLabels, match="agree on every feature"):
+        life.learn("noise", X, [0, 1, 0, 1, 0, 1])
+
+
+def test_a_lifetime_of_races_is_the_lifetime_without():
+    full = thrifty.Lifetime(thrifty.Trees(max_depth=4))
+    raced = thrifty.Lifetime(thrifty.Trees(max_depth=4, compare="race"))
+    for task in thrifty.streams.trees(15, 60, 4, 800, 4, random_state=5):
+        a, b = (life.learn(task.name, task.X, task.y) for life in (full, raced))
+        assert (a.route, a.model.tree_) == (b.route, b.model.tree_)
+        assert b.receipt.cells < a.receipt.cells
+        if a.failure is not None:
+            assert a.failure.reason == b.failure.reason
+    assert full.representation == raced.representation
+
+
+def test_where_a_race_fails_every_candidate_is_compared(monkeypatch):
+    """A wrong race must not make a task fail that Algorithm 2 learns."""
+    task = next(iter(thrifty.streams.trees(1, 40, 2, 500, 3, random_state=1)))
+    family = thrifty.Trees(max_depth=3, compare="race")
+    cells, labels = Cells(task.X), read_classes(task.y)
+    scratch = family.from_scratch(cells, labels, None)
+    representation = family.improve_rep(family.start(), scratch)
+    monkeypatch.setattr("thrifty.trees.race.race_metafeatures", lambda *args, **how: None)
+    attempt = family.use_rep(representation, Cells(task.X), labels)
+    assert attempt.route == "reused" and attempt.model == task.target
+
+
+def test_the_empty_representation_fails_without_a_cell():
+    family = thrifty.Trees(compare="race")
+    cells = Cells(np.eye(8, dtype=bool))
+    attempt = family.use_rep(family.start(), cells, read_classes([0, 1] * 4))
+    assert attempt.model is None and attempt.failure.reason == "no-candidate"
+    assert attempt.grown.tree == EMPTY and cells.receipt().cells == 0
+
+
+def test_compare_must_be_known():
+    with pytest.raises(BadParameter, match="compare must be one of"):
+        thrifty.Trees(compare="guess")
+
+
+def test_the_bar_by_calls_is_the_bar_by_kernel():
+    """A user's gain goes another way to the same boundary."""
+
+    def mine(counts, totals, prices):
+        return entropy(counts, totals, prices)
+
+    totals = np.array([70, 31])
+    rng = np.random.default_rng(3)
+    sampled = np.array([30, 20])
+    counts = np.stack([rng.integers(0, m + 1, 200) for m in sampled])
+    for height in (0.3, 0.5, 0.8):
+        answers = [
+            Bar(gain, totals, height, np.log(0.01)).out_of_reach(counts, sampled, np.ones(200))
+            for gain in (entropy, mine)
+        ]
+        assert (answers[0] == answers[1]).all()
+        assert answers[0].any() and not answers[0].all()
