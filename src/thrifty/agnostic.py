@@ -242,7 +242,7 @@ def learn_agnostic(
         counts = counts.restarted()
         # What the attempt had grown came from the representation that is now forgotten.
         improved = family.improve_rep(family.start(), replace(attempt, grown=None))
-    return attempt, improved, counts.after(attempt.route, cells.receipt().cells)
+    return attempt, improved, counts.after(attempt.route, cells.n_bought)
 
 
 _BY_NAME: dict[str, type[Any]] = {

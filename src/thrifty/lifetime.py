@@ -255,7 +255,7 @@ class Lifetime:
             representation = family.improve_rep(family.start(), replace(attempt, grown=None))
         elif attempt.route != "reused":
             representation = family.improve_rep(representation, attempt)
-        return representation, counts.after(attempt.route, cells.receipt().cells)
+        return representation, counts.after(attempt.route, cells.n_bought)
 
     def _check_features(self, source: Source) -> None:
         known = self._now.features

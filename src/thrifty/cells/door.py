@@ -159,11 +159,16 @@ class Cells:
         """What was counted and not bought from a provider, in minor units, rounded up."""
         return 0 if self._paid is not None else -int(-self._cost() * UNIT // 1)
 
+    @property
+    def n_bought(self) -> int:
+        """How many distinct cells were bought through this door so far."""
+        return int(self.meter.bought_per_feature.sum())
+
     def receipt(self) -> Receipt:
         """What has been bought through this door so far."""
         bought = self.meter.bought_per_feature
         cells = int(bought.sum())
-        some = np.flatnonzero(bought)
+        some = bought.nonzero()[0]
         whole = self.n_examples * self.n_features - self._owned_before
         return Receipt(
             cells=cells,
