@@ -101,8 +101,8 @@ class RealStream(TreeStream):
     ) -> NDArray[Any]:
         """Values of [low, high): whole numbers where there are levels."""
         if self.levels is None:
-            return rng.uniform(low, high, shape)
-        return rng.integers(int(np.ceil(low)), int(np.ceil(high)), shape)
+            return np.asarray(rng.uniform(low, high, shape))
+        return np.asarray(rng.integers(int(np.ceil(low)), int(np.ceil(high)), shape))
 
     def _draw_sample(
         self, target: Tree, weights: dict[Path, float], rng: np.random.Generator
