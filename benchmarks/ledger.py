@@ -102,7 +102,11 @@ def ten_million(n_examples: int = 10_000, n_features: int = 1_000, cells_a_call:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ledger.db"
         source = thrifty.Source.from_callable(
-            ask, examples=range(n_examples), features=list(columns), prices=1, max_cells=cells_a_call
+            ask,
+            examples=range(n_examples),
+            features=list(columns),
+            prices=1,
+            max_cells=cells_a_call,
         )
         life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=path)
         start = time.perf_counter()
