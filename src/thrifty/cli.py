@@ -11,7 +11,7 @@ from thrifty.errors import ThriftyError
 
 __all__ = ["app", "main"]
 
-_COMMANDS = ("demo", "report", "dashboard")
+_COMMANDS = ("demo", "report", "dashboard", "reproduce")
 
 app = typer.Typer(
     name="thrifty",

@@ -1,4 +1,4 @@
-"""One row of the paper's tables as an experiment: stream, learners, bounds, the form of the bill."""
+"""One row of the paper's tables as an experiment: stream, learners, bounds, form of the bill."""
 
 from __future__ import annotations
 

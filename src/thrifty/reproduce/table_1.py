@@ -157,8 +157,8 @@ TREE_ROWS = (
         table=1,
         title="Decision trees of depth d",
         theory="S (K N + m K d)",
-        says="At most K tasks are learned from scratch, for S N cells each. Every other one buys at "
-        "most 2 d (K + 1) cells an example, because a failure adds at most d subtrees.",
+        says="At most K tasks are learned from scratch, for S N cells each. Every other one buys "
+        "at most 2 d (K + 1) cells an example, because a failure adds at most d subtrees.",
         full=_FULL,
         quick=_QUICK,
         stream=_stream(streams.trees),

@@ -6,7 +6,6 @@ Targets are single features, so K metafeatures are K features and d is 1. Bills 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from math import sqrt
 from typing import Any
 
@@ -14,6 +13,19 @@ from thrifty import bounds
 from thrifty.agnostic import Balanced, Doubling, Expansion, Restart, Rule
 from thrifty.powers import Monomials
 from thrifty.protocol import Family
+from thrifty.reproduce.grids_2 import (
+    LARGE_FULL,
+    LARGE_QUICK,
+    MIDDLE_FULL,
+    MIDDLE_QUICK,
+    PLACED_FULL,
+    PLACED_QUICK,
+    ROOT_FULL,
+    ROOT_QUICK,
+    SMALL_FULL,
+    SMALL_QUICK,
+    for_monomials,
+)
 from thrifty.reproduce.point import Grid, Point
 from thrifty.reproduce.row import Condition, Growth, Learner, Row, Seen
 from thrifty.streams import Task, adversary
@@ -151,102 +163,19 @@ def _placed(p: Point) -> list[Condition]:
     return [*_related(p), Condition("r <= N - K: every bad task is a new one", fresh)]
 
 
-_SMALL_FULL = Grid(
-    Point(n_tasks=400, n_features=64, n_metafeatures=4, n_examples=64, n_unrelated=4),
-    {
-        "n_tasks": (100, 200, 400, 800, 1600),
-        "n_features": (32, 64, 128, 256),
-        "n_metafeatures": (4, 6, 8, 12),
-        "n_unrelated": (0, 1, 2, 4),
-    },
-)
-_SMALL_QUICK = Grid(
-    Point(n_tasks=200, n_features=64, n_metafeatures=4, n_examples=64, n_unrelated=3),
-    {
-        "n_tasks": (50, 100, 200, 400),
-        "n_features": (32, 64, 128),
-        "n_metafeatures": (3, 4, 8),
-        "n_unrelated": (0, 1, 3),
-    },
-)
-_MIDDLE_FULL = Grid(
-    Point(n_tasks=256, n_features=32, n_metafeatures=4, n_examples=64, n_unrelated=160),
-    {"n_unrelated": (10, 20, 40, 80, 160, 320, 640, 1280), "n_tasks": (64, 128, 256, 512)},
-)
-_MIDDLE_QUICK = Grid(
-    Point(n_tasks=128, n_features=32, n_metafeatures=4, n_examples=64, n_unrelated=80),
-    {"n_unrelated": (10, 40, 160, 640)},
-)
-
-
-def _large_points(examples: int, *letters: tuple[int, int, int, int]) -> Grid:
-    """From (m, N, K, r)."""
-    base = Point(letters[0][0], letters[0][1], letters[0][2], examples, n_unrelated=letters[0][3])
-    rest = tuple(
-        Point(m, n, k, examples, n_unrelated=r) for m, n, k, r in letters
-    )
-    return Grid(base, {}, rest)
-
-
-_LARGE_FULL = _large_points(
-    64, (32, 32, 4, 256), (64, 32, 4, 512), (128, 32, 4, 1024), (64, 32, 4, 450),
-    (64, 64, 4, 1024), (64, 32, 8, 256), (64, 16, 4, 256), (128, 64, 8, 1000),
-)  # fmt: skip
-_LARGE_QUICK = _large_points(64, (32, 32, 4, 256), (64, 32, 4, 450), (64, 16, 4, 256))
-
-
-def _placements(
-    n_features: int, k: int, times: tuple[float, ...], r: tuple[int, ...]
-) -> Grid:
-    """m around K N, for several r."""
-    base = Point(k * n_features, n_features, k, 64, n_unrelated=r[0])
-    points = tuple(
-        replace(base, n_tasks=round(k * n_features * t), n_unrelated=bad)
-        for bad in r
-        for t in times
-    )
-    return Grid(base, {}, points)
-
-
-_PLACED_FULL = _placements(64, 4, (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8), (4, 8, 16, 32, 60))
-_PLACED_QUICK = _placements(32, 3, (1 / 4, 1, 4), (8, 24))
-_ROOT_FULL = Grid(
-    Point(n_tasks=512, n_features=1024, n_metafeatures=2, n_examples=32, n_unrelated=128),
-    {"n_unrelated": (16, 32, 64, 128, 256, 512, 1000)},
-)
-_ROOT_QUICK = Grid(
-    Point(n_tasks=256, n_features=512, n_metafeatures=2, n_examples=32, n_unrelated=64),
-    {"n_unrelated": (16, 64, 256, 500)},
-)
-
-
-def _for_monomials(grid: Grid, n_features: int, n_tasks: int) -> Grid:
-    """The same grid on fewer, wider tables: slopes need more rows than stumps do."""
-    return Grid(
-        replace(grid.base, n_examples=150),
-        {
-            axis: tuple(v for v in values if v <= {"n_features": n_features,
-                                                   "n_tasks": n_tasks}.get(axis, v))
-            for axis, values in grid.axes.items()
-        },
-        tuple(
-            replace(point, n_examples=150)
-            for point in grid.corners
-            if point.n_features <= n_features and point.n_tasks <= n_tasks
-        ),
-    )  # fmt: skip
-
-
 def _ranges(target: Target) -> tuple[Row, ...]:
     """One row of the table for each range of r."""
     stumps = target == "stumps"
     learners = _STUMPS if stumps else _MONOMIALS
     name = "stumps" if stumps else "degree-1 monomials"
 
-    def grids(full: Grid, quick: Grid) -> dict[str, Grid]:
+    def grids(full: Grid, quick: Grid) -> dict[str, Any]:
         if stumps:
             return {"full": full, "quick": quick}
-        return {"full": _for_monomials(full, 64, 800), "quick": _for_monomials(quick, 64, 200)}
+        return {
+            "full": for_monomials(full, n_features=64, n_tasks=400, n_unrelated=512),
+            "quick": for_monomials(quick, n_features=64, n_tasks=200, n_unrelated=256),
+        }
 
     shared: dict[str, Any] = {
         "table": 2, "learners": learners, "upper": _upper, "right": _same, "fitted": "expansion",
@@ -266,7 +195,7 @@ def _ranges(target: Target) -> tuple[Row, ...]:
                 "m (K + r)": p.n_tasks * (p.n_metafeatures + p.n_unrelated),
             },
             conditions=_small,
-            **grids(_SMALL_FULL, _SMALL_QUICK),
+            **grids(SMALL_FULL, SMALL_QUICK),
             **shared,
         ),
         Row(
@@ -279,7 +208,7 @@ def _ranges(target: Target) -> tuple[Row, ...]:
             stream=_stream("intermediate", target),
             lower=_lower(bounds.lower_intermediate, True),
             conditions=_middle,
-            **grids(_MIDDLE_FULL, _MIDDLE_QUICK),
+            **grids(MIDDLE_FULL, MIDDLE_QUICK),
             **shared,
         ),
         Row(
@@ -292,7 +221,7 @@ def _ranges(target: Target) -> tuple[Row, ...]:
             lower=_lower(bounds.lower_large, True),
             terms=lambda p: {"m N": p.n_tasks * p.n_features},
             conditions=_large,
-            **grids(_LARGE_FULL, _LARGE_QUICK),
+            **grids(LARGE_FULL, LARGE_QUICK),
             **shared,
         ),
     )
@@ -305,8 +234,8 @@ def _placement(strategy: Strategy, title: str, says: str) -> Row:
         title=title,
         theory="Expansion S (K N + m (K + r)), Restart S (r K N + m K)",
         says=says,
-        full=_PLACED_FULL,
-        quick=_PLACED_QUICK,
+        full=PLACED_FULL,
+        quick=PLACED_QUICK,
         stream=_stream(strategy, "stumps"),
         learners=_STUMPS,
         upper=_upper,
@@ -326,11 +255,11 @@ _ROOT = Row(
     table=2,
     title="Balanced as r grows",
     theory="S (sqrt(r K N m) + m K)",
-    says="Bad tasks are spread evenly among good ones that take turns, and r grows while m, N and K "
-    "stay. Balanced forgets after K + sqrt(r K N / m) tasks from scratch, so its bill should "
+    says="Bad tasks are spread evenly among good ones that take turns, and r grows while m, N and "
+    "K stay. Balanced forgets after K + sqrt(r K N / m) tasks from scratch, so its bill should "
     "grow as the square root of r.",
-    full=_ROOT_FULL,
-    quick=_ROOT_QUICK,
+    full=ROOT_FULL,
+    quick=ROOT_QUICK,
     stream=_stream("against-restart", "stumps"),
     learners=_STUMPS,
     upper=_upper,

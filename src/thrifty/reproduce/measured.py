@@ -1,0 +1,127 @@
+"""What the runs say: bills against bounds, the form of a bill, growth along an axis.
+
+Every function takes records (the lines of runs.csv) and returns plain rows; nothing is drawn here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thrifty.reproduce.fit import Coefficient, Fit, fit_form, fit_slope
+from thrifty.reproduce.point import LETTERS, Grid, Point
+from thrifty.reproduce.row import Row
+
+__all__ = ["Grown", "against_bounds", "beside_paper", "forms", "growth", "of_row", "point_of"]
+
+Record = Mapping[str, Any]
+
+
+def of_row(records: Iterable[Record], row: Row, learner: str | None = None) -> list[Record]:
+    """The records of one row, and of one learner if named."""
+    return [
+        record
+        for record in records
+        if record["row"] == row.key and learner in (None, record["learner"])
+    ]
+
+
+def point_of(record: Record) -> Point:
+    return Point(**{letter: record[letter] for letter in LETTERS})
+
+
+def against_bounds(records: Sequence[Record], rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """For each row and learner, the run that comes closest to each bound."""
+    lines = []
+    for row in rows:
+        learners = dict.fromkeys(record["learner"] for record in of_row(records, row))
+        for learner in learners:
+            runs = of_row(records, row, learner)
+            uppers = [r["cells"] / r["upper"] for r in runs if r["upper"]]
+            lowers = [r["cells"] / r["lower"] for r in runs if r["lower"]]
+            lines.append(
+                {
+                    "row": row.key,
+                    "learner": learner,
+                    "runs": len(runs),
+                    "largest_share_of_upper": max(uppers, default=None),
+                    "smallest_multiple_of_lower": min(lowers, default=None),
+                    "right": sum(r["right"] for r in runs),
+                    "good_tasks": sum(r["good_tasks"] for r in runs),
+                }
+            )
+    return lines
+
+
+def forms(records: Sequence[Record], row: Row) -> dict[str, Fit]:
+    """The bill as a combination of the theory's terms, and of the leaner ones where there are."""
+    runs = of_row(records, row, row.fitted)
+    found = {}
+    for name, terms in (("theory", row.terms), ("leaner", row.leaner)):
+        if terms is None:
+            continue
+        design = [_times_examples(terms(point_of(run)), run) for run in runs]
+        if len(runs) > len(design[0]):
+            found[name] = fit_form(design, [run["cells"] for run in runs])
+    return found
+
+
+def _times_examples(terms: Mapping[str, float], run: Record) -> dict[str, float]:
+    return {name: value * run["n_examples"] for name, value in terms.items()}
+
+
+@dataclass(frozen=True)
+class Grown:
+    """The slope of one part of the bill on log axes, beside the theory's."""
+
+    row: str
+    learner: str
+    part: str
+    axis: str
+    slope: Coefficient
+    theory: float
+
+
+def growth(records: Sequence[Record], row: Row, grid: Grid) -> list[Grown]:
+    """Slopes along the row's axes."""
+    found = []
+    for expected in row.growth:
+        if expected.axis not in grid.axes:
+            continue
+        line = set(grid.along(expected.axis))
+        runs = [
+            run
+            for run in of_row(records, row, expected.learner)
+            if point_of(run) in line and run[expected.part] > 0 and run[expected.axis] > 0
+        ]
+        if len({run[expected.axis] for run in runs}) < 3:
+            continue
+        slope = fit_slope([r[expected.axis] for r in runs], [r[expected.part] for r in runs])
+        found.append(
+            Grown(row.key, expected.learner, expected.part, expected.axis, slope, expected.exponent)
+        )
+    return found
+
+
+def beside_paper(records: Sequence[Record], rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Each learner's bill as a multiple of the row's paper learner, geometric mean and range."""
+    lines = []
+    for row in rows:
+        base = {(point_of(r), r["seed"]): r["cells"] for r in of_row(records, row, row.fitted)}
+        for learner in dict.fromkeys(r["learner"] for r in of_row(records, row)):
+            shares = [
+                r["cells"] / base[point_of(r), r["seed"]] for r in of_row(records, row, learner)
+            ]
+            lines.append(
+                {
+                    "row": row.key,
+                    "learner": learner,
+                    "times_paper": float(np.exp(np.mean(np.log(shares)))),
+                    "least": min(shares),
+                    "most": max(shares),
+                }
+            )
+    return lines

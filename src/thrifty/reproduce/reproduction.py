@@ -1,0 +1,207 @@
+"""The whole reproduction: choose rows, run what is missing, write down what came out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import fields as fields_of
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from thrifty.errors import BadInput, BadParameter
+from thrifty.reproduce.folder import Folder, write_csv
+from thrifty.reproduce.measured import against_bounds, beside_paper, forms, growth
+from thrifty.reproduce.page import page
+from thrifty.reproduce.pictures import draw_contests, draw_row
+from thrifty.reproduce.placements import contests
+from thrifty.reproduce.point import Grid
+from thrifty.reproduce.pool import Job, run_jobs
+from thrifty.reproduce.row import Row
+from thrifty.reproduce.rows import check_grid, chosen_rows, row_named
+from thrifty.reproduce.run import COLUMNS
+from thrifty.reproduce.verdicts import Verdict, verdicts
+
+__all__ = ["Reproduction", "read_grids", "reproduce"]
+
+_SEEDS = {True: 2, False: 4}
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What came out: every run, every claim, and where it is written."""
+
+    path: Path
+    records: list[dict[str, Any]]
+    verdicts: list[Verdict]
+
+    @property
+    def broken(self) -> list[Verdict]:
+        """The claims that do not hold."""
+        return [verdict for verdict in self.verdicts if not verdict.holds]
+
+
+def reproduce(
+    out: Path | str = "reproduction",
+    *,
+    table: str = "all",
+    quick: bool = False,
+    n_jobs: int = 1,
+    seed: int = 0,
+    grids: Mapping[str, Grid] | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Reproduction:
+    """Run every row of a table over its grid; go on where an earlier run was interrupted.
+
+    Parameters
+    ----------
+    out : the folder to write; it must be empty, or hold a run with the same parameters
+    table : "1", "2" or "all"
+    quick : a smaller grid and fewer seeds
+    n_jobs : processes; the runs are the same, byte for byte, whatever it is
+    seed : the first of several
+    grids : other grids than the built-in ones, by row; only those rows are run
+    progress : called with (jobs done, jobs in all, what is running)
+    """
+    if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs < 1:
+        raise BadParameter(f"n_jobs must be an integer, 1 or more; got {n_jobs!r}.")
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise BadParameter(f"seed must be an integer, 0 or more; got {seed!r}.")
+    rows = _with_grids(table, quick, grids)
+    for row, grid in rows:
+        check_grid(row, grid)
+    seeds = [seed + i for i in range(_SEEDS[quick])]
+    folder = Folder(Path(out), _parameters(table, quick, seeds, rows))
+    jobs = [Job(row.key, point, s) for row, grid in rows for point in grid.points for s in seeds]
+    _run_missing(folder, jobs, n_jobs, progress)
+    records = [record for job in jobs for record in folder.finished[str(job)]]
+    found = verdicts(records, rows)
+    _write(folder.path, records, rows, found, _command(table, quick, seed))
+    return Reproduction(folder.path, records, found)
+
+
+def read_grids(path: Path) -> dict[str, Grid]:
+    """Grids from a JSON file: {row: {"base": {...}, "axes": {...}, "corners": [...]}}."""
+    try:
+        data = json.loads(path.read_text())
+    except (OSError, json.JSONDecodeError) as error:
+        raise BadInput(f"the grid must be a JSON file that can be read: {error}.") from error
+    if not isinstance(data, dict):
+        raise BadInput(
+            f"the grid file must hold an object, row to grid; got {type(data).__name__}."
+        )
+    return {row_named(key).key: Grid.from_dict(grid) for key, grid in data.items()}
+
+
+def _with_grids(
+    table: str, quick: bool, grids: Mapping[str, Grid] | None
+) -> list[tuple[Row, Grid]]:
+    rows = chosen_rows(table)
+    if grids is None:
+        return [(row, row.grid(quick)) for row in rows]
+    return [(row_named(key), grid) for key, grid in grids.items()]
+
+
+def _parameters(
+    table: str, quick: bool, seeds: Sequence[int], rows: Sequence[tuple[Row, Grid]]
+) -> dict[str, Any]:
+    return {
+        "thrifty": version("thrifty"),
+        "table": table,
+        "quick": quick,
+        "seeds": list(seeds),
+        "columns": list(COLUMNS),
+        "grids": {row.key: grid.to_dict() for row, grid in rows},
+    }
+
+
+def _run_missing(
+    folder: Folder,
+    jobs: Sequence[Job],
+    n_jobs: int,
+    progress: Callable[[int, int, str], None] | None,
+) -> None:
+    missing = [job for job in jobs if str(job) not in folder.finished]
+    ended = len(jobs) - len(missing)
+    say = progress or (lambda done, total, what: None)
+    say(ended, len(jobs), "starting")
+
+    def done(job: Job, records: list[dict[str, Any]]) -> None:
+        nonlocal ended
+        folder.keep(str(job), records)
+        ended += 1
+        say(ended, len(jobs), job.row)
+
+    run_jobs(missing, n_jobs, done)
+
+
+def _command(table: str, quick: bool, seed: int) -> str:
+    options = [f"--table {table}"] * (table != "all") + ["--quick"] * quick
+    return " ".join(["thrifty reproduce", *options, *[f"--seed {seed}"] * (seed != 0)])
+
+
+def _write(
+    path: Path,
+    records: Sequence[dict[str, Any]],
+    rows: Sequence[tuple[Row, Grid]],
+    found: Sequence[Verdict],
+    command: str,
+) -> None:
+    only = [row for row, _ in rows]
+    write_csv(path / "runs.csv", COLUMNS, records)
+    for name, lines in {
+        "bounds.csv": against_bounds(records, only),
+        "forms.csv": _form_lines(records, only),
+        "growth.csv": _growth_lines(records, rows),
+        "beside_paper.csv": beside_paper(records, only),
+        "verdicts.csv": [{f.name: getattr(v, f.name) for f in fields_of(v)} for v in found],
+    }.items():
+        if lines:
+            write_csv(path / name, list(lines[0]), lines)
+    pictures = _draw(path, records, rows)
+    (path / "index.html").write_text(page(records, rows, found, pictures, command))
+
+
+def _form_lines(records: Sequence[dict[str, Any]], rows: Sequence[Row]) -> list[dict[str, Any]]:
+    return [
+        {
+            "row": row.key, "form": name, "term": term, "constant": c.value, "low": c.low,
+            "high": c.high, "r_squared": fit.r_squared, "runs": fit.n,
+        }
+        for row in rows
+        for name, fit in forms(records, row).items()
+        for term, c in fit.coefficients.items()
+    ]  # fmt: skip
+
+
+def _growth_lines(
+    records: Sequence[dict[str, Any]], rows: Sequence[tuple[Row, Grid]]
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "row": g.row, "learner": g.learner, "part": g.part, "axis": g.axis,
+            "slope": g.slope.value, "low": g.slope.low, "high": g.slope.high, "theory": g.theory,
+        }
+        for row, grid in rows
+        for g in growth(records, row, grid)
+    ]  # fmt: skip
+
+
+def _draw(
+    path: Path, records: Sequence[dict[str, Any]], rows: Sequence[tuple[Row, Grid]]
+) -> dict[str, str]:
+    """The pictures, by row; none where matplotlib is not installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        return {}
+    made = {}
+    for row, grid in rows:
+        if draw_row(records, row, grid, path / "pictures" / f"{row.key}.png"):
+            made[row.key] = f"pictures/{row.key}.png"
+    found = contests(records)
+    if found:
+        draw_contests(found, path / "pictures" / "placements.png")
+        made["placements"] = "pictures/placements.png"
+    return made

@@ -1,0 +1,155 @@
+"""Does the theory hold? One line for every claim, and why where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from thrifty.reproduce.measured import Record, against_bounds, forms, growth
+from thrifty.reproduce.placements import Contest, contests, crossing
+from thrifty.reproduce.point import Grid
+from thrifty.reproduce.row import Row
+
+__all__ = ["Verdict", "verdicts"]
+
+_ENOUGH = 0.98
+_SLOPE, _SLACK = 0.5, 0.15
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One claim: what is wanted, what was measured, and why it does not hold if it does not."""
+
+    row: str
+    claim: str
+    wanted: str
+    measured: str
+    holds: bool
+    why: str = ""
+
+
+def verdicts(records: Sequence[Record], rows: Sequence[tuple[Row, Grid]]) -> list[Verdict]:
+    """Every claim that the records can decide."""
+    found: list[Verdict] = []
+    for row, grid in rows:
+        found += _bounds(records, row)
+        found += _right(records, row)
+        found += _form(records, row)
+        found += _root(records, row, grid)
+    found += _placements(contests(records))
+    return found
+
+
+def _bounds(records: Sequence[Record], row: Row) -> Iterable[Verdict]:
+    lines = against_bounds(records, [row])
+    shares = [(x["largest_share_of_upper"], x["learner"]) for x in lines]
+    known = [(share, learner) for share, learner in shares if share is not None]
+    if known:
+        most, who = max(known)
+        measured = f"at most {most:.3f} of it ({who})"
+        yield Verdict(
+            row.key, "every bill is at most its upper bound", "at most 1", measured, most <= 1,
+            "a bound that is broken is a bug, here or in the proof" if most > 1 else "",
+        )  # fmt: skip
+    lowers = [x["smallest_multiple_of_lower"] for x in lines]
+    below = [multiple for multiple in lowers if multiple is not None]
+    if below:
+        yield Verdict(
+            row.key, "every bill is at least the lower bound", "at least 1",
+            f"at least {min(below):.2f} times it", min(below) >= 1,
+            "" if min(below) >= 1 else "the bound is an expectation; see whether one seed fell out",
+        )  # fmt: skip
+
+
+def _right(records: Sequence[Record], row: Row) -> Iterable[Verdict]:
+    lines = against_bounds(records, [row])
+    right, tasks = sum(x["right"] for x in lines), sum(x["good_tasks"] for x in lines)
+    if tasks:
+        yield Verdict(
+            row.key, "every target is found", "all", f"{right:,} of {tasks:,}", right == tasks,
+            "" if right == tasks else "a learner returned another model that fits the examples",
+        )  # fmt: skip
+
+
+def _form(records: Sequence[Record], row: Row) -> Iterable[Verdict]:
+    found = forms(records, row)
+    if "theory" not in found:
+        return
+    fit = found["theory"]
+    text = ", ".join(f"{name}: {value}" for name, value in fit.coefficients.items())
+    holds = fit.r_squared >= _ENOUGH
+    why = "" if holds else "the theory bounds this part from above, and the streams do not reach it"
+    if not holds and "leaner" in found:
+        why += f"; {' + '.join(found['leaner'].coefficients)} fits with R^2 = "
+        why += f"{found['leaner'].r_squared:.4f}"
+    yield Verdict(
+        row.key, f"the bill of {row.fitted} has the theory's form {row.theory}",
+        f"R^2 >= {_ENOUGH}", f"R^2 = {fit.r_squared:.4f}; {text}", holds, why,
+    )  # fmt: skip
+
+
+def _root(records: Sequence[Record], row: Row, grid: Grid) -> Iterable[Verdict]:
+    for grown in growth(records, row, grid):
+        if (grown.axis, grown.learner) == ("n_unrelated", "balanced"):
+            holds = abs(grown.slope.value - _SLOPE) <= _SLACK
+            yield Verdict(
+                row.key, "Balanced grows as the square root of r",
+                f"{_SLOPE} +- {_SLACK}", f"slope {grown.slope}", holds,
+                "" if holds else "the part m K, which does not grow, is too large on this grid",
+            )  # fmt: skip
+
+
+def _placements(found: Sequence[Contest]) -> Iterable[Verdict]:
+    if not found:
+        return
+    left = [c for c in found if c.m_over_kn < 1]
+    right = [c for c in found if c.m_over_kn > 1]
+    ahead = [c for c in left if c.worst["expansion"] <= c.worst["restart"]]
+    behind = [c for c in right if c.worst["restart"] <= c.worst["expansion"]]
+    yield Verdict(
+        "placements", "Expansion is ahead where m < K N", "everywhere on the grid",
+        f"at {len(ahead)} of {len(left)} points", len(ahead) == len(left),
+        "" if len(ahead) == len(left) else "r is so small there that both pay about K N + m K",
+    )  # fmt: skip
+    yield Verdict(
+        "placements", "Restart is ahead where m > K N", "everywhere on the grid",
+        f"at {len(behind)} of {len(right)} points; {_crossings(found)}", len(behind) == len(right),
+        "" if len(behind) == len(right) else
+        "a bad task costs Restart nearly 2 K tasks from scratch, not K: the restart it causes "
+        "remembers it, and it fills a good task's place once more. The lines therefore cross near "
+        "m = (2 K - 1) N, not at K N.",
+    )  # fmt: skip
+    for rule, factor in (("balanced", 2.0), ("doubling", 4.0)):
+        yield _within(found, rule, factor)
+        yield _within_on_each(found, rule, factor)
+
+
+def _crossings(found: Sequence[Contest]) -> str:
+    every = sorted({c.n_unrelated for c in found})
+    points = [(r, crossing(found, r)) for r in every]
+    text = ", ".join(f"{x:.2f} K N (r={r})" for r, x in points if x is not None)
+    return f"the lines cross at {text}" if text else "the lines do not cross on this grid"
+
+
+def _within(found: Sequence[Contest], rule: str, factor: float) -> Verdict:
+    worst = max(found, key=lambda c: c.times_better(rule))
+    times = worst.times_better(rule)
+    return Verdict(
+        "placements", f"{rule.capitalize()} is within a factor {factor:g} of the better one, "
+        "each where bad tasks hurt it most", f"at most {factor:g}",
+        f"at most {times:.2f} (m={worst.n_tasks}, r={worst.n_unrelated})", times <= factor,
+    )  # fmt: skip
+
+
+def _within_on_each(found: Sequence[Contest], rule: str, factor: float) -> Verdict:
+    worst = max(found, key=lambda c: c.times_better_on_a_stream(rule))
+    times = worst.times_better_on_a_stream(rule)
+    return Verdict(
+        "placements", f"the same on each stream alone ({rule.capitalize()})",
+        f"at most {factor:g}", f"at most {times:.2f} (m={worst.n_tasks}, r={worst.n_unrelated})",
+        times <= factor,
+        "" if times <= factor else
+        "with all bad tasks first and m < N, Restart forgets them by luck of the placement, while "
+        "a rule that does not know K has no sign yet that they are bad: using them has not cost "
+        "what learning them did.",
+    )  # fmt: skip
