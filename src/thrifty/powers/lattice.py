@@ -34,9 +34,7 @@ EXACT_TRIES = 3
 
 def log_legal_points(rank: int, max_degree: int) -> float:
     """Natural log of a bound on the legal points of a span: a basis row set determines each."""
-    return (
-        math.lgamma(rank + max_degree + 1) - math.lgamma(rank + 1) - math.lgamma(max_degree + 1)
-    )
+    return math.lgamma(rank + max_degree + 1) - math.lgamma(rank + 1) - math.lgamma(max_degree + 1)
 
 
 def decode(
@@ -148,9 +146,7 @@ class _Search:
         if not self.rules.noisy:
             return 1
         width = 5.0 * self.rules.precision
-        enough = rows_needed(
-            width, self.log_points, self.density, self.coarse, self.rules.risk
-        )
+        enough = rows_needed(width, self.log_points, self.density, self.coarse, self.rules.risk)
         return None if enough is None else enough + len(self.known)
 
 

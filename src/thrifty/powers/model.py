@@ -164,9 +164,7 @@ class PolynomialRegressor(_PowersRegressor):
         # The family builds this class, so it can only be looked up when it is needed.
         from thrifty.powers.polynomials import Polynomials
 
-        family = Polynomials(
-            self.max_degree, self.max_terms, label_precision=self.label_precision
-        )
+        family = Polynomials(self.max_degree, self.max_terms, label_precision=self.label_precision)
         cells = Cells(X)
         labels = family.read_labels(y)
         _same_length(cells, labels)
@@ -225,9 +223,7 @@ class PolynomialRegressor(_PowersRegressor):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> PolynomialRegressor:
         """The inverse of :meth:`to_dict`."""
-        model = cls(
-            int(data["max_degree"]), int(data["max_terms"]), float(data["label_precision"])
-        )
+        model = cls(int(data["max_degree"]), int(data["max_terms"]), float(data["label_precision"]))
         terms = {
             exponents((pair[0], pair[1]) for pair in monomial): float(coefficient)
             for monomial, coefficient in data["terms"]

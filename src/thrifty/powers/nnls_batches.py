@@ -70,9 +70,7 @@ def fit_in_batches(
     return _gave_up(len(order), limit, len(features), rules)
 
 
-def _robust_nnls(
-    logs: np.ndarray, target: np.ndarray, rules: Rules
-) -> tuple[np.ndarray, float]:
+def _robust_nnls(logs: np.ndarray, target: np.ndarray, rules: Rules) -> tuple[np.ndarray, float]:
     """Weights, and by how much no weights can fit (0 where some may).
 
     Least squares bounds every fit: if the best real weights miss by more, in the mean square,

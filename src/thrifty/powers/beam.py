@@ -1,0 +1,130 @@
+"""A few columns out of thousands that reproduce y exactly: beam search over supports.
+
+Greedy pursuit fails on monomials of positive features, whose columns all look alike; basis pursuit
+needs several times as many rows. This keeps the ``width`` best supports of each size instead of
+one. With exact labels the right support is the only small one whose residual vanishes, so a handful
+of rows more than terms is enough to recognise it once the search has come across it.
+
+State of a support with orthonormal basis Q: the residual r, and for every column its squared
+distance to the span of Q. The residual after adding column a is |r|^2 - (r . a)^2 / distance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Support", "search"]
+
+#: A column closer than this to the span of a support (relative, squared) is part of it already.
+DEPENDENT = 1e-10
+
+#: Supports whose relative squared residual is below this are fitted properly and looked at.
+PROMISING = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Columns, their least-squares coefficients, and the residual sum of squares."""
+
+    columns: tuple[int, ...]
+    coefficients: np.ndarray
+    rss: float
+
+
+@dataclass(slots=True)
+class _Beam:
+    columns: list[tuple[int, ...]]
+    residuals: np.ndarray  # one row per support
+    bases: list[np.ndarray]  # Q, rows x size
+    distances: np.ndarray  # supports x columns
+
+
+def search(
+    matrix: np.ndarray,
+    target: np.ndarray,
+    max_terms: int,
+    width: int,
+    floor: float = 0.0,
+) -> list[Support]:
+    """The best supports of up to ``max_terms`` columns, by rising residual.
+
+    Stops at the first size where a residual falls to ``floor`` times |target|^2 or to rounding:
+    the smallest support that explains the labels.
+    """
+    norms = np.linalg.norm(matrix, axis=0)
+    norms[norms == 0] = 1.0
+    scaled = matrix / norms
+    energy = float(target @ target)
+    if energy == 0.0:
+        return [Support((), np.zeros(0), 0.0)]
+    beam = _Beam(
+        [()], target[None, :].copy(), [np.zeros((len(target), 0))], np.ones((1, matrix.shape[1]))
+    )
+    best: list[Support] = []
+    for _size in range(min(max_terms, len(target) - 1)):
+        chosen = _extensions(scaled, beam, width)
+        if not chosen:
+            break
+        near = max(PROMISING, 4 * floor) * energy
+        promising = [pick for pick in chosen if pick[0] <= near]
+        fitted = [_fitted(matrix, target, (*beam.columns[s], c)) for _r, s, c in promising[:40]]
+        best = sorted(fitted, key=lambda support: support.rss) + best
+        if fitted and min(support.rss for support in fitted) <= max(floor, 1e-18) * energy:
+            break
+        beam = _extended(scaled, beam, chosen)
+    if not best:
+        best = [_fitted(matrix, target, columns) for columns in beam.columns[:5]]
+    return sorted(best, key=lambda support: (support.rss > floor * energy, support.rss))
+
+
+def _extensions(scaled: np.ndarray, beam: _Beam, width: int) -> list[tuple[float, int, int]]:
+    """The best (residual, support, column) triples, one per distinct set of columns."""
+    gains = (beam.residuals @ scaled) ** 2
+    usable = beam.distances > DEPENDENT
+    gains = np.where(usable, gains / np.where(usable, beam.distances, 1.0), 0.0)
+    energies = np.einsum("ij,ij->i", beam.residuals, beam.residuals)
+    left = energies[:, None] - gains
+    flat = left.ravel()
+    pool = min(len(flat), width * (len(beam.columns[0]) + 2))
+    nearest = np.argpartition(flat, pool - 1)[:pool]
+    nearest = nearest[np.argsort(flat[nearest], kind="stable")]
+    picked, seen = [], set()
+    for index in nearest.tolist():
+        support, column = divmod(index, left.shape[1])
+        if not usable[support, column]:
+            continue
+        key = frozenset((*beam.columns[support], column))
+        if key not in seen:
+            seen.add(key)
+            picked.append((float(flat[index]), support, column))
+        if len(picked) == width:
+            break
+    return picked
+
+
+def _extended(scaled: np.ndarray, beam: _Beam, chosen: list[tuple[float, int, int]]) -> _Beam:
+    columns, bases, residuals, fresh = [], [], [], []
+    parents = [support for _left, support, _column in chosen]
+    for _left, support, column in chosen:
+        basis = beam.bases[support]
+        direction = scaled[:, column] - basis @ (basis.T @ scaled[:, column])
+        direction -= basis @ (basis.T @ direction)  # twice is enough (Kahan)
+        direction /= np.linalg.norm(direction)
+        residual = beam.residuals[support]
+        columns.append((*beam.columns[support], column))
+        bases.append(np.column_stack([basis, direction]))
+        residuals.append(residual - direction * (direction @ residual))
+        fresh.append(direction)
+    distances = beam.distances[parents] - (np.array(fresh) @ scaled) ** 2
+    return _Beam(columns, np.array(residuals), bases, distances)
+
+
+def _fitted(matrix: np.ndarray, target: np.ndarray, columns: tuple[int, ...]) -> Support:
+    ordered = tuple(sorted(columns))
+    part = matrix[:, ordered]
+    scale = np.linalg.norm(part, axis=0)
+    coefficients = np.linalg.lstsq(part / scale, target, rcond=None)[0] / scale
+    residual = target - part @ coefficients
+    return Support(ordered, coefficients, float(residual @ residual))

@@ -1,0 +1,250 @@
+"""The paper's own algorithms for polynomials (Sec. 3.1, App. B.3): lexicographic search.
+
+One monomial is extracted at a time: the lexicographically largest one in P - P~, feature by
+feature, from squared correlations. Scratch searches all features; UseRep a row basis I of F~, and
+F~ F~[I]^-1 extends the powers on I to all features; the naive baseline the features seen.
+
+Where this differs from the paper: coefficients are those of the residual P - P~ (of P, as the text
+has it, x^2 + x on [1, 2] gives 4 for 1) and are refitted by least squares on the support; the
+search stops at zero residual; repeated terms are merged; more than t terms are a failure; the rows
+needed on samples are predicted first, and fewer are refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from thrifty.attempt import Failure
+from thrifty.powers.correlations import (
+    STANDARD_ERRORS,
+    Bases,
+    Correlations,
+    ExactCorrelations,
+    SampleCorrelations,
+)
+from thrifty.powers.exact_linear import row_basis, solve
+from thrifty.powers.laws import Laws, mismatch
+from thrifty.powers.real_values import RealValues
+from thrifty.powers.representation import Exponents, PowersRepresentation, degree, exponents
+from thrifty.powers.rows import shuffled
+from thrifty.powers.sums import Polynomial, SumRules, term_values, used_features
+
+__all__ = [
+    "KnownTarget",
+    "PaperSettings",
+    "extract",
+    "from_scratch",
+    "lexicographically_largest",
+    "naive",
+    "rows_for_search",
+    "use_rep",
+]
+
+#: Rows for the least-squares refit of a support that has been found.
+REFIT_ROWS = 60
+
+
+@dataclass(frozen=True)
+class KnownTarget:
+    """Labels together with the polynomial behind them: exact correlations, for tests."""
+
+    y: np.ndarray
+    target: Polynomial
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.asarray(self.y, dtype=dtype)
+
+
+@dataclass(frozen=True)
+class PaperSettings:
+    """What the three algorithms share."""
+
+    laws: Laws
+    smallest: float
+    rules: SumRules
+
+
+def lexicographically_largest(
+    oracle: Correlations, features: np.ndarray, known: Polynomial, max_degree: int
+) -> Exponents:
+    """The lexicographically largest monomial of P - known, restricted to ``features``."""
+    found: Exponents = ()
+    for feature in features.tolist():
+        for power in range(max_degree - degree(found), 0, -1):
+            if oracle.occurs((*found, (feature, power)), known):
+                found = (*found, (feature, power))
+                break
+    return found
+
+
+def extract(
+    oracle: Correlations,
+    features: np.ndarray,
+    complete: Callable[[Exponents], Exponents | None],
+    rules: SumRules,
+) -> Polynomial | Failure:
+    """Extract monomials until nothing is left; ``complete`` extends powers to all features."""
+    terms: Polynomial = {}
+    for _round in range(2 * rules.max_terms + 1):
+        if oracle.nothing_left(terms):
+            return terms
+        part = lexicographically_largest(oracle, features, terms, rules.max_degree)
+        monomial = complete(part)
+        if monomial is None or degree(monomial) > rules.max_degree:
+            return Failure(
+                "outside-span",
+                f"the powers {dict(part)} do not extend to a legal monomial in the span",
+                {"powers": dict(part)},
+            )
+        terms[monomial] = terms.get(monomial, 0.0) + oracle.coefficient(monomial, terms)
+        if len(terms) > rules.max_terms:
+            break
+    if oracle.nothing_left(terms):
+        return terms
+    return Failure(
+        "too-many-terms",
+        f"something is left of the labels after {len(terms)} terms; the limit is {rules.max_terms}",
+        {"terms": len(terms), "max_terms": rules.max_terms},
+    )
+
+
+def rows_for_search(labels: np.ndarray, bases: Bases, feature: int, smallest: float) -> int:
+    """Rows at which every test of the search is decided, predicted from free labels.
+
+    For each way to split the degree over features, the test statistic has the mean c^2 prod
+    E[H_2p x^2p] for the smallest coefficient c; its noise is that of c^2 prod H_2p x^2p itself
+    and of the rest of y^2. Five standard errors must fit into the mean.
+    """
+    basis = bases.of(feature)
+    table = basis.values(basis.nodes)
+    rest = math.sqrt(float(np.mean(labels**4)))
+    needed = 0.0
+    for parts in _partitions(bases.max_degree):
+        signal, own = smallest**2, smallest**2
+        for power in parts:
+            signal *= basis.mean(table[2 * power] * basis.nodes ** (2 * power))
+            own *= math.sqrt(basis.mean((table[2 * power] * basis.nodes ** (2 * power)) ** 2))
+        needed = max(needed, (STANDARD_ERRORS * (own + rest) / signal) ** 2)
+    return math.ceil(min(needed, 1e300))
+
+
+def _partitions(total: int, largest: int | None = None) -> Iterator[tuple[int, ...]]:
+    if total == 0:
+        yield ()
+        return
+    for first in range(min(total, largest or total), 0, -1):
+        for rest in _partitions(total - first, first):
+            yield (first, *rest)
+
+
+def _oracle(
+    door: RealValues, labels: Any, features: np.ndarray, settings: PaperSettings
+) -> Correlations | Failure:
+    """The oracle for these labels, after the features were bought on every example."""
+    bases = Bases(settings.laws, settings.rules.max_degree)
+    rows = np.arange(len(labels))
+    if isinstance(labels, KnownTarget):
+        door.values(rows, features)
+        return ExactCorrelations(labels.target, bases)
+    needed = rows_for_search(labels, bases, int(features[0]), settings.smallest)
+    if len(labels) < needed:
+        return Failure(
+            "too-few-rows",
+            f"the lexicographic search needs about {needed:.3g} examples for this distribution, "
+            f"degree <= {settings.rules.max_degree} and coefficients down to {settings.smallest}; "
+            f"there are {len(labels)}. method='lattice' needs a few hundred",
+            {"rows": len(labels), "rows_needed": needed},
+        )
+    problem = mismatch(settings.laws, features, door.values(rows, features))
+    if problem is not None:
+        return problem
+
+    def exact(terms: Polynomial) -> bool:
+        return _refitted(door, labels, terms, settings.rules) is not None
+
+    return SampleCorrelations(door, labels, rows, bases, settings.smallest, exact)
+
+
+def _refitted(
+    door: RealValues, labels: np.ndarray, terms: Polynomial, rules: SumRules
+) -> Polynomial | None:
+    """The support with least-squares coefficients, where these give the labels of every row."""
+    rows = shuffled(len(labels))[: max(REFIT_ROWS, 4 * len(terms))]
+    features = used_features(terms)
+    values = door.values(rows, features)
+    columns = term_values(dict.fromkeys(terms, 1.0), features, values)
+    scale = np.linalg.norm(columns, axis=0)
+    solved = np.linalg.lstsq(columns / scale, labels[rows], rcond=None)[0] / scale
+    fitted = dict(zip(terms, solved.tolist()))
+    errors = rules.errors(fitted, features, values, labels[rows])
+    if len(rows) <= len(terms) or not rules.holds(errors):
+        return None
+    return {monomial: c for monomial, c in fitted.items() if c != 0.0}
+
+
+def _learned(
+    door: RealValues,
+    labels: Any,
+    features: np.ndarray,
+    complete: Callable[[Exponents], Exponents | None],
+    settings: PaperSettings,
+) -> Polynomial | Failure:
+    oracle = _oracle(door, labels, features, settings)
+    if isinstance(oracle, Failure):
+        return oracle
+    terms = extract(oracle, features, complete, settings.rules)
+    if isinstance(terms, Failure):
+        return terms
+    fitted = _refitted(door, np.asarray(labels), terms, settings.rules)
+    if fitted is None:
+        return Failure("not-verified", "the extracted terms do not reproduce the labels")
+    return fitted
+
+
+def from_scratch(door: RealValues, labels: Any, settings: PaperSettings) -> Polynomial | Failure:
+    """The search over all features."""
+    return _learned(door, labels, np.arange(door.n_features), lambda part: part, settings)
+
+
+def naive(
+    door: RealValues, labels: Any, known: PowersRepresentation, settings: PaperSettings
+) -> Polynomial | Failure:
+    """The naive baseline: the search over the features seen."""
+    if not len(known):
+        return Failure("empty-representation", "nothing has been learned yet")
+    return _learned(door, labels, known.features, lambda part: part, settings)
+
+
+def use_rep(
+    door: RealValues, labels: Any, known: PowersRepresentation, settings: PaperSettings
+) -> Polynomial | Failure:
+    """Algorithm lfd-poly: the search over a cheapest row basis, extended through F~."""
+    if not len(known):
+        return Failure("empty-representation", "nothing has been learned yet")
+    basis = row_basis(known.matrix, door.cells.prices[known.features])
+    features = known.features[basis]
+    place = {int(feature): row for row, feature in enumerate(features)}
+
+    def complete(part: Exponents) -> Exponents | None:
+        powers = [0] * len(features)
+        for feature, power in part:
+            powers[place[feature]] = power
+        weights = solve(known.matrix[basis], powers)
+        full = [
+            sum((int(entry) * weight for entry, weight in zip(row, weights)), Fraction(0))
+            for row in known.matrix
+        ]
+        if any(power < 0 or power.denominator != 1 for power in full):
+            return None
+        return exponents(zip(known.features.tolist(), (int(power) for power in full)))
+
+    return _learned(door, labels, features, complete, settings)

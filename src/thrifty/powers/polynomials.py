@@ -1,0 +1,202 @@
+"""The family of sparse polynomials whose terms are products of few metafeatures."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from thrifty.attempt import Attempt, Failure
+from thrifty.cells import Cells
+from thrifty.errors import BadParameter
+from thrifty.powers import paper_polynomials
+from thrifty.powers.failures import refuse
+from thrifty.powers.labels import real_labels
+from thrifty.powers.laws import laws_to_dict, mismatch, read_laws
+from thrifty.powers.model import PolynomialRegressor
+from thrifty.powers.paper_polynomials import KnownTarget, PaperSettings
+from thrifty.powers.real_values import RealValues
+from thrifty.powers.representation import PowersRepresentation
+from thrifty.powers.rows import both_ends, shuffled
+from thrifty.powers.settings import a_choice, a_positive_integer, a_share
+from thrifty.powers.sum_search import SumSearch
+from thrifty.powers.sums import Polynomial, SumRules
+
+__all__ = ["Polynomials"]
+
+Method = Literal["lattice", "paper", "features"]
+
+
+@dataclass(frozen=True)
+class Polynomials:
+    """Sums of at most ``max_terms`` monomials of degree at most ``max_degree`` (Sec. 3.1).
+
+    Parameters
+    ----------
+    max_degree, max_terms : limits of the polynomial
+    distribution : the law of the features: a frozen scipy.stats law, one per feature, or
+        ``thrifty.powers.estimated(free_data)``. ``"paper"`` and ``"features"`` need it and refuse
+        data that do not follow it; ``"lattice"`` does not, and warns.
+    method : ``"lattice"`` lists the legal monomials in the span of what is known and finds the few
+        that give the labels, tries the features seen next, and learns from scratch by pursuit.
+        ``"paper"`` is the paper's lexicographic search with squared correlations; it predicts
+        the rows it needs, which are very many, and refuses below that. ``"features"`` is the
+        paper's naive baseline, the same search over the features seen.
+    label_precision : precision of the labels relative to the sum of |terms|. Above 1e-7 it is
+        read as the standard error of noise relative to the label, and more rows are bought.
+    risk : the largest chance, per task, that a wrong polynomial is taken for the target
+    smallest_coefficient : for ``"paper"`` and ``"features"``, the smallest |coefficient| that
+        must not be missed; the rows they need grow with its fourth power
+
+    Examples
+    --------
+    >>> import numpy as np, thrifty
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (200, 12))
+    >>> life = thrifty.Lifetime(thrifty.Polynomials(max_degree=4, max_terms=2))
+    >>> life.learn("first", X, 2 * X[:, 3] * X[:, 7] - X[:, 5]).model
+    -x5 + 2 * x3 * x7
+    >>> again = life.learn("second", X, X[:, 3] ** 2 * X[:, 7] ** 2 + 0.5 * X[:, 5])
+    >>> again.route, again.model
+    ('reused', 0.5 * x5 + x3^2 * x7^2)
+    """
+
+    max_degree: int
+    max_terms: int
+    distribution: Any = None
+    method: Method = "lattice"
+    label_precision: float = 1e-9
+    risk: float = 1e-7
+    smallest_coefficient: float = 0.5
+
+    kind: ClassVar[Literal["regressor"]] = "regressor"
+
+    def __post_init__(self) -> None:
+        a_positive_integer("max_degree", self.max_degree)
+        a_positive_integer("max_terms", self.max_terms)
+        a_choice("method", self.method, ("lattice", "paper", "features"))
+        a_share("label_precision", self.label_precision)
+        a_share("risk", self.risk)
+        if not self.smallest_coefficient > 0:
+            raise BadParameter(
+                f"smallest_coefficient must be above 0; got {self.smallest_coefficient!r}."
+            )
+        object.__setattr__(self, "distribution", read_laws(self.distribution))
+        if self.method != "lattice" and self.distribution is None:
+            raise BadParameter(
+                f"method={self.method!r} needs the distribution of the features, for instance "
+                "distribution=scipy.stats.uniform(1, 1); method='lattice' does not."
+            )
+
+    @property
+    def rules(self) -> SumRules:
+        """What counts as a fit."""
+        return SumRules(self.max_degree, self.max_terms, self.label_precision, self.risk)
+
+    @property
+    def _paper(self) -> PaperSettings:
+        return PaperSettings(self.distribution, self.smallest_coefficient, self.rules)
+
+    def start(self) -> PowersRepresentation:
+        """Nothing known."""
+        return PowersRepresentation()
+
+    def read_labels(self, y: Any) -> Any:
+        """Finite numbers; a :class:`KnownTarget` passes, for tests with exact correlations."""
+        return y if isinstance(y, KnownTarget) else real_labels(y)
+
+    def use_rep(self, representation: PowersRepresentation, cells: Cells, labels: Any) -> Attempt:
+        """A sum of monomials in the span of what is known; failing that, over features seen."""
+        constant = self._constant(np.asarray(labels))
+        if constant is not None:
+            return Attempt("reused", constant)
+        door = RealValues(cells)
+        if self.method == "lattice":
+            return self._use_lattice(representation, door, labels)
+        learn = paper_polynomials.use_rep if self.method == "paper" else paper_polynomials.naive
+        found = learn(door, labels, representation, self._paper)
+        if isinstance(found, Failure):
+            return Attempt("reused", None, found)
+        return Attempt("reused", found)
+
+    def _constant(self, labels: np.ndarray) -> Polynomial | None:
+        """Labels that are all alike cost nothing to explain."""
+        level = float(labels.mean())
+        if len(labels) < 2 or np.abs(labels - level).max() > self.label_precision * abs(level):
+            return None
+        return {(): level} if level else {}
+
+    def _use_lattice(
+        self, known: PowersRepresentation, door: RealValues, labels: np.ndarray
+    ) -> Attempt:
+        search = SumSearch(door, labels, both_ends(labels), self.rules)
+        found = search.reuse(known)
+        if not isinstance(found, Failure):
+            return Attempt("reused", found)
+        if not len(known):
+            return Attempt("reused", None, found)
+        seen = search.over(known.features, first=4 * self.max_terms + 8)
+        if not isinstance(seen, Failure):
+            return Attempt("screened", seen, found)
+        return Attempt("reused", None, found)
+
+    def from_scratch(self, cells: Cells, labels: Any, attempt: Attempt | None) -> Attempt:
+        """A polynomial over all features, verified; raises where there is none."""
+        door = RealValues(cells)
+        found: Polynomial | Failure
+        if self.method == "lattice":
+            search = SumSearch(door, labels, both_ends(labels), self.rules)
+            found = search.over(np.arange(door.n_features), first=60)
+            self._warn_of_mismatch(door)
+        else:
+            found = paper_polynomials.from_scratch(door, labels, self._paper)
+        if isinstance(found, Failure):
+            refuse(found)
+        return Attempt("scratch", found, None if attempt is None else attempt.failure)
+
+    def _warn_of_mismatch(self, door: RealValues) -> None:
+        """Compare the law a user gave with random rows that were bought anyway."""
+        if self.distribution is None:
+            return
+        rows, features = shuffled(door.n_examples)[:15], np.arange(door.n_features)
+        problem = mismatch(self.distribution, features, door.values(rows, features))
+        if problem is not None:
+            warnings.warn(f"{problem.message} ({problem.reason})", UserWarning, stacklevel=4)
+
+    def improve_rep(
+        self, representation: PowersRepresentation, attempt: Attempt
+    ) -> PowersRepresentation:
+        """The representation with those verified terms that raise the rank."""
+        terms: Any = attempt.model
+        return representation.extended(sorted(terms))
+
+    def estimator(
+        self, model: Polynomial, labels: Any, feature_names: Sequence[str]
+    ) -> PolynomialRegressor:
+        """A fitted regressor around the polynomial."""
+        return PolynomialRegressor(self.max_degree, self.max_terms, self.label_precision).hold(
+            model, feature_names
+        )
+
+    def load_representation(self, data: dict[str, Any]) -> PowersRepresentation:
+        """The inverse of ``representation.to_dict()``."""
+        return PowersRepresentation.from_dict(data)
+
+    def load_estimator(self, data: dict[str, Any]) -> PolynomialRegressor:
+        """The inverse of ``estimator.to_dict()``."""
+        return PolynomialRegressor.from_dict(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name and parameters, as JSON."""
+        return {
+            "family": "Polynomials",
+            "max_degree": self.max_degree,
+            "max_terms": self.max_terms,
+            "distribution": laws_to_dict(self.distribution),
+            "method": self.method,
+            "label_precision": self.label_precision,
+            "risk": self.risk,
+            "smallest_coefficient": self.smallest_coefficient,
+        }

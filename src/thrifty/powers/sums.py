@@ -1,0 +1,152 @@
+"""Sums of monomials: values, and when one counts as the polynomial behind the labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from thrifty.powers.beam import Support
+from thrifty.powers.evidence import grain
+from thrifty.powers.real_values import RealValues
+from thrifty.powers.representation import Exponents
+from thrifty.powers.rows import shuffled
+from thrifty.powers.rules import NOISY, SPOILT
+
+__all__ = ["Polynomial", "SumRules", "term_values", "used_features"]
+
+Polynomial = dict[Exponents, float]
+
+#: What fitting and evaluating a sum in double precision may lose, relative to its terms.
+SUM_ROUNDING = 1e-12
+
+
+def used_features(terms: Mapping[Exponents, float]) -> np.ndarray:
+    """Every feature that occurs, rising."""
+    found = {feature for monomial in terms for feature, _power in monomial}
+    return np.array(sorted(found), dtype=np.intp)
+
+
+def term_values(
+    terms: Mapping[Exponents, float], features: np.ndarray, values: np.ndarray
+) -> np.ndarray:
+    """Each term, coefficient included, on each row: rows x terms."""
+    place = {int(feature): column for column, feature in enumerate(features)}
+    table = np.empty((len(values), len(terms)))
+    for number, (monomial, coefficient) in enumerate(terms.items()):
+        product = np.full(len(values), coefficient)
+        for feature, power in monomial:
+            product = product * values[:, place[feature]] ** power
+        table[:, number] = product
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class SumRules:
+    """Limits of a polynomial, precision of the labels, allowed risk."""
+
+    max_degree: int
+    max_terms: int
+    precision: float
+    risk: float
+
+    @property
+    def noisy(self) -> bool:
+        """Whether label errors are noise rather than rounding."""
+        return self.precision > NOISY
+
+    def floor(self, n_rows: int) -> float:
+        """The relative squared residual at which a fit on so many rows is worth verifying."""
+        slack = 1.0 + 2.5 / math.sqrt(2.0 * n_rows) if self.noisy else 1.0
+        return max((slack * self.precision) ** 2, 1e-22)
+
+    def weights(self, target: np.ndarray) -> np.ndarray | None:
+        """Row weights: with relative noise, large labels are the least precise ones."""
+        if not self.noisy:
+            return None
+        typical = 0.1 * float(np.sqrt(np.mean(target**2)))
+        return np.asarray(1.0 / (np.abs(target) + max(typical, 1e-300)))
+
+    def clear(self, supports: list[Support], n_rows: int, log_candidates: float) -> bool:
+        """Whether the best support is so much better than every rival that noise cannot be it."""
+        if not self.noisy:
+            return True
+        best = set(supports[0].columns)
+        rivals = [s.rss for s in supports[1:] if not best <= set(s.columns)]
+        if not rivals:
+            return True
+        gap = 0.5 * n_rows * math.log(min(rivals) / max(supports[0].rss, 1e-300))
+        return gap >= log_candidates - math.log(self.risk)
+
+    def errors(
+        self, terms: Polynomial, features: np.ndarray, values: np.ndarray, target: np.ndarray
+    ) -> np.ndarray:
+        """The miss of each row relative to the sum of |terms| (and of the label) there."""
+        table = term_values(terms, features, values)
+        size = np.maximum(np.abs(table).sum(axis=1), np.abs(target))
+        return np.asarray(np.abs(target - table.sum(axis=1)) / np.where(size > 0, size, 1.0))
+
+    def holds(self, errors: np.ndarray) -> bool:
+        """Whether these misses are no larger than the labels' precision explains."""
+        widths = 5.0 if self.noisy else 1.0
+        good = errors <= widths * self.precision + SUM_ROUNDING
+        allowed = int(SPOILT * len(errors)) if self.noisy else 0
+        if np.count_nonzero(~good) > allowed:
+            return False
+        if not self.noisy or not good.any():
+            return bool(good.any() or not len(errors))
+        slack = 1.0 + 3.0 / math.sqrt(2.0 * np.count_nonzero(good))
+        return float(np.sqrt(np.mean(errors[good] ** 2))) <= self.precision * slack
+
+    def verified(
+        self,
+        door: RealValues,
+        target: np.ndarray,
+        terms: Polynomial,
+        fitted_rows: np.ndarray,
+        log_candidates: float,
+    ) -> Literal["right", "wrong", "unproven"]:
+        """Try the polynomial on random rows that it was not fitted on, until chance is ruled out.
+
+        Only its own features are bought. With noisy labels a row proves little, so at least as
+        many rows are tried as the polynomial has been fitted on.
+        """
+        fresh = shuffled(len(target))
+        fresh = fresh[~np.isin(fresh, fitted_rows)]
+        if not len(fresh):
+            return "unproven"
+        features = used_features(terms)
+        n_rows, step = (min(len(fresh), max(20, len(fitted_rows))), 10) if self.noisy else (1, 1)
+        while True:
+            rows = fresh[:n_rows]
+            values = door.values(rows, features)
+            errors = self.errors(terms, features, values, target[rows])
+            if not self.holds(errors):
+                return "wrong"
+            if self._believed(errors, terms, features, values, target, log_candidates):
+                return "right"
+            if n_rows == len(fresh):
+                return "unproven"
+            n_rows = min(n_rows + step, len(fresh))
+
+    def _believed(
+        self,
+        errors: np.ndarray,
+        terms: Polynomial,
+        features: np.ndarray,
+        values: np.ndarray,
+        target: np.ndarray,
+        log_candidates: float,
+    ) -> bool:
+        size = float(np.abs(term_values(terms, features, values)).sum(axis=1).mean())
+        spread = float(target.std()) or size
+        widest = float(np.sqrt(np.mean(errors**2))) if self.noisy else float(errors.max())
+        miss = max(widest, SUM_ROUNDING) * max(1.0, size / (math.sqrt(12.0) * max(spread, 1e-300)))
+        coarse = grain(values) if values.size > 1 else 0.0
+        chance = min(1.0, max(2.0 * miss, coarse))
+        if chance >= 0.95:
+            return False
+        return log_candidates + len(errors) * math.log(chance) <= math.log(self.risk)

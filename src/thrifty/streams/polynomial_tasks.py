@@ -1,0 +1,75 @@
+"""Streams of sparse polynomial tasks whose terms share metafeatures (Sec. 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from thrifty.errors import BadParameter
+from thrifty.streams.products import metafeatures, product
+from thrifty.streams.task import Task
+
+__all__ = ["polynomials"]
+
+Term = tuple[tuple[int, int], ...]
+
+
+def polynomials(
+    n_tasks: int,
+    n_features: int,
+    n_metafeatures: int,
+    n_examples: int,
+    max_degree: int,
+    max_terms: int,
+    random_state: int | None = None,
+    *,
+    metafeature_degree: int | None = None,
+    low: float = -1.0,
+    high: float = 1.0,
+    noise: float = 0.0,
+) -> Iterator[Task]:
+    """Tasks y = sum of terms, each a product of metafeatures; features uniform on [low, high].
+
+    The metafeatures are random monomials of degree 1 up to ``metafeature_degree`` (half the
+    limit); a target has ``max_terms`` distinct terms with coefficients between 0.5 and 2, of
+    either sign. ``noise`` is the relative standard error of labels. ``target`` is
+    {((feature, power), ...): coefficient}.
+
+    >>> task = next(polynomials(3, 20, 4, 100, 4, 2, random_state=1))
+    >>> task.name, task.X.shape, sorted(task.target)
+    ('polynomial-0', (100, 20), [((9, 2), (19, 2)), ((10, 1), (15, 1))])
+    """
+    size = max(1, max_degree // 2) if metafeature_degree is None else metafeature_degree
+    if not 1 <= size <= max_degree:
+        raise BadParameter(f"metafeature_degree must lie in 1..{max_degree}; got {size}.")
+    if not low < high:
+        raise BadParameter(f"low must be below high; got low={low}, high={high}.")
+    random = np.random.default_rng(random_state)
+    factors = metafeatures(random, n_features, n_metafeatures, (1, size))
+    for number in range(n_tasks):
+        target = _terms(random, factors, max_degree, max_terms)
+        X = random.uniform(low, high, (n_examples, n_features))
+        y = np.zeros(n_examples)
+        for term, coefficient in target.items():
+            used = [feature for feature, _power in term]
+            y += coefficient * np.prod(X[:, used] ** [power for _feature, power in term], axis=1)
+        if noise:
+            y = y * (1.0 + noise * random.standard_normal(n_examples))
+        yield Task(f"polynomial-{number}", X, y, target)
+
+
+def _terms(
+    random: np.random.Generator, factors: list[dict[int, int]], max_degree: int, max_terms: int
+) -> dict[Term, float]:
+    chosen: dict[Term, float] = {}
+    for _attempt in range(1000 * max_terms):
+        term = tuple(sorted(product(random, factors, max_degree).items()))
+        if term not in chosen:
+            chosen[term] = float(random.choice([-1.0, 1.0]) * random.uniform(0.5, 2.0))
+        if len(chosen) == max_terms:
+            return chosen
+    raise BadParameter(
+        f"these metafeatures have fewer than {max_terms} products of degree <= {max_degree}. "
+        "Ask for fewer terms, or more metafeatures."
+    )
