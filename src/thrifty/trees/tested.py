@@ -2,7 +2,8 @@
 
 A tree is grown by Algorithm 2 on a few random rows, and then asked about fresh ones, buying only
 the cells on each row's path. If it is right on t_i of them in a row it is accepted; else its
-mistakes join the rows it is grown on, and the next tree meets rows that no tree has met.
+mistakes join the rows it is grown on, and the next tree meets rows that no tree has met. A tree
+need not be consistent with its sample: fresh rows alone decide.
 
 Guarantee. The i-th tree tested is accepted after t_i = ln(1 / delta_i) / -ln(1 - error) right
 answers, delta_i = (1 - confidence) / (i (i + 1)). It depends on earlier rows only, so if its error
@@ -11,9 +12,9 @@ is above ``error`` it passes with probability at most (1 - error)^t_i <= delta_i
 1 - confidence, on the distribution the rows were drawn from. A row that was tested and then used
 for growing is never counted as fresh again.
 
-Where the metafeatures do not fit even a sample of ``_ENOUGH`` times the first one, or fresh rows
-run out, all rows are used (:class:`~thrifty.trees.paper.PaperWay` or a race): a task fails only if
-Algorithm 2 on all rows fails, and the paper's bound on tasks from scratch stays.
+Where the metafeatures do not fit even a quarter of the rows, or fresh rows run out, all rows are
+used (:class:`~thrifty.trees.paper.PaperWay` or a race): a task fails only if Algorithm 2 on all
+rows fails, and the paper's bound on tasks from scratch stays.
 """
 
 from __future__ import annotations
@@ -30,20 +31,21 @@ from thrifty.trees.accept import Tested
 from thrifty.trees.labels import Labels
 from thrifty.trees.paper import PaperWay
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.some_rows import SomeRows, some_labels
+from thrifty.trees.sample_tree import SampleTree, grow_on_sample
 from thrifty.trees.tree import Leaf, Tree
-from thrifty.trees.use_rep import use_rep
 
 __all__ = ["TestedWay", "answers", "rows_to_pass"]
 
 Ints = NDArray[np.int64]
 
 #: rows the first tree is grown on
-_FIRST = 64
-#: a sample this many times as large on which the metafeatures still fail: use all rows
-_ENOUGH = 32
+_FIRST = 48
+#: the metafeatures still fail on a sample of this share of the rows: use all rows
+_ENOUGH = 0.25
 #: rows tested at a time: a wrong tree is found out within the first few
 _BLOCK = 16
+#: a tree is tested when its mistakes on the rows met so far are below this share of those allowed
+_HOPEFUL = 0.5
 _SEED = 20_222
 
 
@@ -105,27 +107,26 @@ class _Trial:
 
     def run(self) -> Tree | None:
         attempt = 0
-        while len(self.sample) <= _ENOUGH * _FIRST:
-            tree = self._grow()
-            if tree is None:
+        while len(self.sample) <= _ENOUGH * len(self.order):
+            grown = self._grow()
+            if grown.mistakes > _HOPEFUL * self.way.accept.error * self.met:
                 if not self._enlarge():
                     return None
                 continue
             attempt += 1
-            right = self._test(tree, attempt)
+            right = self._test(grown.tree, attempt)
             if right is None:
                 return None
             if right:
-                return tree
+                return grown.tree
         return None
 
-    def _grow(self) -> Tree | None:
-        way, rows = self.way.otherwise, self.sample
-        tree: Tree | None = use_rep(
-            self.metafeatures, SomeRows(self.cells, rows), some_labels(self.labels, rows), way.gain,
+    def _grow(self) -> SampleTree:
+        way = self.way.otherwise
+        return grow_on_sample(
+            self.metafeatures, self.cells, self.labels, self.sample, way.gain,
             max_depth=way.max_depth, max_nodes=way.max_nodes,
-        ).model  # fmt: skip
-        return tree
+        )  # fmt: skip
 
     def _enlarge(self) -> bool:
         """Twice the rows to grow on; False when there are none left."""
