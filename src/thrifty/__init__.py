@@ -18,6 +18,7 @@ from thrifty.trees import (
     Verified,
     WarmUp,
 )
+from thrifty.wrapped import metered
 
 __version__ = "0.1.0"
 
@@ -43,5 +44,6 @@ __all__ = [
     "WarmUp",
     "bounds",
     "errors",
+    "metered",
     "streams",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.lazy import Forest
 from thrifty.trees.tree import Leaf, Tree
 
 __all__ = ["FlatTree", "flatten"]
@@ -16,7 +17,8 @@ __all__ = ["FlatTree", "flatten"]
 class FlatTree:
     """Node i asks ``value[feature[i]] >= threshold[i]`` and goes to ``child[i, answer]``.
 
-    A leaf has feature -1, the code of its label, and the share of each class there. A Boolean
+    A leaf has feature -1 and the code of its label; ``share`` is the share of each class among the
+    training rows of a node, and the label of an inner node its most common class. A Boolean
     split is the threshold 1/2. A row without the value goes to ``larger[i]``, the child that more
     training rows reached (the false one of equals).
     """
@@ -27,6 +29,19 @@ class FlatTree:
     label: NDArray[np.int64]
     share: NDArray[np.float64]
     larger: NDArray[np.int64]
+
+    def forest(self) -> Forest:
+        """The form that lazy prediction walks."""
+        return Forest(
+            feature=self.feature,
+            threshold=self.threshold,
+            first=self.child[:, 0],
+            second=self.child[:, 1],
+            missing=self.larger,
+            roots=np.zeros(1, dtype=np.int64),
+            strict=True,
+            share=self.share,
+        )
 
 
 def flatten(tree: Tree, n_classes: int) -> FlatTree:
@@ -56,22 +71,26 @@ def flatten(tree: Tree, n_classes: int) -> FlatTree:
             if at.split.threshold is not None:
                 threshold[i] = at.split.threshold
     child = np.array(children, dtype=np.int64)
-    return FlatTree(feature, threshold, child, label, share, _larger(order, child))
+    rows = _rows(order, child)
+    for i in range(n - 1, -1, -1):  # children come after their parents
+        if feature[i] >= 0:
+            weights = rows[child[i]] if rows[i] > 0 else np.ones(2)
+            share[i] = weights @ share[child[i]] / weights.sum()
+            label[i] = int(np.argmax(share[i]))
+    larger = np.where(rows[child[:, 1]] > rows[child[:, 0]], child[:, 1], child[:, 0])
+    return FlatTree(feature, threshold, child, label, share, larger)
 
 
-def _larger(order: list[Tree], child: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The child of more training rows; children come after their parents, so sum backwards."""
+def _rows(order: list[Tree], child: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Training rows that reached each node; children come after their parents: sum backwards."""
     rows = np.zeros(len(order))
-    larger = child[:, 0].copy()
     for i in range(len(order) - 1, -1, -1):
         at = order[i]
         if isinstance(at, Leaf):
             rows[i] = 0 if at.counts is None else sum(at.counts)
-            continue
-        false, true = child[i]
-        rows[i] = rows[false] + rows[true]
-        larger[i] = true if rows[true] > rows[false] else false
-    return larger
+        else:
+            rows[i] = rows[child[i]].sum()
+    return rows
 
 
 def _shares(leaf: Leaf, n_classes: int) -> NDArray[np.float64]:

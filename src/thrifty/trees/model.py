@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.sources.checks import default_names
 from thrifty.errors import BadInput, FeaturesChanged
+from thrifty.lazy import walk
 from thrifty.trees.class_weights import check_class_weight, weigh, weighted
 from thrifty.trees.flat import FlatTree, flatten
 from thrifty.trees.gain import Gain, gain_named
@@ -44,6 +45,7 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
     tree_ : the tree, its leaves labelled with the classes
     classes_, n_features_in_ : as everywhere in scikit-learn
     feature_names_ : the features' names, x0, x1, ... where none were given
+    receipt_ : what the last prediction on a Source bought
     feature_names_in_ : the names that ``fit`` was given, if any; a lifetime's models have all names
 
     Examples
@@ -136,7 +138,10 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each example."""
+        """The class of each example.
+
+        Of a Source only the cells on each example's path are bought; ``receipt_`` is then the bill.
+        """
         leaves = self._leaves(X)
         return np.asarray(self.classes_[self._flat.label[leaves]])
 
@@ -158,7 +163,12 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
                 f"X has {source.n_features} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
-        if self._told_names and not isinstance(X, Source):
+        if isinstance(X, Source):  # ask only for what each example's path needs
+            cells = Cells(X)
+            walked = walk(cells, self._flat.forest())
+            self.receipt_ = cells.receipt()
+            return walked.at[:, 0]
+        if self._told_names:
             validate_data(self, X, reset=False, skip_check_array=True)  # the names
         return _route(source, self._flat, sorted(features_of(self.tree_)))
 

@@ -1,0 +1,194 @@
+"""Walking down the trees, a level at a time, buying what the next level asks.
+
+All examples move together. In one round every example asks, in every tree where it has not
+reached a leaf, for the feature of its node; examples that ask for the same features are served by
+one request. So an example pays exactly for the distinct features on its paths, in about as many
+requests as the trees are deep.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells import Budget, Cells
+from thrifty.cells.money import to_units
+from thrifty.errors import BadParameter
+from thrifty.lazy.forest import Forest
+
+__all__ = ["Stopping", "Walked", "walk"]
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When an answer is good enough before its leaf is reached.
+
+    Parameters
+    ----------
+    confidence : stop once the most common class has this share among the training rows of the
+        example's node (averaged over the trees)
+    budget : spend no more than this: ``Budget(total=..., per_example=...)`` or a number (total).
+        The least certain examples are served first
+    """
+
+    confidence: float | None = None
+    budget: Budget | float | None = None
+
+    def __post_init__(self) -> None:
+        sure = self.confidence
+        if sure is not None and not (isinstance(sure, int | float) and 0 < sure <= 1):
+            raise BadParameter(f"confidence must be a number above 0, at most 1; got {sure!r}.")
+        self.limits()
+
+    def limits(self) -> tuple[float, float]:
+        """What may be spent in total and on one example, infinite where nothing is said."""
+        budget = self.budget
+        if budget is None:
+            return np.inf, np.inf
+        if not isinstance(budget, Budget):
+            budget = Budget(total=budget)
+        if budget.per_task is not None:
+            raise BadParameter(
+                "a prediction is not a task: limit it with Budget(total=..., per_example=...)."
+            )
+        limits = budget.limits("")
+        each = (limits.total, limits.per_example)
+        total, per_example = (np.inf if v is None else to_units(v) for v in each)
+        return total, per_example
+
+
+@dataclass(eq=False)
+class Walked:
+    """Where every example stands, and the values that brought it there.
+
+    ``at`` (examples, trees) is a node of each tree; ``finished`` says whether all are leaves.
+    ``values`` and ``known`` (examples, k) belong to ``features``, those the forest may ask.
+    """
+
+    at: Ints
+    finished: NDArray[np.bool_]
+    features: Ints
+    values: NDArray[np.float64]
+    known: NDArray[np.bool_]
+
+    def cells_per_example(self) -> Ints:
+        """How many features each example was asked for."""
+        return np.asarray(self.known.sum(axis=1, dtype=np.int64))
+
+    def value(self, example: int, feature: int) -> float:
+        """A value that was bought."""
+        return float(self.values[example, np.searchsorted(self.features, feature)])
+
+    def filled(self, rows: slice, n_features: int) -> NDArray[np.float64]:
+        """The bought values of some examples as a table; the others, which nobody asks, are 0."""
+        table = np.zeros((len(self.at[rows]), n_features))
+        table[:, self.features] = self.values[rows]
+        return table
+
+
+def walk(
+    cells: Cells, forest: Forest, stopping: Stopping | None = None, *, rows: Ints | None = None
+) -> Walked:
+    """Bring every example (or only ``rows``) to its leaves, or to where it may stop."""
+    n = cells.n_examples
+    features = forest.features()
+    shape = (n, len(features))
+    at = np.tile(forest.roots, (n, 1))
+    going = np.ones(n, dtype=np.bool_)
+    if rows is not None:
+        going[:] = False
+        going[rows] = True
+    walked = Walked(at, ~going, features, np.zeros(shape), np.zeros(shape, dtype=np.bool_))
+    purse = _Purse(cells, stopping) if stopping is not None else None
+    while True:
+        if stopping is not None and stopping.confidence is not None:
+            going &= _sureness(forest, at) < stopping.confidence
+        requests = _requests(forest, walked, going)
+        if not requests:
+            break
+        for which, columns in requests:
+            if purse is not None:
+                which = purse.afford(which, features[columns], forest, at, going)
+            if len(which):
+                block = cells.get(which, features[columns])
+                walked.values[np.ix_(which, columns)] = block
+                walked.known[np.ix_(which, columns)] = True
+        _move(forest, walked)
+    walked.finished |= (forest.feature[at] < 0).all(axis=1)
+    return walked
+
+
+def _requests(
+    forest: Forest, walked: Walked, going: NDArray[np.bool_]
+) -> list[tuple[Ints, Ints]]:
+    """What has to be bought: groups of examples that miss the same columns, and those columns."""
+    asked = forest.feature[walked.at]
+    examples, trees = np.nonzero((asked >= 0) & going[:, None])
+    wanted = np.zeros_like(walked.known)
+    wanted[examples, np.searchsorted(walked.features, asked[examples, trees])] = True
+    wanted &= ~walked.known
+    groups: dict[bytes, list[int]] = {}
+    for column in np.flatnonzero(wanted.any(axis=0)).tolist():
+        groups.setdefault(np.packbits(wanted[:, column]).tobytes(), []).append(column)
+    return [
+        (np.flatnonzero(wanted[:, columns[0]]), np.array(columns)) for columns in groups.values()
+    ]
+
+
+def _move(forest: Forest, walked: Walked) -> None:
+    """Go down as far as the known values reach."""
+    at = walked.at
+    asked = forest.feature[at]
+    examples, trees = np.nonzero(asked >= 0)
+    while len(examples):
+        columns = np.searchsorted(walked.features, forest.feature[at[examples, trees]])
+        can = walked.known[examples, columns]
+        examples, trees, columns = examples[can], trees[can], columns[can]
+        nodes = forest.step(at[examples, trees], walked.values[examples, columns])
+        at[examples, trees] = nodes
+        inner = forest.feature[nodes] >= 0
+        examples, trees = examples[inner], trees[inner]
+
+
+def _sureness(forest: Forest, at: Ints) -> NDArray[np.float64]:
+    """The share of the most common class where each example stands."""
+    if forest.share is None:
+        raise BadParameter(
+            "stopping early needs the class shares of the inner nodes, which Thrifty's trees and "
+            "scikit-learn's classification trees and forests keep. Predict without confidence and "
+            "budget."
+        )
+    return np.asarray(forest.share[at].mean(axis=1).max(axis=1))
+
+
+class _Purse:
+    """What a prediction may still spend."""
+
+    def __init__(self, cells: Cells, stopping: Stopping) -> None:
+        self.cells = cells
+        self.total, self.per_example = stopping.limits()
+        self.spent = 0.0
+        self.each = np.zeros(cells.n_examples)
+
+    def afford(
+        self, rows: Ints, features: Ints, forest: Forest, at: Ints, going: NDArray[np.bool_]
+    ) -> Ints:
+        """The examples that can be served, the least certain first; the others stop here."""
+        if np.isinf(self.total) and np.isinf(self.per_example):
+            return rows
+        price = float(self.cells.prices[features].sum())
+        order = np.argsort(_sureness(forest, at[rows]), kind="stable")
+        rows = rows[order]
+        can = going[rows] & (self.each[rows] + price <= self.per_example)
+        allowed = rows[can]
+        if price > 0 and np.isfinite(self.total):
+            allowed = allowed[: max(int((self.total - self.spent) / price + 1e-9), 0)]
+        served = np.sort(allowed)
+        self.spent += price * len(served)
+        self.each[served] += price
+        going[np.setdiff1d(rows, served)] = False
+        return served

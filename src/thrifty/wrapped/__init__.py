@@ -1,0 +1,5 @@
+"""Fitted trees of other libraries, predicting from a source that is paid for cell by cell."""
+
+from thrifty.wrapped.metered import Metered, metered
+
+__all__ = ["Metered", "metered"]

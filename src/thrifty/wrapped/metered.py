@@ -1,0 +1,175 @@
+"""``thrifty.metered(model, source)``: the model's own predictions, paid for cell by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells import Cells, Receipt, as_source
+from thrifty.errors import BadParameter, FeaturesChanged
+from thrifty.lazy import Explanation, Forest, Stopping, Walked, explain, walk
+from thrifty.wrapped.reading import Readable, read_model
+
+__all__ = ["Metered", "metered"]
+
+#: cells of one table that is handed to the model
+_AT_ONCE = 2**24
+
+
+def metered(
+    model: Any,
+    source: Any,
+    *,
+    prices: Any = None,
+    confidence: float | None = None,
+    budget: Any = None,
+) -> Metered:
+    """Predict with a fitted model from a source, buying only what its paths ask for.
+
+    Parameters
+    ----------
+    model : fitted trees of Thrifty, scikit-learn, LightGBM or XGBoost
+    source : a :class:`thrifty.Source`, or an array, frame or sparse matrix to be counted
+    prices : what a cell costs, where the source does not say it; 1 each
+    confidence : stop an example once its most common class has this share (classification trees
+        and forests of Thrifty and scikit-learn)
+    budget : a number, or ``thrifty.Budget(total=..., per_example=...)``: the best answers for it
+
+    Without ``confidence`` and ``budget`` the predictions are the model's own, to the last bit.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]])
+    >>> model = DecisionTreeClassifier(random_state=0).fit(X, [0, 1, 1, 1])
+    >>> lazy = metered(model, X)
+    >>> lazy.predict().tolist(), lazy.receipt.cells
+    ([0, 1, 1, 1], 6)
+    """
+    stopping = None
+    if confidence is not None or budget is not None:
+        stopping = Stopping(confidence, budget)
+    cells_from = as_source(source, allow_missing=True)
+    return Metered(
+        read_model(model), Cells(cells_from, prices), stopping, named=cells_from.named
+    )
+
+
+class Metered:
+    """A model, a source, and what the predictions have bought so far.
+
+    Attributes
+    ----------
+    receipt : the bill; 0 before the first prediction
+    sure : how sure each answer is: the share of its class where the example stopped
+    finished : which examples reached the leaves of all trees
+    """
+
+    def __init__(
+        self, model: Readable, cells: Cells, stopping: Stopping | None, *, named: bool
+    ) -> None:
+        self._model, self._cells, self._stopping = model, cells, stopping
+        self._columns = _columns_of(model, cells, named)
+        asked = model.forest.feature
+        there = np.where(asked >= 0, self._columns[asked], -1)
+        self._forest: Forest = replace(model.forest, feature=there)
+        if stopping is not None and model.forest.share is None:
+            raise BadParameter(
+                "confidence and budget stop an example at an inner node, whose class shares only "
+                "Thrifty's trees and scikit-learn's classification trees and forests keep. Predict "
+                "without them: only the cells on the paths are bought."
+            )
+        self._walked: Walked | None = None
+
+    @property
+    def receipt(self) -> Receipt:
+        return self._cells.receipt()
+
+    def predict(self) -> NDArray[Any]:
+        """What ``model.predict`` says of every example."""
+        if self._stopping is not None:
+            return np.asarray(self._model.classes[self._shares().argmax(axis=1)])
+        return self._by_the_model(self._model.predict)
+
+    def predict_proba(self) -> NDArray[np.float64]:
+        """What ``model.predict_proba`` says of every example."""
+        if self._model.predict_proba is None:
+            raise BadParameter("this model does not predict probabilities; use predict().")
+        if self._stopping is not None:
+            return self._shares()
+        return self._by_the_model(self._model.predict_proba)
+
+    @property
+    def sure(self) -> NDArray[np.float64]:
+        return np.asarray(self._shares().max(axis=1))
+
+    @property
+    def finished(self) -> NDArray[np.bool_]:
+        return self._walk().finished
+
+    def cells_per_example(self) -> NDArray[np.int64]:
+        """How many cells each example needed."""
+        return self._walk().cells_per_example()
+
+    def explain(self, example: int) -> Explanation:
+        """Path, cells and cost of one example."""
+        n = self._cells.n_examples
+        if not 0 <= example < n:
+            raise BadParameter(f"example must lie in 0..{n - 1}; got {example!r}.")
+        answer = self.predict()[example]
+        return explain(
+            self._forest, self._walk(), example, answer, self._cells.feature_names,
+            self._cells.prices,
+        )  # fmt: skip
+
+    def _walk(self) -> Walked:
+        if self._walked is None:
+            self._walked = walk(self._cells, self._forest, self._stopping)
+        return self._walked
+
+    def _shares(self) -> NDArray[np.float64]:
+        share = self._model.forest.share
+        if share is None:
+            raise BadParameter("the inner nodes of this model carry no class shares.")
+        return np.asarray(share[self._walk().at].mean(axis=1))
+
+    def _by_the_model(self, predict: Callable[[Any], Any]) -> NDArray[Any]:
+        """The model's own answer to tables that hold what was bought, a few rows at a time."""
+        walked = self._walk()
+        where = np.full(self._cells.n_features, -1, dtype=np.int64)
+        where[self._columns[self._columns >= 0]] = np.flatnonzero(self._columns >= 0)
+        walked = replace(walked, features=where[walked.features])
+        n = self._cells.n_examples
+        step = max(1, _AT_ONCE // self._model.n_features)
+        parts = [
+            np.asarray(predict(walked.filled(slice(i, i + step), self._model.n_features)))
+            for i in range(0, n, step)
+        ]
+        return np.concatenate(parts)
+
+
+def _columns_of(model: Readable, cells: Cells, named: bool) -> NDArray[np.int64]:
+    """The source's column of each of the model's features: by name, or by place without names."""
+    source = cells.feature_names
+    if model.feature_names is not None and named:
+        place = {name: i for i, name in enumerate(source)}
+        columns = np.array([place.get(name, -1) for name in model.feature_names], dtype=np.int64)
+        needed = model.forest.features()
+        lacking = [model.feature_names[f] for f in needed.tolist() if columns[f] < 0]
+        if lacking:
+            raise FeaturesChanged(
+                f"the model asks for {len(needed)} features and the source lacks {len(lacking)} of "
+                f"them; the first are {lacking[:5]}. Add them to the source, or rename its columns "
+                "as the model knows them."
+            )
+        return columns
+    if len(source) != model.n_features:
+        raise FeaturesChanged(
+            f"the model was fitted on {model.n_features} features and the source has "
+            f"{len(source)}. Bring the same features in the same order, or a source with names."
+        )
+    return np.arange(model.n_features)
