@@ -6,6 +6,7 @@ bill can be held against both.
 """
 
 from thrifty.bounds.from_below import lower, lower_intermediate, lower_large, lower_realizable
+from thrifty.bounds.powers import monomials, polynomials, powers_features
 from thrifty.bounds.related import (
     anchored_families,
     anchors,
@@ -40,7 +41,10 @@ __all__ = [
     "lower_intermediate",
     "lower_large",
     "lower_realizable",
+    "monomials",
     "optimal_c",
+    "polynomials",
+    "powers_features",
     "r_max",
     "r_min",
     "restart",

@@ -13,7 +13,7 @@ import numpy as np
 
 from thrifty.reproduce.fit import Coefficient, Fit, fit_form, fit_slope
 from thrifty.reproduce.point import LETTERS, Grid, Point
-from thrifty.reproduce.row import Row
+from thrifty.reproduce.row import Row, Seen, Terms
 
 __all__ = ["Grown", "against_bounds", "beside_paper", "forms", "growth", "of_row", "point_of"]
 
@@ -34,14 +34,17 @@ def point_of(record: Record) -> Point:
 
 
 def against_bounds(records: Sequence[Record], rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """For each row and learner, the run that comes closest to each bound."""
+    """For each row and learner, the run that comes closest to each bound.
+
+    An upper bound is on cells; a lower one on features looked at, task by task, which are fewer.
+    """
     lines = []
     for row in rows:
         learners = dict.fromkeys(record["learner"] for record in of_row(records, row))
         for learner in learners:
             runs = of_row(records, row, learner)
             uppers = [r["cells"] / r["upper"] for r in runs if r["upper"]]
-            lowers = [r["cells"] / r["lower"] for r in runs if r["lower"]]
+            lowers = [r["features_looked_at"] / r["lower"] for r in runs if r["lower"]]
             lines.append(
                 {
                     "row": row.key,
@@ -57,20 +60,30 @@ def against_bounds(records: Sequence[Record], rows: Iterable[Row]) -> list[dict[
 
 
 def forms(records: Sequence[Record], row: Row) -> dict[str, Fit]:
-    """The bill as a combination of the theory's terms, and of the leaner ones where there are."""
-    runs = of_row(records, row, row.fitted)
+    """The bill as a combination of the theory's terms, and of the leaner ones where there are.
+
+    Bills and terms are means over the seeds of a point.
+    """
+    points: dict[Point, list[Record]] = {}
+    for run in of_row(records, row, row.fitted):
+        points.setdefault(point_of(run), []).append(run)
+    bills = [float(np.mean([run["cells"] for run in runs])) for runs in points.values()]
     found = {}
     for name, terms in (("theory", row.terms), ("leaner", row.leaner)):
         if terms is None:
             continue
-        design = [_times_examples(terms(point_of(run)), run) for run in runs]
-        if len(runs) > len(design[0]):
-            found[name] = fit_form(design, [run["cells"] for run in runs])
+        design = [_mean_terms(terms, point, runs) for point, runs in points.items()]
+        if len(bills) > len(design[0]):
+            found[name] = fit_form(design, bills)
     return found
 
 
-def _times_examples(terms: Mapping[str, float], run: Record) -> dict[str, float]:
-    return {name: value * run["n_examples"] for name, value in terms.items()}
+def _mean_terms(terms: Terms, point: Point, runs: Sequence[Record]) -> dict[str, float]:
+    """The terms in cells: times S."""
+    every = [terms(point, Seen(run["good_tasks"], run["bad_tasks"])) for run in runs]
+    return {
+        name: point.n_examples * float(np.mean([one[name] for one in every])) for name in every[0]
+    }
 
 
 @dataclass(frozen=True)

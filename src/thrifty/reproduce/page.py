@@ -106,7 +106,7 @@ def _forms(records: Sequence[Record], row: Row) -> str:
                 "form": f"{name}: " + " + ".join(fit.coefficients),
                 "constants, with intervals of 95 %": constants,
                 "R^2": f"{fit.r_squared:.4f}",
-                "runs": fit.n,
+                "points": fit.n,
             }
         )
     return _table(lines) if lines else ""

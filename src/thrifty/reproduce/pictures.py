@@ -23,7 +23,7 @@ _COLOURS = {
 }  # fmt: skip
 _NAMES = {
     "paper": "paper", "default": "Thrifty's default", "naive": "features seen (naive)",
-    "upper": "upper bound", "lower": "lower bound",
+    "upper": "upper bound, in cells", "lower": "lower bound, in features",
 }  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def draw_row(records: Sequence[Record], row: Row, grid: Grid, path: Path) -> boo
         return False
     plt = _pyplot()
     figure, panels = plt.subplots(
-        1, len(axes), figsize=(1.2 + 3.3 * len(axes), 3.9), sharey=True, squeeze=False
+        1, len(axes), figsize=(max(8.0, 1.2 + 3.3 * len(axes)), 4.1), sharey=True, squeeze=False
     )
     for axis, panel in zip(axes, panels[0]):
         for line in row_lines(records, row, grid, axis):
@@ -93,10 +93,11 @@ def draw_row(records: Sequence[Record], row: Row, grid: Grid, path: Path) -> boo
         panel.set_xlabel(f"{LETTERS[axis]}  ({axis})")
     panels[0][0].set_yscale("log")
     panels[0][0].set_ylabel("cells on good tasks")
-    handles, labels = panels[0][0].get_legend_handles_labels()
-    figure.suptitle(f"{row.title}: {row.theory}", fontsize=10, x=0.02, ha="left")
-    figure.legend(handles, labels, loc="lower center", ncol=len(labels), fontsize=8, frameon=False)
-    figure.tight_layout(rect=(0, 0.07, 1, 0.97))
+    figure.suptitle(
+        f"{row.title}: {row.theory}; bounds are those of {row.fitted}", fontsize=10, x=0.02,
+        ha="left",
+    )  # fmt: skip
+    _legend(figure, panels[0][0])
     _save(plt, figure, path)
     return True
 
@@ -106,7 +107,7 @@ def draw_contests(found: Sequence[Contest], path: Path) -> None:
     plt = _pyplot()
     every = sorted({c.n_unrelated for c in found})
     figure, panels = plt.subplots(
-        1, len(every), figsize=(1.2 + 2.6 * len(every), 3.7), sharey=True, squeeze=False
+        1, len(every), figsize=(max(8.0, 1.2 + 2.6 * len(every)), 3.9), sharey=True, squeeze=False
     )
     for r, panel in zip(every, panels[0]):
         for line in contest_lines(found, r):
@@ -118,9 +119,7 @@ def draw_contests(found: Sequence[Contest], path: Path) -> None:
     panels[0][0].set_yscale("log", base=2)
     panels[0][0].yaxis.set_major_formatter("{x:g}")
     panels[0][0].set_ylabel("times the better of\nExpansion and Restart")
-    handles, labels = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncol=len(labels), fontsize=8, frameon=False)
-    figure.tight_layout(rect=(0, 0.08, 1, 1))
+    _legend(figure, panels[0][0])
     _save(plt, figure, path)
 
 
@@ -131,8 +130,21 @@ def _draw_line(panel: Any, line: Line) -> None:
         style = "--" if line.name == "upper" else ":"
         panel.plot(line.x, line.y, style, color=colour, lw=1.2, label=name)
         return
-    panel.plot(line.x, line.y, "-o", color=colour, lw=1.5, ms=3.5, label=name)
+    wide = line.name == "naive"  # drawn wide and first: on stumps it lies under another line
+    panel.plot(
+        line.x, line.y, "-o", color=colour, label=name,
+        lw=4.0 if wide else 1.5, ms=0.0 if wide else 3.5, zorder=1 if wide else 2,
+        alpha=0.5 if wide else 1.0,
+    )  # fmt: skip
     panel.fill_between(line.x, line.low, line.high, color=colour, alpha=0.15, lw=0)
+
+
+def _legend(figure: Any, panel: Any) -> None:
+    handles, labels = panel.get_legend_handles_labels()
+    columns = len(labels) if figure.get_figwidth() > 10 else 4
+    lines = -(-len(labels) // columns)
+    figure.legend(handles, labels, loc="lower center", ncol=columns, fontsize=8, frameon=False)
+    figure.tight_layout(rect=(0, 0.06 * lines, 1, 0.98))
 
 
 def _log_x(panel: Any, values: Sequence[int]) -> None:

@@ -167,7 +167,7 @@ def _form_lines(records: Sequence[dict[str, Any]], rows: Sequence[Row]) -> list[
     return [
         {
             "row": row.key, "form": name, "term": term, "constant": c.value, "low": c.low,
-            "high": c.high, "r_squared": fit.r_squared, "runs": fit.n,
+            "high": c.high, "r_squared": fit.r_squared, "points": fit.n,
         }
         for row in rows
         for name, fit in forms(records, row).items()

@@ -11,7 +11,7 @@ from thrifty.protocol import Family
 from thrifty.reproduce.point import Grid, Point
 from thrifty.streams import Task
 
-__all__ = ["Condition", "Growth", "Learner", "Row", "Seen"]
+__all__ = ["Condition", "Growth", "Learner", "Row", "Seen", "Terms"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,9 @@ class Growth:
     learner: str = "paper"
 
 
+Terms = Callable[[Point, Seen], Mapping[str, float]]
+
+
 @dataclass(frozen=True)
 class Row:
     """What to run, and what the theory says of it.
@@ -55,7 +58,7 @@ class Row:
     ``stream(point, seed)`` gives the tasks, ``learners(point)`` who learns them.
     ``upper(point, learner, seen)`` is the largest bill the theory allows that learner on good
     tasks, None where it says nothing; ``lower(point, seen)`` the smallest for anybody.
-    ``terms(point)`` are the parts of the theory's sum, without its constants: the bill of
+    ``terms(point, seen)`` are the parts of the theory's sum, without its constants: the bill of
     ``fitted`` is fitted as their combination. ``leaner`` is the form that the measured bill
     suggests where the theory's is looser.
     """
@@ -71,8 +74,8 @@ class Row:
     learners: Callable[[Point], Mapping[str, Learner]]
     upper: Callable[[Point, str, Seen], float | None]
     lower: Callable[[Point, Seen], float | None]
-    terms: Callable[[Point], Mapping[str, float]] | None = None
-    leaner: Callable[[Point], Mapping[str, float]] | None = None
+    terms: Terms | None = None
+    leaner: Terms | None = None
     fitted: str = "paper"
     growth: tuple[Growth, ...] = ()
     conditions: Callable[[Point], Iterable[Condition]] = field(default=lambda point: ())

@@ -8,11 +8,12 @@ from thrifty.errors import BadParameter
 from thrifty.reproduce.point import Grid
 from thrifty.reproduce.row import Row
 from thrifty.reproduce.table_1 import TREE_ROWS
+from thrifty.reproduce.table_1_powers import POWER_ROWS
 from thrifty.reproduce.table_2 import UNRELATED_ROWS
 
 __all__ = ["ROWS", "check_grid", "chosen_rows", "row_named"]
 
-ROWS: Mapping[str, Row] = {row.key: row for row in (*TREE_ROWS, *UNRELATED_ROWS)}
+ROWS: Mapping[str, Row] = {row.key: row for row in (*TREE_ROWS, *POWER_ROWS, *UNRELATED_ROWS)}
 
 
 def row_named(key: str) -> Row:

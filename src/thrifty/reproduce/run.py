@@ -17,7 +17,7 @@ __all__ = ["COLUMNS", "run_point"]
 COLUMNS = (
     "table", "row", "n_tasks", "n_features", "n_metafeatures", "n_examples", "max_depth",
     "n_unrelated", "max_terms", "seed", "learner", "good_tasks", "bad_tasks", "cells",
-    "scratch_tasks", "scratch_cells", "reused_tasks", "reused_cells",
+    "scratch_tasks", "scratch_cells", "reused_tasks", "reused_cells", "features_looked_at",
     "max_cells_per_example", "metafeatures", "right", "bad_task_cells", "upper", "lower",
 )  # fmt: skip
 
@@ -32,6 +32,7 @@ class _Tally:
     scratch_cells: int = 0
     reused_tasks: int = 0
     reused_cells: int = 0
+    features_looked_at: int = 0
     max_cells_per_example: int = 0
     right: int = 0
     bad_task_cells: int = 0
@@ -45,6 +46,7 @@ class _Tally:
             return
         self.cells += receipt.cells
         self.right += right
+        self.features_looked_at += len(receipt.per_feature)
         if learned.route == "scratch":
             self.scratch_tasks += 1
             self.scratch_cells += receipt.cells

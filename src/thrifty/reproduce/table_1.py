@@ -27,7 +27,7 @@ _QUICK = Grid(
     Point(n_tasks=80, n_features=200, n_metafeatures=4, n_examples=400, max_depth=4),
     {
         "n_tasks": (40, 80, 160, 320),
-        "n_features": (50, 100, 200, 400),
+        "n_features": (50, 100, 200, 400, 800),
         "n_metafeatures": (2, 4, 8),
         "max_depth": (2, 3, 4, 6),
     },
@@ -114,7 +114,7 @@ def _list_learners(p: Point) -> Mapping[str, Learner]:
     }
 
 
-def _lean(p: Point) -> dict[str, float]:
+def _lean(p: Point, seen: Seen) -> dict[str, float]:
     """What the bill looks like on random streams: about K + 1 cells an example, whatever d."""
     return {
         "K N": p.n_metafeatures * p.n_features,
@@ -165,7 +165,7 @@ TREE_ROWS = (
         learners=_tree_learners(),
         upper=_upper(lambda p: bounds.trees(**_letters(p))),
         lower=lambda p, seen: None,
-        terms=lambda p: {
+        terms=lambda p, seen: {
             "K N": p.n_metafeatures * p.n_features,
             "m K d": p.n_tasks * p.n_metafeatures * p.max_depth,
         },
@@ -190,11 +190,11 @@ TREE_ROWS = (
             lambda p: bounds.warm_up(**_letters(p), p_min=1 / p.n_metafeatures, delta=_DELTA)
         ),
         lower=lambda p, seen: None,
-        terms=lambda p: {
+        terms=lambda p, seen: {
             "log(K) / p_min N": _warm(p).n_tasks * p.n_features,
             "m (K + d)": p.n_tasks * (p.n_metafeatures + p.max_depth),
         },
-        leaner=lambda p: {
+        leaner=lambda p, seen: {
             "log(K) / p_min N": _warm(p).n_tasks * p.n_features,
             "m K": p.n_tasks * p.n_metafeatures,
             "m": p.n_tasks,
@@ -217,7 +217,7 @@ TREE_ROWS = (
         learners=_tree_learners(improve="anchors"),
         upper=_upper(lambda p: bounds.anchors(**_letters(p))),
         lower=lambda p, seen: None,
-        terms=lambda p: {
+        terms=lambda p, seen: {
             "K N": p.n_metafeatures * p.n_features,
             "m (K + d)": p.n_tasks * (p.n_metafeatures + p.max_depth),
         },
@@ -239,7 +239,7 @@ TREE_ROWS = (
         learners=_list_learners,
         upper=_upper(lambda p: bounds.lists(**_letters(p))),
         lower=lambda p, seen: None,
-        terms=lambda p: {
+        terms=lambda p, seen: {
             "K^2 N": p.n_metafeatures**2 * p.n_features,
             "m (K^2 + d)": p.n_tasks * (p.n_metafeatures**2 + p.max_depth),
         },

@@ -130,6 +130,15 @@ def _range(p: Point) -> tuple[float, float]:
     return bounds.r_min(**letters), bounds.r_max(**letters)
 
 
+def _expansion_terms(p: Point, seen: Seen) -> dict[str, float]:
+    """K N + m (K + r), its three parts apart."""
+    return {
+        "K N": p.n_metafeatures * p.n_features,
+        "m K": seen.good * p.n_metafeatures,
+        "m r": seen.good * seen.bad,
+    }
+
+
 def _related(p: Point) -> list[Condition]:
     k = p.n_metafeatures
     return [Condition("K < N", k < p.n_features), Condition("K <= m", k <= p.n_tasks)]
@@ -190,10 +199,7 @@ def _ranges(target: Target) -> tuple[Row, ...]:
             "good as it was without them.",
             stream=_stream("realizable", target),
             lower=_lower(bounds.lower_realizable, False),
-            terms=lambda p: {
-                "K N": p.n_metafeatures * p.n_features,
-                "m (K + r)": p.n_tasks * (p.n_metafeatures + p.n_unrelated),
-            },
+            terms=_expansion_terms,
             conditions=_small,
             **grids(SMALL_FULL, SMALL_QUICK),
             **shared,
@@ -219,7 +225,7 @@ def _ranges(target: Target) -> tuple[Row, ...]:
             "other. Every learner pays a constant part of learning all of them from scratch.",
             stream=_stream("large", target),
             lower=_lower(bounds.lower_large, True),
-            terms=lambda p: {"m N": p.n_tasks * p.n_features},
+            terms=lambda p, seen: {"m N": seen.good * p.n_features},
             conditions=_large,
             **grids(LARGE_FULL, LARGE_QUICK),
             **shared,
@@ -243,11 +249,8 @@ def _placement(strategy: Strategy, title: str, says: str) -> Row:
         conditions=_placed,
         right=_same,
         fitted="expansion",
-        terms=None if strategy == "against-restart" else lambda p: {
-            "K N": p.n_metafeatures * p.n_features,
-            "m (K + r)": p.n_tasks * (p.n_metafeatures + p.n_unrelated),
-        },
-    )  # fmt: skip
+        terms=_expansion_terms,
+    )
 
 
 _ROOT = Row(
@@ -267,7 +270,7 @@ _ROOT = Row(
     conditions=_placed,
     right=_same,
     fitted="balanced",
-    terms=lambda p: {
+    terms=lambda p, seen: {
         "sqrt(r K N m)": sqrt(p.n_unrelated * p.n_metafeatures * p.n_features * p.n_tasks),
         "m K": p.n_tasks * p.n_metafeatures,
     },

@@ -55,8 +55,8 @@ def _bounds(records: Sequence[Record], row: Row) -> Iterable[Verdict]:
     below = [multiple for multiple in lowers if multiple is not None]
     if below:
         yield Verdict(
-            row.key, "every bill is at least the lower bound", "at least 1",
-            f"at least {min(below):.2f} times it", min(below) >= 1,
+            row.key, "every learner looks at as many features as the lower bound says",
+            "at least 1", f"at least {min(below):.2f} times it", min(below) >= 1,
             "" if min(below) >= 1 else "the bound is an expectation; see whether one seed fell out",
         )  # fmt: skip
 

@@ -1,0 +1,134 @@
+"""The last rows of the paper's first table: monomials and polynomials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from thrifty import bounds
+from thrifty.powers import Monomials
+from thrifty.powers.paper_monomials import rows_for_slopes
+from thrifty.reproduce.point import Grid, Point
+from thrifty.reproduce.row import Condition, Growth, Learner, Row, Seen
+from thrifty.streams import Task
+from thrifty.streams.monomial_tasks import monomials
+from thrifty.streams.products import metafeatures, product
+
+__all__ = ["POWER_ROWS"]
+
+#: so small that slopes are never misread on these grids, and the paper's counts hold
+_DELTA = 1e-4
+_STREAMS, _TARGETS = 20, 100
+_FULL = Grid(
+    Point(n_tasks=100, n_features=100, n_metafeatures=5, n_examples=3000, max_depth=6),
+    {
+        "n_tasks": (50, 100, 200, 400),
+        "n_features": (50, 100, 200, 400),
+        "n_metafeatures": (2, 3, 5, 8, 12),
+        "max_depth": (3, 4, 6, 9),
+    },
+)
+_QUICK = Grid(
+    Point(n_tasks=60, n_features=50, n_metafeatures=4, n_examples=2000, max_depth=6),
+    {
+        "n_tasks": (30, 60, 120),
+        "n_features": (25, 50, 100),
+        "n_metafeatures": (2, 4, 8),
+        "max_depth": (3, 6, 9),
+    },
+)
+
+
+def _stream(p: Point, seed: int) -> Iterable[Task]:
+    return monomials(
+        p.n_tasks, p.n_features, p.n_metafeatures, p.n_examples, p.max_depth, random_state=seed
+    )
+
+
+def _learners(p: Point) -> Mapping[str, Learner]:
+    return {
+        "paper": Learner(Monomials(p.max_depth, method="paper", delta=_DELTA)),
+        "default": Learner(Monomials(p.max_depth)),
+        "naive": Learner(Monomials(p.max_depth, method="features", delta=_DELTA)),
+    }
+
+
+def _upper(p: Point, learner: str, seen: Seen) -> float | None:
+    bound = bounds.powers_features if learner == "naive" else bounds.monomials
+    return bound(
+        n_tasks=p.n_tasks, n_features=p.n_features, n_metafeatures=p.n_metafeatures,
+        n_examples=p.n_examples, max_degree=p.max_depth,
+    )  # fmt: skip
+
+
+def _conditions(p: Point) -> list[Condition]:
+    return [
+        Condition("K < N", p.n_metafeatures < p.n_features),
+        Condition("K <= m", p.n_metafeatures <= p.n_tasks),
+    ]
+
+
+def _same(model: Any, task: Task) -> bool:
+    return bool(model.exponents_ == task.target)
+
+
+@lru_cache
+def _squares(n_features: int, n_metafeatures: int, max_degree: int) -> float:
+    """The sum of squared powers of a target, on average over streams."""
+    total = 0.0
+    for seed in range(_STREAMS):
+        random = np.random.default_rng([seed, 1])
+        size = min(3, max_degree)
+        factors = metafeatures(random, n_features, n_metafeatures, (size, size))
+        targets = [product(random, factors, max_degree) for _ in range(_TARGETS)]
+        total += sum(power**2 for target in targets for power in target.values())
+    return total / (_STREAMS * _TARGETS)
+
+
+def _terms(p: Point, seen: Seen) -> dict[str, float]:
+    """S is what slopes need: 4 z^2 times the sum of squared powers, z at delta / 2n for n slopes.
+
+    The bill is per row here, not per example offered: a learner stops when it has enough.
+    """
+    squares = _squares(p.n_features, p.n_metafeatures, p.max_depth)
+    rows = [
+        rows_for_slopes(squares, 1.0, n, _DELTA) / p.n_examples
+        for n in (p.n_features, p.n_metafeatures)
+    ]
+    return {
+        "S K N": rows[0] * p.n_metafeatures * p.n_features,
+        "S m K": rows[1] * p.n_tasks * p.n_metafeatures,
+    }
+
+
+POWER_ROWS = (
+    Row(
+        key="monomials",
+        table=1,
+        title="Monomials of degree d",
+        theory="S (K N + m K) + m d",
+        says="Targets learned from scratch are columns of a matrix of rank at most K, so at most K "
+        "are needed, and the powers of K features tell all others. The default decodes a "
+        "target from one or two rows by lattice reduction, where the paper reads slopes from "
+        "S rows, S being 4 z^2 times the sum of squared powers.",
+        full=_FULL,
+        quick=_QUICK,
+        stream=_stream,
+        learners=_learners,
+        upper=_upper,
+        lower=lambda p, seen: None,
+        terms=_terms,
+        growth=(
+            Growth("reused_cells", "n_tasks", 1.0),
+            Growth("scratch_cells", "n_features", 1.0),
+            Growth("scratch_cells", "n_metafeatures", 1.0),
+            Growth("reused_cells", "n_metafeatures", 1.0),
+            Growth("reused_cells", "max_depth", 1.0),
+        ),
+        conditions=_conditions,
+        right=_same,
+    ),
+)
