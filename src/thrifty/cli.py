@@ -11,7 +11,19 @@ from thrifty.errors import ThriftyError
 
 __all__ = ["app", "main"]
 
-_COMMANDS = ("demo", "report", "dashboard", "reproduce")
+_COMMANDS = (
+    "demo",
+    "learn",
+    "predict",
+    "tasks",
+    "bill",
+    "show",
+    "export",
+    "resolve",
+    "report",
+    "dashboard",
+    "reproduce",
+)
 
 app = typer.Typer(
     name="thrifty",

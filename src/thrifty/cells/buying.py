@@ -184,6 +184,8 @@ class Buyer:
             self._running.pop(purchase.id, None)
             IN_FLIGHT.discard(purchase.key)
             self.spent += purchase.spent
+            if self.ledger.on_purchase is not None:
+                self.ledger.on_purchase(purchase)
         if ended:
             reached("after-settle")
         for purchase in started:

@@ -97,6 +97,10 @@ class Ledger:
         self, book: Book, budget: Budget | None = None, clock: Callable[[], float] = time.time
     ) -> None:
         self.book, self.budget, self.clock = book, budget, clock
+        #: told of every purchase that ends, for progress on a screen
+        self.on_purchase: Callable[[Purchase], None] | None = None
+        #: the label of the last price list
+        self.currency = ""
         self._unsaved: list[tuple[Buyer, Purchase, Outcome]] = []
 
     def limits(self, currency: str) -> Limits:
@@ -141,7 +145,7 @@ class Ledger:
 
     def pay_in(self, pages: Pages, currency: str) -> None:
         """A lifetime has one currency, that of its first price list."""
-        kept = pages.currency(currency)
+        kept = self.currency = pages.currency(currency)
         if kept and currency and kept != currency:
             raise MixedCurrencies(
                 f"this lifetime pays in {kept} and the price list is in {currency}. Thrifty does "

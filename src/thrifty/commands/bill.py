@@ -1,0 +1,53 @@
+"""``thrifty bill``: what each task cost, and what is still open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from thrifty.commands.opening import AsJson, LifetimeName, StorePlace, open_lifetime, print_json
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    def bill(store: StorePlace, lifetime: LifetimeName = None, as_json: AsJson = False) -> None:
+        """What each task bought, reused, avoided and cost; what is spent and reserved in all."""
+        life = open_lifetime(store, lifetime)
+        rows = [one.bill_row() for one in life.tasks]
+        balance, waiting = life.balance(), life.ledger.open_purchases()
+        if as_json:
+            print_json(
+                {
+                    "tasks": rows,
+                    "spent": balance.spent,
+                    "reserved": balance.reserved,
+                    "currency": balance.currency,
+                    "in_doubt": [p.to_dict() for p in waiting],
+                }
+            )
+            return
+        Console().print(_table(rows))
+        money = balance.currency
+        typer.echo(f"spent {balance.spent:g} {money}".rstrip())
+        if balance.reserved or waiting:
+            typer.echo(f"reserved {balance.reserved:g} {money}".rstrip())
+            typer.echo(f"{len(waiting)} purchases wait for you: thrifty resolve {store}")
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    table = Table(box=None)
+    for name in ("task", "route", "cells", "cost", "reused_cells", "avoided_cells"):
+        table.add_column(name, justify="left" if name in ("task", "route") else "right")
+    for row in rows:
+        table.add_row(
+            row["task"], row["route"], f"{row['cells']:,}", f"{row['cost']:g}",
+            f"{row['reused_cells']:,}", f"{row['avoided_cells']:,}",
+        )  # fmt: skip
+    return table

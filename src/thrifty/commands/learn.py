@@ -1,0 +1,154 @@
+"""``thrifty learn``: learn the tasks of a file; run again, it goes on where it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from thrifty.cells.money import amount_text
+from thrifty.cells.purchase import Purchase
+from thrifty.commands.opening import AsJson, print_json
+from thrifty.commands.task_file import TaskFile, read_task_file
+from thrifty.commands.task_source import open_source
+from thrifty.errors import BadInput, ThriftyError
+from thrifty.lifetime import Learned, Lifetime
+from thrifty.stores.families import family_from_dict
+
+__all__ = ["make_family", "register"]
+
+
+def make_family(file: TaskFile) -> Any:
+    """The family that a task file names, with its parameters."""
+    given = dict(file.family)
+    name = given.pop("name", "Trees")
+    try:
+        return family_from_dict({"family": name, **_complete(name, given)})
+    except TypeError as error:
+        raise BadInput(f"the family {name} cannot be made: {error}.") from error
+
+
+def _complete(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """A file names some parameters; the rest are the family's own."""
+    from thrifty import powers, trees
+
+    made = getattr(trees, name, None) or getattr(powers, name, None)
+    if made is None:
+        raise BadInput(
+            f"the family must be Trees, Lists, Monomials or Polynomials; got {name!r}."
+        )
+    defaults = made().to_dict() if name in ("Trees", "Lists") else {}
+    unknown = sorted(set(given) - set(defaults)) if defaults else []
+    if unknown:
+        raise BadInput(
+            f"{name} has no parameter {unknown[0]!r}; it has "
+            f"{', '.join(sorted(set(defaults) - {'family'}))}."
+        )
+    return {**{k: v for k, v in defaults.items() if k != "family"}, **given}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    def learn(
+        file: Annotated[Path, typer.Argument(help="YAML or TOML: source, prices, tasks.")],
+        store: Annotated[
+            str | None, typer.Option(help="Another place for the lifetime than the file says.")
+        ] = None,
+        task: Annotated[
+            list[str] | None, typer.Option(help="Only this task; may be given several times.")
+        ] = None,
+        as_json: AsJson = False,
+    ) -> None:
+        """Learn the tasks of a file. What is learned or paid for is kept: run it again to go on."""
+        spec = read_task_file(file)
+        console = Console(stderr=True, quiet=as_json)
+        learned: list[Learned] = []
+        life = Lifetime(
+            make_family(spec),
+            store=store or spec.store,
+            name=spec.lifetime,
+            prices=spec.prices,
+            budget=spec.budget,
+        )
+        failed: ThriftyError | None = None
+        try:
+            for one in _learn_all(life, spec, task, console):
+                learned.append(one)
+        except ThriftyError as error:
+            failed = error
+        balance = life.balance()
+        if as_json:
+            print_json(
+                {
+                    "learned": [one.bill_row() for one in learned],
+                    "spent": balance.spent,
+                    "reserved": balance.reserved,
+                    "currency": balance.currency,
+                    "error": None if failed is None else str(failed),
+                    "in_doubt": [p.id for p in life.ledger.open_purchases()],
+                }
+            )
+        else:
+            money = f"{balance.spent:g} {balance.currency}".strip()
+            console.print(f"{len(life)} tasks learned, {money} spent in all.", highlight=False)
+        if failed is not None:
+            if as_json:
+                raise typer.Exit(1)
+            raise failed
+
+
+def _learn_all(
+    life: Lifetime, spec: TaskFile, only: list[str] | None, console: Console
+) -> Iterator[Learned]:
+    if not spec.tasks:
+        raise BadInput("the file names no tasks to learn.")
+    unknown = sorted(set(only or ()) - {task.name for task in spec.tasks})
+    if unknown:
+        raise BadInput(f"the file has no task {unknown[0]!r}.")
+    opened = open_source(spec)
+    for task in spec.tasks:
+        if only and task.name not in only:
+            continue
+        if task.name in life:
+            console.print(f"{task.name}: learned before", highlight=False)
+            continue
+        labels = opened.labels(task)
+        with _progress(life, task.name, console):
+            learned = life.learn(task.name, opened.source, labels)
+        receipt = learned.receipt
+        money = f"{receipt.cost:g} {receipt.currency}".strip()
+        console.print(
+            f"{task.name}: {learned.route}, {receipt.cells} cells for {money}, "
+            f"{receipt.reused_cells} reused, {receipt.avoided_cells} avoided",
+            highlight=False,
+        )
+        yield learned
+
+
+@contextmanager
+def _progress(life: Lifetime, task: str, console: Console) -> Iterator[None]:
+    """The task's name, time, and what it has cost so far."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    cells = spent = 0
+    with Progress(*columns, console=console, transient=True) as progress:
+        line = progress.add_task(f"{task}: learning")
+
+        def bought(purchase: Purchase) -> None:
+            nonlocal cells, spent
+            spent += purchase.spent
+            cells += purchase.block.n_cells if purchase.status == "settled" else 0
+            money = amount_text(spent, life.ledger.currency)
+            progress.update(line, description=f"{task}: {cells} cells bought, {money}")
+
+        life.ledger.on_purchase = bought
+        try:
+            yield
+        finally:
+            life.ledger.on_purchase = None

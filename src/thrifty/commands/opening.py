@@ -1,0 +1,47 @@
+"""What the commands on stores share: finding the lifetime, printing for people or programs."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from thrifty.errors import StoreError
+from thrifty.lifetime import Lifetime
+from thrifty.report.reader import open_to_read
+from thrifty.stores import Store, open_store
+
+__all__ = ["AsJson", "LifetimeName", "StorePlace", "chosen_name", "open_lifetime", "print_json"]
+
+StorePlace = Annotated[str, typer.Argument(help="A file, or a postgresql:// URL.")]
+LifetimeName = Annotated[
+    str | None, typer.Option("--lifetime", help="Which lifetime, where the store holds several.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+def chosen_name(store: Store, name: str | None) -> str:
+    """The lifetime that was named, or the only one there is."""
+    there = store.lifetimes()
+    if name is None and len(there) == 1:
+        return there[0]
+    if name is None:
+        listed = ", ".join(map(repr, there)) or "none yet"
+        raise StoreError(
+            f"the store holds {len(there)} lifetimes ({listed}); say which with --lifetime."
+        )
+    return name
+
+
+def open_lifetime(where: str, name: str | None, *, write: bool = False) -> Lifetime:
+    """The lifetime in a store that is there already."""
+    store = open_to_read(where)
+    if write:
+        store.close()
+        store = open_store(where)
+    return Lifetime.open(store, name=chosen_name(store, name))
+
+
+def print_json(data: Any) -> None:
+    typer.echo(json.dumps(data, indent=2, ensure_ascii=False))

@@ -1,0 +1,106 @@
+"""``thrifty resolve``: what became of a purchase that nobody knows the end of."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from thrifty.cells import OpenPurchase
+from thrifty.commands.opening import AsJson, LifetimeName, StorePlace, open_lifetime, print_json
+from thrifty.errors import BadInput
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    def resolve(
+        store: StorePlace,
+        purchase: Annotated[
+            int | None, typer.Argument(help="Its number; without it, they are listed.")
+        ] = None,
+        billed: Annotated[
+            bool | None, typer.Option("--billed/--not-billed", help="What the provider says.")
+        ] = None,
+        values: Annotated[
+            Path | None,
+            typer.Option(help="CSV with the values: a header of features, a row per example id."),
+        ] = None,
+        lifetime: LifetimeName = None,
+        as_json: AsJson = False,
+    ) -> None:
+        """List the purchases whose end is open, or say what became of one.
+
+        Look the purchase up at the provider. --not-billed frees its money; --billed --values FILE
+        stores what was bought; --billed alone gives it up, and its cells may be bought again.
+        """
+        life = open_lifetime(store, lifetime, write=purchase is not None)
+        waiting = life.ledger.open_purchases()
+        if purchase is None:
+            if as_json:
+                print_json([p.to_dict() for p in waiting])
+            for line in [] if as_json else _listing(waiting, store):
+                typer.echo(line)
+            return
+        if billed is None:
+            raise BadInput("say what became of it: --billed or --not-billed.")
+        chosen = next((p for p in waiting if p.id == purchase), None)
+        table = None
+        if values is not None and chosen is not None:
+            table = read_values(values, chosen)
+        life.ledger.resolve(purchase, "billed" if billed else "not-billed", table)
+        balance = life.balance()
+        if as_json:
+            print_json({"resolved": purchase, "spent": balance.spent, "reserved": balance.reserved})
+            return
+        money = balance.currency
+        typer.echo(
+            f"purchase {purchase} resolved; {balance.spent:g} spent and {balance.reserved:g} "
+            f"reserved {money}".rstrip()
+        )
+
+
+def _listing(waiting: list[OpenPurchase], store: str) -> list[str]:
+    if not waiting:
+        return ["no purchase waits for you."]
+    lines = []
+    for p in waiting:
+        lines.append(str(p))
+        lines.append(f"  task {p.task or '(prediction)'}, key {p.key}")
+        shown = ", ".join(p.examples[:5]) + (", ..." if len(p.examples) > 5 else "")
+        lines.append(f"  examples {shown}")
+        shown = ", ".join(p.features[:5]) + (", ..." if len(p.features) > 5 else "")
+        lines.append(f"  features {shown}")
+    first = waiting[0].id
+    lines.append("Look them up at the provider, then type one of")
+    lines.append(f"  thrifty resolve {store} {first} --not-billed")
+    lines.append(f"  thrifty resolve {store} {first} --billed --values FILE.csv")
+    lines.append(f"  thrifty resolve {store} {first} --billed        (give the values up)")
+    return lines
+
+
+def read_values(path: Path, purchase: OpenPurchase) -> list[list[Any]]:
+    """The values of a purchase from a CSV: first column the example, then a column per feature."""
+    try:
+        rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+    except OSError as error:
+        raise BadInput(f"the file {path} cannot be read: {error.strerror}.") from error
+    if not rows:
+        raise BadInput(f"{path} is empty.")
+    header, body = rows[0][1:], {row[0]: row[1:] for row in rows[1:] if row}
+    lacking = [f for f in purchase.features if f not in header]
+    lacking += [e for e in purchase.examples if e not in body]
+    if lacking:
+        raise BadInput(f"{path} lacks {lacking[0]!r} ({len(lacking)} names are missing).")
+    at = [header.index(f) for f in purchase.features]
+    try:
+        return [[float(body[e][j]) for j in at] for e in purchase.examples]
+    except (ValueError, IndexError) as error:
+        raise BadInput(
+            f"{path} must hold a number for each example and feature: {error}."
+        ) from error

@@ -1,0 +1,181 @@
+"""The file that ``thrifty learn`` and ``thrifty predict`` read: YAML or TOML, checked key by key.
+
+    store: clinic.db
+    family: {name: Trees, max_depth: 6}
+    source:                          # one of csv, parquet, sql, callable
+      csv: patients.csv
+      id: patient                    # the column that names each example
+    prices: {tsh: 22.78, age: 0}     # or one number, or a mapping with panels, derived, ...
+    budget: {total: 250 EUR}
+    tasks:
+      - {name: diabetes, label: diabetes}              # a column of the source
+      - {name: stroke, labels: stroke.csv}             # a file: id,label
+
+Paths are relative to the file. ``${NAME}`` in a value is read from the environment, so that no
+password has to be in the file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from thrifty.cells import Budget, PriceList
+from thrifty.errors import BadInput, ThriftyError
+
+__all__ = ["TaskFile", "TaskSpec", "read_task_file"]
+
+_KEYS = {"store", "lifetime", "family", "source", "prices", "budget", "tasks"}
+_PRICE_KEYS = {"per_feature", "panels", "together", "derived", "valid_for", "failed", "currency"}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSpec:
+    """One task of the file: its name, and where its labels are."""
+
+    name: str
+    label: str | None = None
+    labels: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFile:
+    """A task file, read and checked."""
+
+    folder: Path
+    store: str
+    lifetime: str
+    family: Mapping[str, Any]
+    source: Mapping[str, Any]
+    prices: Any
+    budget: Budget | None
+    tasks: tuple[TaskSpec, ...]
+
+
+def read_task_file(path: Path) -> TaskFile:
+    """Read and check a task file."""
+    data = _expanded(_parsed(path))
+    _only(data, _KEYS, f"{path}")
+    folder = path.parent
+    family = data.get("family", {"name": "Trees"})
+    if isinstance(family, str):
+        family = {"name": family}
+    source = data.get("source")
+    if not isinstance(source, Mapping):
+        raise BadInput(f"{path} must name a source: csv, parquet, sql or callable.")
+    store = str(data.get("store", path.with_suffix(".db").name))
+    if "://" not in store:
+        store = str(folder / store)
+    return TaskFile(
+        folder=folder,
+        store=store,
+        lifetime=str(data.get("lifetime", "lifetime")),
+        family=family,
+        source=source,
+        prices=_prices(data.get("prices")),
+        budget=_budget(data.get("budget"), path),
+        tasks=_tasks(data.get("tasks", []), path),
+    )
+
+
+def _parsed(path: Path) -> Any:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"the file {path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path} is not a text file ({error}).") from error
+    if path.suffix == ".toml":
+        import tomllib
+
+        try:
+            data: Any = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise BadInput(f"{path} is not TOML: {error}.") from error
+    else:
+        try:
+            import yaml
+        except ImportError as missing:
+            raise ThriftyError(
+                "reading YAML needs the package pyyaml. Type: pip install 'thrifty[config]', or "
+                "write the file as TOML."
+            ) from missing
+        try:
+            data = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise BadInput(f"{path} is not YAML: {error}.") from error
+    if not isinstance(data, dict):
+        raise BadInput(f"{path} must be a mapping with the keys {', '.join(sorted(_KEYS))}.")
+    return data
+
+
+def _expanded(value: Any) -> Any:
+    """${NAME} from the environment, in every text of the file."""
+    if isinstance(value, dict):
+        return {key: _expanded(v) for key, v in value.items()}
+    if isinstance(value, list):
+        return [_expanded(v) for v in value]
+    if not isinstance(value, str):
+        return value
+
+    def look_up(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name not in os.environ:
+            raise BadInput(f"the file asks for ${{{name}}}, which is not in the environment.")
+        return os.environ[name]
+
+    return re.sub(r"\$\{(\w+)\}", look_up, value)
+
+
+def _only(data: Mapping[str, Any], known: set[str], where: str) -> None:
+    unknown = sorted(set(map(str, data)) - known)
+    if unknown:
+        raise BadInput(
+            f"{where} has a key {unknown[0]!r} that is not known; known are "
+            f"{', '.join(sorted(known))}."
+        )
+
+
+def _prices(given: Any) -> Any:
+    """A number, names with prices, or the parameters of a price list."""
+    if isinstance(given, Mapping) and set(given) & (_PRICE_KEYS - {"derived"}):
+        _only(given, _PRICE_KEYS, "prices")
+        return PriceList(**given)
+    return given
+
+
+def _budget(given: Any, path: Path) -> Budget | None:
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        return Budget(total=given)
+    _only(given, {"total", "per_task", "per_example"}, f"the budget of {path}")
+    return Budget(**given)
+
+
+def _tasks(given: Any, path: Path) -> tuple[TaskSpec, ...]:
+    if not isinstance(given, list):
+        raise BadInput(f"tasks of {path} must be a list of {{name: ..., label: ...}}.")
+    tasks = []
+    for entry in given:
+        if isinstance(entry, str):
+            entry = {"name": entry, "label": entry}
+        if not isinstance(entry, Mapping) or "name" not in entry:
+            raise BadInput(f"each task of {path} needs a name; got {entry!r}.")
+        _only(entry, {"name", "label", "labels"}, f"task {entry['name']!r} of {path}")
+        if ("label" in entry) == ("labels" in entry):
+            raise BadInput(
+                f"task {entry['name']!r} of {path} needs either label (a column of the source) or "
+                "labels (a file)."
+            )
+        labels = path.parent / entry["labels"] if "labels" in entry else None
+        tasks.append(TaskSpec(str(entry["name"]), entry.get("label"), labels))
+    names = [task.name for task in tasks]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise BadInput(f"tasks of {path} must have distinct names; {twice[0]!r} occurs twice.")
+    return tuple(tasks)

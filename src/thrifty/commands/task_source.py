@@ -1,0 +1,204 @@
+"""From a task file to a source and its labels."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from thrifty.cells import Source
+from thrifty.commands.task_file import TaskFile, TaskSpec, _only
+from thrifty.errors import BadInput, ThriftyError
+
+__all__ = ["OpenedSource", "open_source"]
+
+_COMMON = {"id", "features", "without", "boolean", "allow_missing"}
+_CALL = {
+    "callable", "examples", "features", "boolean", "idempotent", "name", "allow_missing",
+    "max_examples", "max_features", "max_cells", "concurrency", "per_second", "timeout", "attempts",
+}  # fmt: skip
+
+
+class OpenedSource:
+    """A source with the ids of its examples and, where it is a table, its label columns."""
+
+    def __init__(self, source: Source, ids: Sequence[str], columns: Mapping[str, Any]) -> None:
+        self.source, self.ids, self._columns = source, list(ids), columns
+
+    def labels(self, task: TaskSpec) -> list[Any]:
+        """The label of each example, in the order of the source."""
+        if task.label is not None:
+            if task.label not in self._columns:
+                known = ", ".join(map(repr, self._columns)) or "none"
+                raise BadInput(
+                    f"the source has no label column {task.label!r} for task {task.name!r}; "
+                    f"columns that are no features: {known}."
+                )
+            return list(self._columns[task.label])
+        assert task.labels is not None
+        frame = _csv(task.labels)
+        if len(frame.columns) != 2:
+            raise BadInput(
+                f"{task.labels} must have two columns, id and label; it has {len(frame.columns)}."
+            )
+        by_id = dict(zip(map(str, frame.iloc[:, 0]), frame.iloc[:, 1].tolist()))
+        lacking = [i for i in self.ids if i not in by_id]
+        if lacking:
+            raise BadInput(
+                f"{task.labels} has no label for {len(lacking)} of {len(self.ids)} examples; the "
+                f"first is {lacking[0]!r}."
+            )
+        return [by_id[i] for i in self.ids]
+
+
+def open_source(file: TaskFile) -> OpenedSource:
+    """The source that a task file names."""
+    kinds = [kind for kind in ("csv", "parquet", "sql", "callable") if kind in file.source]
+    if len(kinds) != 1:
+        raise BadInput(
+            f"a source is one of csv, parquet, sql or callable; the file names {kinds or 'none'}."
+        )
+    labels = [task.label for task in file.tasks if task.label is not None]
+    if kinds[0] == "csv":
+        return _from_csv(file, labels)
+    if kinds[0] == "parquet":
+        return _from_parquet(file, labels)
+    if kinds[0] == "sql":
+        return _from_sql(file, labels)
+    return _from_callable(file)
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise ThriftyError(
+            "reading CSV needs the package pandas. Type: pip install 'thrifty[frames]'"
+        ) from error
+    return pandas
+
+
+def _csv(path: Path) -> Any:
+    try:
+        return _pandas().read_csv(path)
+    except OSError as error:
+        raise BadInput(f"the file {path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise BadInput(f"{path} is not CSV: {error}.") from error
+
+
+def _from_csv(file: TaskFile, labels: list[str]) -> OpenedSource:
+    given = file.source
+    _only(given, {"csv"} | (_COMMON - {"boolean"}), "source")
+    frame = _csv(file.folder / given["csv"])
+    ids = _ids(frame, given, str(given["csv"]))
+    aside = {*labels, *given.get("without", ()), *([given["id"]] if "id" in given else [])}
+    features = given.get("features") or [c for c in frame.columns if c not in aside]
+    lacking = [f for f in features if f not in frame.columns]
+    if lacking:
+        raise BadInput(f"{given['csv']} has no column {lacking[0]!r}.")
+    source = Source.from_frame(
+        frame[list(features)],
+        examples=ids,
+        allow_missing=bool(given.get("allow_missing", False)),
+    )
+    rest = {c: frame[c].tolist() for c in frame.columns if c not in features}
+    return OpenedSource(source, source.examples or (), rest)
+
+
+def _ids(frame: Any, given: Mapping[str, Any], where: str) -> list[Any]:
+    if "id" not in given:
+        return list(range(len(frame)))
+    if given["id"] not in frame.columns:
+        raise BadInput(f"{where} has no column {given['id']!r} for the ids of the examples.")
+    return list(frame[given["id"]].tolist())
+
+
+def _from_parquet(file: TaskFile, labels: list[str]) -> OpenedSource:
+    given = file.source
+    _only(given, {"parquet"} | _COMMON, "source")
+    path = file.folder / given["parquet"]
+    aside = [*labels, *given.get("without", ()), *([given["id"]] if "id" in given else [])]
+    source = Source.from_parquet(
+        path, features=given.get("features"), without=aside, boolean=given.get("boolean"),
+        allow_missing=bool(given.get("allow_missing", False)),
+    )  # fmt: skip
+    there = [c for c in dict.fromkeys(aside) if c not in source.feature_names]
+    frame = _pandas().read_parquet(path, columns=there) if there else None
+    ids = list(range(source.n_examples)) if frame is None else _ids(frame, given, str(path))
+    source.known_as(ids)
+    rest = {} if frame is None else {c: frame[c].tolist() for c in frame.columns}
+    return OpenedSource(source, source.examples or (), rest)
+
+
+def _from_sql(file: TaskFile, labels: list[str]) -> OpenedSource:
+    given = file.source
+    _only(given, {"sql", "table", "schema"} | _COMMON, "source")
+    for key in ("table", "id"):
+        if key not in given:
+            raise BadInput(f"a source in a database needs {key}.")
+    common: dict[str, Any] = {"id": given["id"], "schema": given.get("schema")}
+    source = Source.from_sql(
+        given["sql"], given["table"], features=given.get("features"),
+        without=[*labels, *given.get("without", ())], boolean=given.get("boolean"),
+        allow_missing=bool(given.get("allow_missing", False)), **common,
+    )  # fmt: skip
+    columns: dict[str, Any] = {}
+    if labels:
+        # label columns are read like features and never handed to a learner
+        beside: Any = Source.from_sql(
+            given["sql"], given["table"], features=labels, boolean=False, **common
+        )
+        columns = {c: [_plain(v) for v in v] for c, v in zip(labels, beside.fetch(labels))}
+    return OpenedSource(source, source.examples or (), columns)
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _from_callable(file: TaskFile) -> OpenedSource:
+    given = file.source
+    _only(given, _CALL, "source")
+    for key in ("examples", "features"):
+        if key not in given:
+            raise BadInput(f"a source that is called needs {key}: a list, or a file.")
+    options = {
+        key: given[key] for key in given if key not in ("callable", "examples", "features")
+    }
+    source = Source.from_callable(
+        _function(str(given["callable"]), file.folder),
+        examples=_listed(given["examples"], file.folder),
+        features=[str(f) for f in _listed(given["features"], file.folder)],
+        prices=file.prices,
+        **options,
+    )
+    return OpenedSource(source, source.examples, {})
+
+
+def _listed(given: Any, folder: Path) -> list[Any]:
+    """A list, or the first column of a CSV file."""
+    if isinstance(given, list):
+        return given
+    return list(_csv(folder / str(given)).iloc[:, 0].tolist())
+
+
+def _function(place: str, folder: Path) -> Any:
+    """module:function, looked up beside the file and where Python looks."""
+    module, _, name = place.partition(":")
+    if not module or not name:
+        raise BadInput(f"callable must be module:function; got {place!r}.")
+    sys.path.insert(0, str(folder.resolve()))
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except ImportError as error:
+        raise BadInput(f"the module {module!r} cannot be imported: {error}.") from error
+    except AttributeError as error:
+        raise BadInput(f"the module {module!r} has no {name!r}.") from error
+    finally:
+        sys.path.remove(str(folder.resolve()))
+    return found
