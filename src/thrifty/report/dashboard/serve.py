@@ -41,8 +41,7 @@ def serve(
     token = secrets.token_urlsafe(24)
     watcher = Watcher(reader.look)
     watcher.look_once()
-    watcher.draw_once()
-    watcher.start()
+    watcher.start()  # pictures appear on the page as soon as they are drawn
     app = Guard(make_app(watcher, _resolver(reader)), port, token)
     announce(f"http://127.0.0.1:{port}/?token={token}")
     # No access log: its lines would hold the token.

@@ -1,0 +1,178 @@
+"""The dashboard in a real browser, started as a user starts it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("playwright", reason="Playwright is not installed")
+from playwright.sync_api import expect
+
+import thrifty
+from thrifty.errors import PurchaseInDoubt
+from thrifty.testing import FakeProvider
+
+NAMES = [f"q{i}" for i in range(12)]
+IDS = [f"doc-{i}" for i in range(120)]
+PRICES = thrifty.PriceList(0.01, currency="EUR")
+FAMILY = thrifty.Trees(max_depth=4, compare="all", accept=thrifty.Consistent())
+PAGES = ["", "tasks", "tasks/1", "representation", "ledger", "doubt"]
+
+
+def value(example: str, feature: str) -> bool:
+    return hashlib.sha256(f"{example} {feature}".encode()).digest()[0] % 2 == 1
+
+
+def learn(life: thrifty.Lifetime, name: str, ids: list[str], **faults: Any) -> None:
+    provider = FakeProvider(value, **faults)
+    source = provider.source(ids, NAMES, prices=PRICES, max_examples=40, name="bank")
+    life.learn(name, source, np.array([value(i, "q1") and value(i, "q2") for i in ids]))
+
+
+class Dashboard:
+    """``thrifty dashboard`` in a process of its own."""
+
+    def __init__(self, store: Path) -> None:
+        self.store = store
+        start = "from thrifty.cli import main; main()"
+        command = [sys.executable, "-c", start, "dashboard", str(store), "--port", "0"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.address = self.process.stdout.readline().strip()
+        self.home = self.address.split("/?")[0]
+        self.port = int(self.home.rsplit(":", 1)[1])
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(timeout=20)
+
+
+def make_store(path: Path) -> Path:
+    life = thrifty.Lifetime(FAMILY, store=str(path))
+    learn(life, "first", IDS)
+    learn(life, "<b>second</b>", IDS[20:])
+    with pytest.raises(PurchaseInDoubt):
+        learn(life, "third", [f"late-{i}" for i in range(60)], faults=["error"])
+    return path
+
+
+@pytest.fixture(scope="module")
+def shared(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+    """One dashboard for the tests that change nothing."""
+    running = Dashboard(make_store(tmp_path_factory.mktemp("shared") / "bank.db"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def dashboard(chromium: Any, tmp_path: Path) -> Iterator[Dashboard]:
+    running = Dashboard(make_store(tmp_path / "bank.db"))
+    yield running
+    running.stop()
+
+
+def test_it_loads_sorts_and_opens_a_task(window, check_page, shared: Dashboard) -> None:
+    page = window()
+    page.goto(shared.address)
+    assert "token" not in page.url, "the token must not stay in the address"
+    assert page.locator("#card-tasks").inner_text() == "2"
+    page.get_by_role("link", name="Tasks").click()
+    page.get_by_role("button", name="Task", exact=True).click()
+    names = page.locator("#tasks tbody td:nth-child(2)")
+    expect(names).to_have_text(["<b>second</b>", "first"])
+    page.get_by_role("link", name="<b>second</b>").click()
+    assert page.locator("#task h2").inner_text() == "<b>second</b>"
+    page.locator("#task svg.tree a").first.click()
+    page.locator("#metafeature-0").wait_for()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
+def test_nothing_overflows_and_axe_is_content(
+    window, check_page, shared: Dashboard, width: int, scheme: str
+) -> None:
+    page = window(width, scheme)
+    page.goto(shared.address)
+    for name in PAGES:
+        page.goto(f"{shared.home}/{name}")
+        page.wait_for_timeout(300)  # what scripts fill in
+        check_page(page)
+
+
+def test_new_spend_shows_within_two_seconds(window, dashboard: Dashboard) -> None:
+    page = window()
+    page.goto(dashboard.address)
+    before = page.locator("#card-cost").inner_text()
+    life = thrifty.Lifetime(FAMILY, store=str(dashboard.store))
+    new = [f"new-{i}" for i in range(200)]
+    slow = threading.Thread(target=learn, args=(life, "running", new), kwargs={"delay": 0.6})
+    slow.start()
+    began = time.monotonic()
+    spent = page.locator(".running", has_text="running")
+    spent.wait_for(timeout=10_000)
+    shown_after = time.monotonic() - began
+    first = spent.inner_text()
+    expect(spent).not_to_have_text(first)  # it rises while the task is being learned
+    assert slow.is_alive(), "spending must show before the task is learned"
+    slow.join()
+    finished = time.monotonic()
+    expect(page.locator("#card-tasks")).to_have_text("3")
+    assert time.monotonic() - finished < 2.0, "a learned task must show within two seconds"
+    assert page.locator("#card-cost").inner_text() != before
+    assert shown_after < 2.0 + 0.6, "the first purchase takes 0.6 s and must show in 2 s"
+
+
+def test_it_survives_a_store_that_is_being_written(window, shared: Dashboard) -> None:
+    page = window()
+    page.goto(shared.address)
+    writer = sqlite3.connect(shared.store, isolation_level=None)
+    writer.execute("BEGIN EXCLUSIVE")
+    began = time.monotonic()
+    page.goto(f"{shared.home}/tasks")
+    assert page.locator("#tasks tbody tr").first.is_visible()
+    assert time.monotonic() - began < 2.0, "a locked store must not hold a page up"
+    page.locator("#trouble", has_text="in use by other processes").wait_for(timeout=15_000)
+    writer.execute("ROLLBACK")
+    expect(page.locator("#trouble")).to_be_hidden(timeout=15_000)
+    assert page.locator("#tasks tbody tr").count() == 2
+
+
+def test_a_doubt_is_resolved_only_after_a_confirmation(window, dashboard: Dashboard) -> None:
+    page = window()
+    page.goto(dashboard.address)
+    page.get_by_role("link", name="In doubt").click()
+    assert page.locator("section.panel").count() == 1
+    page.get_by_role("button", name="It was not billed").click()
+    assert "are you sure" in page.locator("h1").inner_text()
+    page.get_by_role("link", name="No, go back").click()
+    assert page.locator("section.panel").count() == 1
+    page.get_by_role("button", name="It was not billed").click()
+    page.get_by_role("button", name="Yes, it was not billed").click()
+    page.get_by_text("Nothing is in doubt.").wait_for()
+
+
+def test_a_foreign_name_for_this_machine_is_refused(window, shared: Dashboard) -> None:
+    page = window()
+    token = re.search(r"token=(.+)$", shared.address).group(1)
+    answer = page.goto(f"http://evil.example:{shared.port}/?token={token}")
+    assert answer.status == 421
+    assert "answers at" in page.locator("body").inner_text()
+    page.goto("about:blank")
+    page.complaints.clear()  # the browser reports the refusal; that is the point
+
+
+def test_it_says_when_it_was_stopped(window, dashboard: Dashboard) -> None:
+    page = window()
+    page.goto(dashboard.address)
+    dashboard.stop()
+    page.locator("#live", has_text="stopped").wait_for()
