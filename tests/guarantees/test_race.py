@@ -39,7 +39,7 @@ def test_the_winner_is_dropped_with_probability_at_most_delta(n, a, delta, gain)
     alive = {(0, 0): 1.0}
     dropped = 0.0
     m = [0, 0]
-    for step in range(sum(n)):
+    for _ in range(sum(n)):
         c = 0 if (m[0] <= m[1] and m[0] < n[0]) or m[1] == n[1] else 1
         after: dict[tuple[int, int], float] = {}
         for k, p in alive.items():
@@ -96,7 +96,9 @@ def test_gini_and_other_streams():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("K, N, d, S", [(6, 120, 5, 3000), (8, 1000, 5, 3000), (10, 300, 6, 10_000)])
+@pytest.mark.parametrize(
+    "K, N, d, S", [(6, 120, 5, 3000), (8, 1000, 5, 3000), (10, 300, 6, 10_000)]
+)
 def test_at_length(K, N, d, S):
     found = [check_stream(K, N, d, S, 60, seed) for seed in range(10, 15)]
     reused, scratch = np.mean(found, axis=0)
@@ -108,7 +110,7 @@ def test_several_classes_with_noise_features():
     rng = np.random.default_rng(0)
     family = thrifty.Trees(max_depth=5, compare="race")
     full = thrifty.Trees(max_depth=5)
-    for seed in range(5):
+    for _ in range(5):
         X = rng.random((2000, 200)) < 0.5
         f = rng.choice(200, 3, replace=False)
         y = 2 * X[:, f[0]] + np.where(X[:, f[0]], X[:, f[1]], X[:, f[2]])

@@ -15,7 +15,9 @@ from thrifty.trees.gain import entropy, gini
 from thrifty.trees.labels import read_classes
 from thrifty.trees.race_bounds import Bar
 from thrifty.trees.race_grow import race_all_features
+from thrifty.trees.race_real import tables_of_cuts
 from thrifty.trees.scratch import grow_from_scratch
+from thrifty.trees.scratch_real import grow_real
 from thrifty.trees.tree import EMPTY, Leaf, Node
 
 
@@ -168,3 +170,75 @@ def test_the_bar_by_calls_is_the_bar_by_kernel():
         ]
         assert (answers[0] == answers[1]).all()
         assert answers[0].any() and not answers[0].all()
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([entropy, gini, price_aware]))
+def test_small_real_tables_are_bought_whole(seed, gaps, gain):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 5, (rng.integers(2, 30), 4)).astype(float)
+    X[:, 0] = X[:, 0] > 2
+    if gaps:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    y = rng.integers(0, 3, len(X))
+    prices = np.linspace(1, 9, 4)
+    source = thrifty.Source.from_array(X, allow_missing=True)
+    tree = race_all_features(Cells(source, prices), read_classes(y), gain)
+    try:
+        expected = grow_real(X, source.boolean, read_classes(y), gain, prices)
+    except ContradictoryLabels:
+        assert tree is None
+        return
+    assert tree == expected
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_real_values_booleans_and_gaps_together(n_classes, gaps):
+    rng = np.random.default_rng(n_classes + 10 * gaps)
+    X = rng.normal(size=(1500, 30))
+    X[:, ::5] = X[:, ::5] > 0
+    if gaps:
+        X[:, 7][rng.random(1500) < 0.02] = np.nan
+    known = np.nan_to_num(X[:, 7], nan=-1.0)
+    y = np.minimum(2 * (known >= 0.3) + (X[:, 11] >= -0.5) * (X[:, 10] > 0), n_classes - 1)
+    source = thrifty.Source.from_array(X, allow_missing=True)
+    cells = Cells(source)
+    tree = race_all_features(cells, read_classes(y), entropy)
+    assert tree == grow_real(X, source.boolean, read_classes(y), entropy, np.ones(30))
+    assert cells.receipt().cells < 0.7 * X.size
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_tables_of_cuts_hold_every_threshold(seed, missing_true):
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, 4, (rng.integers(1, 9), 3)).astype(float)
+    values[rng.random(values.shape) < 0.2] = np.nan
+    codes = rng.integers(0, 2, len(values))
+    tables = tables_of_cuts(values, codes, 2, missing_true)
+    for f in range(3):
+        found = {tuple(table) for table in tables[:, :, f].T.tolist()}
+        expected = set()
+        for threshold in (-1.0, 0.5, 1.5, 2.5, 9.0):
+            side = (values[:, f] >= threshold) | (missing_true & np.isnan(values[:, f]))
+            expected.add(tuple(np.bincount(codes[side], minlength=2).tolist()))
+        assert found == expected
+
+
+def test_a_lifetime_of_real_races_is_the_lifetime_without():
+    full = thrifty.Lifetime(thrifty.Trees(max_depth=4))
+    raced = thrifty.Lifetime(thrifty.Trees(max_depth=4, compare="race"))
+    for task in thrifty.streams.reals(10, 40, 3, 1000, 4, random_state=5):
+        a, b = (life.learn(task.name, task.X, task.y) for life in (full, raced))
+        assert (a.route, a.model.tree_) == (b.route, b.model.tree_)
+        assert b.receipt.cells <= a.receipt.cells
+    bills = [sum(t.receipt.cells for t in life.tasks) for life in (full, raced)]
+    assert bills[1] < 0.5 * bills[0]
+    assert full.representation == raced.representation
+
+
+@pytest.mark.parametrize("how", [{"gain": "gain-ratio"}, {"match": "stored"}])
+def test_what_cannot_be_raced_is_refused(how):
+    with pytest.raises(BadParameter, match="compare='race'"):
+        thrifty.Trees(compare="race", **how)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
-from thrifty.errors import BadInput, BadParameter
+from thrifty.errors import BadParameter
 from thrifty.trees.accept import Accept, Consistent, Tested, accept_from_dict, accept_to_dict
 from thrifty.trees.class_weights import (
     check_class_weight,
@@ -35,7 +35,7 @@ from thrifty.trees.warm_up import (
     warm_up_to_dict,
 )
 
-__all__ = ["Trees", "at_least_one", "one_of", "only_booleans"]
+__all__ = ["Trees", "at_least_one", "one_of"]
 
 
 @dataclass(frozen=True)
@@ -134,13 +134,9 @@ class Trees:
         return weigh(read_classes(y), self.class_weight)
 
     def use_rep(self, representation: Metafeatures, cells: Cells, labels: Labels) -> Attempt:
-        if not self._takes_all_rows():
-            only_booleans(cells)
         return self._way().use_rep(representation, cells, labels)
 
     def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
-        if not self._takes_all_rows():
-            only_booleans(cells)
         return self._way().from_scratch(cells, labels, attempt)
 
     def improve_rep(self, representation: Metafeatures, attempt: Attempt) -> Metafeatures:
@@ -197,11 +193,3 @@ def one_of(name: str, value: object, choices: list[str]) -> None:
     if value not in choices:
         raise BadParameter(f"{name} must be one of {choices}; got {value!r}.")
 
-
-def only_booleans(cells: Cells) -> None:
-    if not cells.boolean.all():
-        first = int((~cells.boolean).argmax())
-        raise BadInput(
-            f"Boolean features are expected here, 0 or 1; {cells.feature_names[first]} holds other "
-            "numbers. Use compare='all' and accept=thrifty.Consistent() for real-valued features."
-        )

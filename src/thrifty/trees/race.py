@@ -8,6 +8,8 @@ import numpy as np
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
+from thrifty.errors import BadParameter
+from thrifty.trees.gain import gain_ratio
 from thrifty.trees.labels import Labels
 from thrifty.trees.paper import PaperWay
 from thrifty.trees.race_bounds import MOST_CLASSES
@@ -26,10 +28,22 @@ class RaceWay(PaperWay):
     guarantees of the paper, only cells.
     """
 
+    def __post_init__(self) -> None:
+        if self.gain is gain_ratio:
+            raise BadParameter(
+                "compare='race' needs a gain that grows as the classes' rates part, as entropy, "
+                "gini, eg2, cs-id3 and idx do; the gain ratio does not. Use compare='all' with it."
+            )
+        if self.match == "stored":
+            raise BadParameter(
+                "compare='race' fits thresholds anew, so match must be 'feature' or 'threshold'; "
+                "got 'stored'. Use compare='all' with it."
+            )
+
     def use_rep(self, metafeatures: Metafeatures, cells: Cells, labels: Labels) -> Attempt:
         tree = race_metafeatures(
             metafeatures, cells, labels, self.gain,
-            max_depth=self.max_depth, max_nodes=self.max_nodes,
+            max_depth=self.max_depth, max_nodes=self.max_nodes, by_feature=self.match == "feature",
         )  # fmt: skip
         if tree is not None:
             return Attempt("reused", tree)

@@ -22,14 +22,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty import kernels
 from thrifty.cells import Cells
 from thrifty.trees.gain import Gain
 from thrifty.trees.labels import Labels
-from thrifty.trees.race_node import Contest, RacedNode, winner
+from thrifty.trees.race_node import Contest, Race, RacedNode
+from thrifty.trees.race_real import RealRace
 from thrifty.trees.representation import Metafeatures
+from thrifty.trees.sample_tree import agree
 from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, build
-from thrifty.trees.use_rep import induced
 
 __all__ = ["DELTA", "race_all_features", "race_metafeatures", "shuffled"]
 
@@ -46,8 +46,7 @@ def shuffled(labels: Labels) -> RacedNode:
     order = np.random.default_rng(_SEED).permutation(len(labels))
     codes = labels.codes[order]
     rows = tuple(order[codes == c] for c in range(labels.n_classes))
-    mask = kernels.mask_of_rows(order, len(labels))
-    return RacedNode(rows, mask, np.zeros(labels.n_classes, dtype=np.int64))
+    return RacedNode(rows, np.zeros(labels.n_classes, dtype=np.int64))
 
 
 def race_metafeatures(
@@ -58,18 +57,23 @@ def race_metafeatures(
     *,
     max_depth: int,
     max_nodes: int | None,
+    by_feature: bool = True,
 ) -> Tree | None:
-    """Algorithm 2 with races; None where it fails."""
+    """Algorithm 2 with races; None where it fails.
+
+    Where features are real-valued, ``by_feature`` says that splits of one feature agree whatever
+    their thresholds.
+    """
     roots = [f for f in metafeatures if isinstance(f, Node)]
     pieces_at: dict[Path, list[Node]] = {(): roots}
 
-    def candidates(path: Path, asked: frozenset[int], grown: int) -> Ints:
+    def candidates(path: Path, grown: int) -> Ints:
         if len(path) >= max_depth or (max_nodes is not None and grown >= max_nodes):
             return np.empty(0, dtype=np.int64)
-        return np.array(induced(pieces_at[path], asked), dtype=np.int64)
+        return np.unique(np.array([p.split.feature for p in pieces_at[path]], dtype=np.int64))
 
     def chosen(path: Path, split: Split) -> None:
-        agreeing = [piece for piece in pieces_at.pop(path) if piece.split == split]
+        agreeing = [p for p in pieces_at.pop(path) if agree(p.split, split, by_feature)]
         for branch in (False, True):
             below = [piece.child(branch) for piece in agreeing]
             pieces_at[*path, branch] = [p for p in below if isinstance(p, Node)] + roots
@@ -80,39 +84,40 @@ def race_metafeatures(
 def race_all_features(cells: Cells, labels: Labels, gain: Gain) -> Tree | None:
     """Scratch with races; None where rows of different labels agree on every feature."""
     everything = np.arange(cells.n_features)
-
-    def candidates(path: Path, asked: frozenset[int], grown: int) -> Ints:
-        return np.delete(everything, list(asked))
-
-    return _grow(cells, labels, gain, candidates, lambda path, split: None)
+    return _grow(cells, labels, gain, lambda path, grown: everything, lambda path, split: None)
 
 
 def _grow(
     cells: Cells,
     labels: Labels,
     gain: Gain,
-    candidates: Callable[[Path, frozenset[int], int], Ints],
+    candidates: Callable[[Path, int], Ints],
     chosen: Callable[[Path, Split], None],
 ) -> Tree | None:
     """Depth first, false branch first."""
-    contest = Contest(cells, gain, labels.masks())
+    contest = Contest(cells, gain)
+    kind = Race if cells.boolean.all() else RealRace
     splits: dict[Path, Split] = {}
     leaves: dict[Path, Leaf] = {}
-    stack: list[tuple[Path, RacedNode, frozenset[int]]] = [((), shuffled(labels), frozenset())]
+    stack: list[tuple[Path, RacedNode, Ints]]
+    stack = [((), shuffled(labels), np.empty(0, dtype=np.int64))]
     while stack:
-        path, node, asked = stack.pop()
+        path, node, spent = stack.pop()
         totals = node.totals
         if np.count_nonzero(totals) <= 1:
             leaves[path] = Leaf(int(np.argmax(totals)), tuple(totals.tolist()))
             continue
-        racing = candidates(path, asked, len(splits))
+        racing = candidates(path, len(splits))
+        racing = racing[~np.isin(racing, spent)]
         i = len(splits) + 1
-        won = winner(contest, node, racing, DELTA / (i * (i + 1))) if len(racing) else None
+        won = kind(contest, node, racing, DELTA / (i * (i + 1))).won() if len(racing) else None
         if won is None:
             return None
-        splits[path] = Split(won.feature)
-        chosen(path, splits[path])
+        splits[path] = won.split
+        chosen(path, won.split)
+        if won.split.threshold is None:  # a Boolean feature is constant below its own split
+            spent = np.append(spent, won.split.feature)
         false, true = node.split(won)
-        stack.append(((*path, True), true, asked | {won.feature}))
-        stack.append(((*path, False), false, asked | {won.feature}))
+        stack.append(((*path, True), true, spent))
+        stack.append(((*path, False), false, spent))
     return build(splits, leaves)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +25,13 @@ from thrifty import kernels
 from thrifty.cells import Cells
 from thrifty.trees.gain import Gain
 from thrifty.trees.race_bounds import Bar, ceilings
+from thrifty.trees.tree import Split
 
-__all__ = ["Contest", "RacedNode", "Won", "winner"]
+__all__ = ["Contest", "Race", "RacedNode", "Won"]
 
 Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 #: rows of each class in the first round
 FIRST = 6
@@ -46,18 +49,25 @@ class Contest:
 
     cells: Cells
     gain: Gain
-    class_masks: Words
+
+
+@dataclass(frozen=True, slots=True)
+class Won:
+    """The winner's split, where it is true, and how much of every candidate was sampled."""
+
+    split: Split
+    sides: tuple[Bools, ...]
+    sampled: Ints
 
 
 @dataclass(frozen=True, slots=True)
 class RacedNode:
-    """A node's rows by class, in the order in which they are bought, and as a mask.
+    """A node's rows by class, in the order in which they are bought.
 
     ``sampled`` says how many of each class were bought for every candidate of the parent.
     """
 
     rows: tuple[Ints, ...]
-    mask: Words
     sampled: Ints
 
     @property
@@ -66,58 +76,51 @@ class RacedNode:
 
     def split(self, won: Won) -> tuple[RacedNode, RacedNode]:
         """The false and the true child."""
-        sides: tuple[list[Ints], list[Ints]] = ([], [])
-        reach = np.zeros((2, len(self.rows)), dtype=np.int64)
-        for c, rows in enumerate(self.rows):
-            true = kernels.unpack_columns(won.column[None, :], rows)[:, 0].view(np.bool_)
-            reach[1, c] = np.count_nonzero(true[: won.sampled[c]])
-            sides[0].append(rows[~true])
-            sides[1].append(rows[true])
-        reach[0] = won.sampled - reach[1]
+        true_sampled = np.array(
+            [np.count_nonzero(side[:m]) for side, m in zip(won.sides, won.sampled)], dtype=np.int64
+        )
         return (
-            RacedNode(tuple(sides[0]), self.mask & ~won.column, reach[0]),
-            RacedNode(tuple(sides[1]), self.mask & won.column, reach[1]),
+            RacedNode(
+                tuple(rows[~side] for rows, side in zip(self.rows, won.sides)),
+                won.sampled - true_sampled,
+            ),
+            RacedNode(
+                tuple(rows[side] for rows, side in zip(self.rows, won.sides)), true_sampled
+            ),
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Won:
-    """The winner, its values on the node's rows, and how much of every candidate was sampled."""
+class Race:
+    """One node's race over Boolean candidates, which are ascending.
 
-    feature: int
-    column: Words
-    sampled: Ints
-
-
-def winner(contest: Contest, node: RacedNode, candidates: Ints, delta: float) -> Won | None:
-    """The candidate of the highest gain (ties to the lowest index); None: all are constant.
-
-    ``candidates`` are ascending. Wrong with probability at most ``delta`` over the order of rows.
+    ``won()`` is the candidate of the highest gain, ties to the lowest index, or None where all are
+    constant; wrong with probability at most ``delta`` over the order of rows.
     """
-    race = _Race(contest, node, candidates, math.log(delta))
-    race.run()
-    return race.won()
 
-
-class _Race:
-    def __init__(
-        self, contest: Contest, node: RacedNode, candidates: Ints, log_delta: float
-    ) -> None:
-        self.cells, self.gain, self.class_masks = contest.cells, contest.gain, contest.class_masks
-        self.node, self.totals, self.log_delta = node, node.totals, log_delta
-        self.candidates, self.prices = candidates, contest.cells.prices[candidates]
-        self.rivals = np.arange(len(candidates))
-        self.counts = np.zeros((len(self.totals), len(candidates)), dtype=np.int64)
+    def __init__(self, contest: Contest, node: RacedNode, candidates: Ints, delta: float) -> None:
+        self.cells, self.gain = contest.cells, contest.gain
+        self.node, self.totals, self.log_delta = node, node.totals, math.log(delta)
+        self.candidates = candidates
+        prices = self.cells.prices[candidates]
+        self.ceilings = ceilings(self.gain, self.totals, prices)
+        waits = self.ceilings < self.ceilings.max() / 2
+        self.rivals, self.waiting = np.flatnonzero(~waits), np.flatnonzero(waits)
+        self.prices = prices[~waits]
         self.sampled = np.zeros(len(self.totals), dtype=np.int64)
-        self.ceilings = ceilings(self.gain, self.totals, self.prices)
-        self.waiting = np.flatnonzero(self.ceilings < self.ceilings.max() / 2)
-        self._keep(self.ceilings >= self.ceilings.max() / 2)
         self.shared: Ints | None = None  # the sample that every candidate was bought on
         self.incumbent: int | None = None
-        self.bar = Bar(self.gain, self.totals, -math.inf, log_delta)
-        self.column: Words | None = None
+        self.bar = Bar(self.gain, self.totals, -math.inf, self.log_delta)
+        self.split: Split | None = None
+        self.sides: tuple[Bools, ...] = ()
+        self._open()
 
-    def run(self) -> None:
+    def won(self) -> Won | None:
+        self._run()
+        if self.split is None:
+            return None
+        return Won(self.split, self.sides, self.sampled if self.shared is None else self.shared)
+
+    def _run(self) -> None:
         if len(self.candidates) == 1:
             self._promote(0)
         target = np.minimum(np.maximum(self.node.sampled, FIRST), self.totals)
@@ -135,53 +138,26 @@ class _Race:
                 self._admit()
             self._drop()
 
-    def won(self) -> Won | None:
-        if self.incumbent is None:
-            return None
-        assert self.column is not None
-        shared = self.sampled if self.shared is None else self.shared
-        return Won(int(self.candidates[self.incumbent]), self.column, shared)
-
-    def _sample(self, target: Ints) -> None:
-        """Buy the rivals on each class's next rows."""
-        self.counts += self._count(self.candidates[self.rivals], self.sampled, target)
-        self.sampled = target
-
-    def _count(self, features: Ints, first: Ints, last: Ints) -> Ints:
-        """Buy rows first..last of each class and count where the features are true: (C, k)."""
-        counts = np.zeros((len(self.totals), len(features)), dtype=np.int64)
-        fresh = [rows[a:b] for rows, a, b in zip(self.node.rows, first, last)]
-        values = self.cells.get(np.concatenate(fresh), features)
-        at = 0
-        for c, rows in enumerate(fresh):
-            if len(rows):
-                counts[c] = values[at : at + len(rows)].sum(axis=0, dtype=np.int64)
-                at += len(rows)
-        return counts
-
-    def _admit(self) -> None:
-        """Let those who waited catch up, if the best they could be is as high as the bar."""
-        new = self.waiting[self.ceilings[self.waiting] >= self.bar.just_below]
-        self.waiting = self.waiting[:0]
-        if not len(new):
-            return
-        counts = self._count(self.candidates[new], np.zeros_like(self.sampled), self.sampled)
-        rivals = np.concatenate([self.rivals, new])
-        order = np.argsort(rivals)
-        self.rivals = rivals[order]
-        self.prices = self.cells.prices[self.candidates[self.rivals]]
-        self.counts = np.concatenate([self.counts, counts], axis=1)[:, order]
-
     def _next_sample(self) -> Ints:
         """Rows of each class after the next round: the smaller samples catch up."""
         least = int(self.sampled[self.sampled < self.totals].min())
         least += max(2, math.ceil(least * (GROWTH - 1)))
         return np.minimum(np.maximum(self.sampled, least), self.totals)
 
+    def _admit(self) -> None:
+        """Let those who waited catch up, if the best they could be is as high as the bar."""
+        new = self.waiting[self.ceilings[self.waiting] >= self.bar.just_below]
+        self.waiting = self.waiting[:0]
+        if len(new):
+            rivals = np.concatenate([self.rivals, new])
+            order = np.argsort(rivals)
+            self._join(new, order)
+            self.rivals = rivals[order]
+            self.prices = self.cells.prices[self.candidates[self.rivals]]
+
     def _promote_a_leader(self, rows: int) -> None:
         """Promote the leader if it stands out, or if that costs little beside the next round."""
-        tables = kernels.leaning_tables(self.counts, self.sampled, self.totals, LEAD)
-        estimate, low, high = np.split(self.gain(tables, self.totals, np.tile(self.prices, 3)), 3)
+        estimate, low, high = self._estimates()
         leader = int(np.argmax(estimate))
         if not estimate[leader] > self.bar.height:
             return
@@ -195,32 +171,80 @@ class _Race:
     def _promote(self, at: int) -> None:
         """Buy a rival on every row of the node; it is the incumbent if it is the best so far."""
         i = int(self.rivals[at])
-        column = self.cells.columns(self.candidates[i : i + 1], self.node.mask)
-        counts = kernels.count_columns(column, self.class_masks)
-        height = self.gain(counts, self.totals, self.prices[at : at + 1])[0]
         self._keep(np.arange(len(self.rivals)) != at)
-        self._install(i, float(height), column[0])
+        self._install(i, *self._in_full(int(self.candidates[i])))
 
-    def _install(self, i: int, height: float, column: Words) -> None:
+    def _install(self, i: int, height: float, split: Split, sides: tuple[Bools, ...]) -> None:
         if height == -math.inf or height < self.bar.height:
             return
         if height == self.bar.height and self.incumbent is not None and i > self.incumbent:
             return
-        self.incumbent, self.column = i, column
+        self.incumbent, self.split, self.sides = i, split, sides
         self.bar = Bar(self.gain, self.totals, height, self.log_delta)
 
     def _drop(self) -> None:
         if self.incumbent is None or not len(self.rivals):
             return
-        gone = self.bar.out_of_reach(self.counts, self.sampled, self.prices)
+        gone = self._out_of_reach()
         if gone.any():
             self._keep(~gone)
             if self.shared is None:
                 self.shared = self.sampled
 
-    def _keep(self, which: NDArray[np.bool_]) -> None:
+    def _read(self, candidates: Ints, first: Ints, last: Ints) -> tuple[NDArray[Any], Ints]:
+        """Buy rows first..last of each class; the values, and the classes of their rows."""
+        fresh = [rows[a:b] for rows, a, b in zip(self.node.rows, first, last)]
+        values = self.cells.get(np.concatenate(fresh), self.candidates[candidates])
+        return values, np.repeat(np.arange(len(fresh)), last - first)
+
+    # What follows knows that values are Booleans; races over real values differ here alone.
+
+    def _open(self) -> None:
+        self.counts = np.zeros((len(self.totals), len(self.rivals)), dtype=np.int64)
+
+    def _sample(self, target: Ints) -> None:
+        """Buy the rivals on each class's next rows."""
+        self.counts += self._count(self.rivals, self.sampled, target)
+        self.sampled = target
+
+    def _count(self, candidates: Ints, first: Ints, last: Ints) -> Ints:
+        values, _ = self._read(candidates, first, last)
+        counts = np.zeros((len(self.totals), len(candidates)), dtype=np.int64)
+        at = 0
+        for c, size in enumerate((last - first).tolist()):
+            if size:
+                counts[c] = values[at : at + size].sum(axis=0, dtype=np.int64)
+                at += size
+        return counts
+
+    def _join(self, new: Ints, order: Ints) -> None:
+        counts = self._count(new, np.zeros_like(self.sampled), self.sampled)
+        self.counts = np.concatenate([self.counts, counts], axis=1)[:, order]
+
+    def _keep(self, which: Bools) -> None:
         self.rivals, self.prices = self.rivals[which], self.prices[which]
         self.counts = self.counts[:, which]
+
+    def _estimates(self) -> tuple[Floats, Floats, Floats]:
+        """Gains as the sample has them, and with all rates a little closer, and further apart."""
+        tables = kernels.leaning_tables(self.counts, self.sampled, self.totals, LEAD)
+        gains = self.gain(tables, self.totals, np.tile(self.prices, 3))
+        estimate, low, high = np.split(gains, 3)
+        return estimate, low, high
+
+    def _out_of_reach(self) -> Bools:
+        return self.bar.out_of_reach(self.counts, self.sampled, self.prices)
+
+    def _in_full(self, feature: int) -> tuple[float, Split, tuple[Bools, ...]]:
+        """Buy a feature on every row of the node: its gain, its split, where it is true."""
+        mask = kernels.mask_of_rows(np.concatenate(self.node.rows), self.cells.n_examples)
+        column = self.cells.columns(np.array([feature]), mask)
+        sides = tuple(
+            kernels.unpack_columns(column, rows)[:, 0].view(np.bool_) for rows in self.node.rows
+        )
+        counts = np.array([[np.count_nonzero(side)] for side in sides])
+        height = self.gain(counts, self.totals, self.cells.prices[[feature]])[0]
+        return float(height), Split(feature), sides
 
     def _settle(self) -> None:
         """Every rival is bought on every row: its gain is exact."""
@@ -228,5 +252,4 @@ class _Race:
         best = int(np.argmax(gains))
         if gains[best] > -np.inf:
             i = int(self.rivals[best])
-            column = self.cells.columns(self.candidates[i : i + 1], self.node.mask)[0]
-            self._install(i, float(gains[best]), column)
+            self._install(i, *self._in_full(int(self.candidates[i])))

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells import Cells
+from thrifty.trees.cuts import block_columns, choose, true_side
 from thrifty.trees.gain import Gain
 from thrifty.trees.labels import Labels
 from thrifty.trees.representation import Metafeatures
+from thrifty.trees.scratch_real import split_of
 from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, build
-from thrifty.trees.use_rep import induced
 
-__all__ = ["SampleTree", "grow_on_sample"]
+__all__ = ["SampleTree", "agree", "grow_on_sample"]
 
 Ints = NDArray[np.int64]
 
@@ -41,43 +42,65 @@ def grow_on_sample(
     *,
     max_depth: int,
     max_nodes: int | None,
+    by_feature: bool = True,
 ) -> SampleTree:
-    """Depth first, false branch first, on the given rows alone."""
+    """Depth first, false branch first, on the given rows alone.
+
+    Where features are real-valued, ``by_feature`` says that splits of one feature agree whatever
+    their thresholds.
+    """
     roots = [f for f in metafeatures if isinstance(f, Node)]
     splits: dict[Path, Split] = {}
     leaves: dict[Path, Leaf] = {}
     mistakes = 0
-    stack: list[tuple[Path, Ints, list[Node], frozenset[int]]] = [((), rows, [], frozenset())]
+    stack: list[tuple[Path, Ints, list[Node]]] = [((), rows, [])]
     while stack:
-        path, rows, carried, asked = stack.pop()
+        path, rows, carried = stack.pop()
         codes = labels.codes[rows]
         totals = np.bincount(codes, minlength=labels.n_classes).astype(np.int64)
         pieces = carried + roots
         best = None
         room = max_nodes is None or len(splits) < max_nodes
         if np.count_nonzero(totals) > 1 and len(path) < max_depth and room:
-            best = _best(cells, gain, induced(pieces, asked), rows, codes, totals)
+            best = _best(cells, gain, pieces, rows, codes, totals)
         if best is None:
             leaves[path] = Leaf(int(np.argmax(totals)), tuple(totals.tolist()))
             mistakes += int(totals.sum() - totals.max())
             continue
-        feature, true = best
-        splits[path] = split = Split(feature)
+        splits[path], true = best
+        agreeing = [piece for piece in pieces if agree(piece.split, splits[path], by_feature)]
         for branch, side in ((True, rows[true]), (False, rows[~true])):
-            below = [piece.child(branch) for piece in pieces if piece.split == split]
-            carry = [piece for piece in below if isinstance(piece, Node)]
-            stack.append(((*path, branch), side, carry, asked | {feature}))
+            below = [piece.child(branch) for piece in agreeing]
+            stack.append(((*path, branch), side, [p for p in below if isinstance(p, Node)]))
     return SampleTree(build(splits, leaves), mistakes)
 
 
+def agree(a: Split, b: Split, by_feature: bool) -> bool:
+    """Whether two splits count as the same when a metafeature is laid over a tree."""
+    return a.feature == b.feature and (by_feature or a.threshold == b.threshold)
+
+
 def _best(
-    cells: Cells, gain: Gain, candidates: list[int], rows: Ints, codes: Ints, totals: Ints
-) -> tuple[int, NDArray[np.bool_]] | None:
-    """The best candidate and where it is true; None if none varies."""
+    cells: Cells, gain: Gain, pieces: list[Node], rows: Ints, codes: Ints, totals: Ints
+) -> tuple[Split, NDArray[np.bool_]] | None:
+    """The best split that the pieces suggest and where it is true; None if none varies.
+
+    A Boolean feature that the path has asked is constant here, so it is never chosen again.
+    """
+    candidates = sorted({piece.split.feature for piece in pieces})
     if not candidates:
         return None
-    values = cells.get(rows, candidates) != 0
-    counts = np.stack([values[codes == c].sum(axis=0) for c in range(len(totals))])
-    gains = gain(counts, totals, cells.prices[candidates])
+    values, prices = cells.get(rows, candidates), cells.prices[candidates]
+    if not cells.boolean[candidates].all():
+        values = values.astype(np.float64)
+        columns = block_columns(values, codes, totals, prices, gain)
+        choice = choose(columns, totals, prices, gain, lambda i: values[:, i])
+        if choice is None:
+            return None
+        split = split_of(candidates[choice.index], choice.threshold, cells.boolean)
+        return split, true_side(values[:, choice.index], choice.threshold)
+    true = values != 0
+    counts = np.stack([true[codes == c].sum(axis=0) for c in range(len(totals))])
+    gains = gain(counts, totals, prices)
     best = int(np.argmax(gains))
-    return None if gains[best] == -np.inf else (candidates[best], values[:, best])
+    return None if gains[best] == -np.inf else (Split(candidates[best]), true[:, best])

@@ -69,11 +69,20 @@ def answers(tree: Tree, cells: Cells, rows: Ints) -> Ints:
             out[which] = at.label
             continue
         threshold = 0.5 if at.split.threshold is None else at.split.threshold
-        true = cells.get(rows[which], [at.split.feature])[:, 0] >= threshold
+        values = cells.get(rows[which], [at.split.feature])[:, 0]
+        true = values >= threshold
+        if values.dtype.kind == "f":  # a row without a value follows the larger child
+            true[np.isnan(values)] = _rows_of(at.true) > _rows_of(at.false)
         for child, side in ((at.true, which[true]), (at.false, which[~true])):
             if len(side):
                 stack.append((child, side))
     return out
+
+
+def _rows_of(tree: Tree) -> float:
+    if isinstance(tree, Leaf):
+        return sum(tree.counts or ())
+    return _rows_of(tree.false) + _rows_of(tree.true)
 
 
 @dataclass(frozen=True)
@@ -125,7 +134,7 @@ class _Trial:
         way = self.way.otherwise
         return grow_on_sample(
             self.metafeatures, self.cells, self.labels, self.sample, way.gain,
-            max_depth=way.max_depth, max_nodes=way.max_nodes,
+            max_depth=way.max_depth, max_nodes=way.max_nodes, by_feature=way.match == "feature",
         )  # fmt: skip
 
     def _enlarge(self) -> bool:
