@@ -8,7 +8,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from thrifty.commands.opening import AsJson, LifetimeName, StorePlace, open_lifetime, print_json
+from thrifty.commands.opening import (
+    AsJson,
+    LifetimeName,
+    StorePlace,
+    money,
+    open_lifetime,
+    print_json,
+)
 
 __all__ = ["register"]
 
@@ -34,10 +41,9 @@ def register(app: typer.Typer) -> None:
             )
             return
         Console().print(_table(rows))
-        money = balance.currency
-        typer.echo(f"spent {balance.spent:g} {money}".rstrip())
+        typer.echo(f"spent {money(balance.spent, balance.currency)}")
         if balance.reserved or waiting:
-            typer.echo(f"reserved {balance.reserved:g} {money}".rstrip())
+            typer.echo(f"reserved {money(balance.reserved, balance.currency)}")
             typer.echo(f"{len(waiting)} purchases wait for you: thrifty resolve {store}")
 
 
@@ -47,7 +53,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
         table.add_column(name, justify="left" if name in ("task", "route") else "right")
     for row in rows:
         table.add_row(
-            row["task"], row["route"], f"{row['cells']:,}", f"{row['cost']:g}",
+            row["task"], row["route"], f"{row['cells']:,}", money(row["cost"], ""),
             f"{row['reused_cells']:,}", f"{row['avoided_cells']:,}",
         )  # fmt: skip
     return table

@@ -25,6 +25,7 @@ _MAX_DEPTH = 6
 _METAFEATURES = 10
 _EXAMPLES = 1000
 _PAPER = "the paper's protocol"
+_STORE = "demo.db"
 
 
 @dataclass
@@ -55,11 +56,13 @@ class Demo:
         return sum(self.cells[learner])
 
 
-def run_demo(n_tasks: int, n_features: int, seed: int, console: Console) -> Demo:
+def run_demo(
+    n_tasks: int, n_features: int, seed: int, console: Console, store: Path | None = None
+) -> Demo:
     """Learn the same stream with every learner, showing progress."""
     stream = trees(n_tasks, n_features, _METAFEATURES, _EXAMPLES, _MAX_DEPTH, seed)
     lives = {
-        "Thrifty": Lifetime(Trees(max_depth=_MAX_DEPTH, compare="race")),
+        "Thrifty": Lifetime(Trees(max_depth=_MAX_DEPTH, compare="race"), store=store),
         _PAPER: Lifetime(Trees(max_depth=_MAX_DEPTH)),
         "features seen (naive)": Lifetime(Trees(max_depth=_MAX_DEPTH, improve="features")),
     }
@@ -159,7 +162,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Learn a lifetime of related tasks; print its bill and draw it."""
         console = Console(stderr=as_json)
-        seen = run_demo(tasks, features, seed, console)
+        seen = run_demo(tasks, features, seed, console, _fresh_store(out))
         curves = dict(seen.cells)
         curves["bound"] = _steps([seen.bound_after(i) for i in range(1, tasks + 1)])
         picture = save_cumulative(
@@ -176,6 +179,18 @@ def register(app: typer.Typer) -> None:
         console.print(_totals_table(seen))
         console.print(_sentences(seen))
         console.print(f"Picture of the cumulative bill: {picture.resolve()}", soft_wrap=True)
+        console.print(
+            f"The lifetime is kept in {out / _STORE}; look at it with: thrifty bill {out / _STORE}",
+            soft_wrap=True,
+        )
+
+
+def _fresh_store(out: Path) -> Path:
+    """The demo's own file, begun anew each time."""
+    out.mkdir(parents=True, exist_ok=True)
+    for name in (_STORE, f"{_STORE}-journal"):
+        (out / name).unlink(missing_ok=True)
+    return out / _STORE
 
 
 def _steps(totals: list[int]) -> list[int]:

@@ -13,7 +13,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from thrifty.cells.money import amount_text
 from thrifty.cells.purchase import Purchase
-from thrifty.commands.opening import AsJson, print_json
+from thrifty.commands.opening import AsJson, money, print_json
 from thrifty.commands.task_file import TaskFile, read_task_file
 from thrifty.commands.task_source import open_source
 from thrifty.errors import BadInput, ThriftyError
@@ -96,8 +96,8 @@ def register(app: typer.Typer) -> None:
                 }
             )
         else:
-            money = f"{balance.spent:g} {balance.currency}".strip()
-            console.print(f"{len(life)} tasks learned, {money} spent in all.", highlight=False)
+            spent = money(balance.spent, balance.currency)
+            console.print(f"{len(life)} tasks learned, {spent} spent in all.", highlight=False)
         if failed is not None:
             if as_json:
                 raise typer.Exit(1)
@@ -123,9 +123,9 @@ def _learn_all(
         with _progress(life, task.name, console):
             learned = life.learn(task.name, opened.source, labels)
         receipt = learned.receipt
-        money = f"{receipt.cost:g} {receipt.currency}".strip()
+        cost = money(receipt.cost, receipt.currency)
         console.print(
-            f"{task.name}: {learned.route}, {receipt.cells} cells for {money}, "
+            f"{task.name}: {learned.route}, {receipt.cells} cells for {cost}, "
             f"{receipt.reused_cells} reused, {receipt.avoided_cells} avoided",
             highlight=False,
         )
@@ -144,8 +144,8 @@ def _progress(life: Lifetime, task: str, console: Console) -> Iterator[None]:
             nonlocal cells, spent
             spent += purchase.spent
             cells += purchase.block.n_cells if purchase.status == "settled" else 0
-            money = amount_text(spent, life.ledger.currency)
-            progress.update(line, description=f"{task}: {cells} cells bought, {money}")
+            so_far = amount_text(spent, life.ledger.currency)
+            progress.update(line, description=f"{task}: {cells} cells bought, {so_far}")
 
         life.ledger.on_purchase = bought
         try:

@@ -12,7 +12,7 @@ from thrifty.lifetime import Lifetime
 from thrifty.report.reader import open_to_read
 from thrifty.stores import Store, open_store
 
-__all__ = ["AsJson", "LifetimeName", "StorePlace", "chosen_name", "open_lifetime", "print_json"]
+__all__ = ["AsJson", "LifetimeName", "StorePlace", "chosen_name", "money", "open_lifetime", "print_json"]
 
 StorePlace = Annotated[str, typer.Argument(help="A file, or a postgresql:// URL.")]
 LifetimeName = Annotated[
@@ -41,6 +41,17 @@ def open_lifetime(where: str, name: str | None, *, write: bool = False) -> Lifet
         store.close()
         store = open_store(where)
     return Lifetime.open(store, name=chosen_name(store, name))
+
+
+def money(amount: float, currency: str) -> str:
+    """An amount as people write it.
+
+    >>> money(1725631.5, "EUR"), money(0.0004, "")
+    ('1,725,631.5 EUR', '0.0004')
+    """
+    whole, _, decimals = f"{amount:,.6f}".partition(".")
+    decimals = decimals.rstrip("0")
+    return f"{whole}{'.' if decimals else ''}{decimals} {currency}".rstrip()
 
 
 def print_json(data: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from thrifty.commands.opening import AsJson, print_json
+from thrifty.commands.opening import AsJson, money, print_json
 from thrifty.commands.task_file import read_task_file
 from thrifty.commands.task_source import open_source
 from thrifty.lifetime import Lifetime
@@ -59,8 +59,8 @@ def register(app: typer.Typer) -> None:
             with out.open("w", newline="", encoding="utf-8") as target:
                 csv.writer(target).writerows(rows)
         if receipt is not None:
-            money = f"{receipt.cost:g} {receipt.currency}".strip()
-            typer.echo(f"{receipt.cells} cells bought for {money}.", err=True)
+            cost = money(receipt.cost, receipt.currency)
+            typer.echo(f"{receipt.cells} cells bought for {cost}.", err=True)
 
 
 def _plain(value: Any) -> Any:

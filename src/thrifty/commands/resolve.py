@@ -9,7 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from thrifty.cells import OpenPurchase
-from thrifty.commands.opening import AsJson, LifetimeName, StorePlace, open_lifetime, print_json
+from thrifty.commands.opening import (
+    AsJson,
+    LifetimeName,
+    StorePlace,
+    money,
+    open_lifetime,
+    print_json,
+)
 from thrifty.errors import BadInput
 
 __all__ = ["register"]
@@ -58,10 +65,9 @@ def register(app: typer.Typer) -> None:
         if as_json:
             print_json({"resolved": purchase, "spent": balance.spent, "reserved": balance.reserved})
             return
-        money = balance.currency
         typer.echo(
-            f"purchase {purchase} resolved; {balance.spent:g} spent and {balance.reserved:g} "
-            f"reserved {money}".rstrip()
+            f"purchase {purchase} resolved; {money(balance.spent, balance.currency)} spent and "
+            f"{money(balance.reserved, balance.currency)} reserved."
         )
 
 

@@ -6,7 +6,14 @@ from typing import Annotated
 
 import typer
 
-from thrifty.commands.opening import AsJson, LifetimeName, StorePlace, open_lifetime, print_json
+from thrifty.commands.opening import (
+    AsJson,
+    LifetimeName,
+    StorePlace,
+    money,
+    open_lifetime,
+    print_json,
+)
 
 __all__ = ["register"]
 
@@ -39,9 +46,8 @@ def register(app: typer.Typer) -> None:
         typer.echo(f"{task}: {learned.route}")
         if learned.failure is not None:
             typer.echo(f"the representation was not enough: {learned.failure}")
-        money = f"{receipt.cost:g} {receipt.currency}".strip()
         typer.echo(
-            f"{receipt.cells} cells for {money}, at most {receipt.max_cells_per_example} on one "
+            f"{receipt.cells} cells for {money(receipt.cost, receipt.currency)}, at most {receipt.max_cells_per_example} on one "
             f"example; {receipt.reused_cells} reused, {receipt.avoided_cells} avoided"
         )
         typer.echo(str(model))
