@@ -12,7 +12,15 @@ from thrifty.lifetime import Lifetime
 from thrifty.report.reader import open_to_read
 from thrifty.stores import Store, open_store
 
-__all__ = ["AsJson", "LifetimeName", "StorePlace", "chosen_name", "money", "open_lifetime", "print_json"]
+__all__ = [
+    "AsJson",
+    "LifetimeName",
+    "StorePlace",
+    "chosen_name",
+    "money",
+    "open_lifetime",
+    "print_json",
+]
 
 StorePlace = Annotated[str, typer.Argument(help="A file, or a postgresql:// URL.")]
 LifetimeName = Annotated[

@@ -47,7 +47,7 @@ def register(app: typer.Typer) -> None:
         if learned.failure is not None:
             typer.echo(f"the representation was not enough: {learned.failure}")
         typer.echo(
-            f"{receipt.cells} cells for {money(receipt.cost, receipt.currency)}, at most {receipt.max_cells_per_example} on one "
-            f"example; {receipt.reused_cells} reused, {receipt.avoided_cells} avoided"
+            f"{receipt.cells} cells for {money(receipt.cost, receipt.currency)}, at most "
+            f"{receipt.max_cells_per_example} on one example; {receipt.reused_cells} reused, {receipt.avoided_cells} avoided"
         )
         typer.echo(str(model))
