@@ -70,5 +70,5 @@ def test_place_in_the_array_does_not_matter():
     rng = np.random.default_rng(0)
     counts, totals = rng.integers(0, 50, (2, 97)) * 1.37, np.array([68.5, 68.5])
     whole = kernels.weighted_entropy_gains(counts, totals)
-    one_by_one = [kernels.weighted_entropy_gains(counts[:, f : f + 1], totals)[0] for f in range(97)]
-    assert whole.tolist() == one_by_one
+    for f in range(97):
+        assert kernels.weighted_entropy_gains(counts[:, f : f + 1], totals)[0] == whole[f]

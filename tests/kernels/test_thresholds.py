@@ -97,7 +97,7 @@ def test_best_counts_is_its_plain_twin(node, n_edges, criterion):
     gains = [best for _, best in twins]
     winner = int(np.argmax(gains))
     assert (across[:, winner] == expected[:, winner]).all()
-    for f, true in enumerate(across.T.tolist()):
+    for true in across.T.tolist():
         if 0 < sum(true) < len(rows):
             assert plain_gain(true, totals.tolist(), criterion) <= gains[winner]
 
