@@ -8,6 +8,7 @@ the last bit.
 """
 
 from thrifty.kernels.counting import count_columns, count_segments, popcount
+from thrifty.kernels.evidence import count_ones, judge, rate_draws
 from thrifty.kernels.gains import entropy_gains, gini_gains, xlogx_table
 from thrifty.kernels.metering import add_to_planes, charge, largest_in_planes
 from thrifty.kernels.more_gains import (
@@ -19,11 +20,13 @@ from thrifty.kernels.more_gains import (
 from thrifty.kernels.packing import (
     TILE,
     columns_of_tiles,
+    empty_tiles,
     mask_of_rows,
     pack_columns,
     pack_tiles,
     partition_rows,
     rows_of_mask,
+    tile_of_columns,
     unpack_columns,
     words_for,
 )
@@ -57,11 +60,14 @@ __all__ = [
     "columns_of_tiles",
     "count_columns",
     "count_interval",
+    "count_ones",
     "count_segments",
     "eg2_gains",
+    "empty_tiles",
     "entropy_gains",
     "gini_gains",
     "good_enough",
+    "judge",
     "largest_in_planes",
     "leaning_tables",
     "log_factorials",
@@ -70,10 +76,12 @@ __all__ = [
     "pack_tiles",
     "partition_rows",
     "popcount",
+    "rate_draws",
     "rows_of_mask",
     "ruled_out",
     "ruled_out_two_classes",
     "split_information",
+    "tile_of_columns",
     "unpack_columns",
     "weighted_entropy_gains",
     "weighted_gini_gains",

@@ -1,0 +1,159 @@
+"""What noisy tasks teach: base rates, which features are useful, and whole models.
+
+A tree that was grown on noisy labels is not a metafeature in the paper's sense: hardly any of its
+subtrees comes back exactly. What does carry over is weaker and cheaper: how often a feature is true
+(no labels needed), how likely it is to be useful, and, where the same label is met again in
+another population, the whole model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.trees.evidence import USEFUL
+from thrifty.trees.leaf_rates import row_counts
+from thrifty.trees.tree import Node, Tree, is_prefix, skeleton, tree_from_dict, tree_text
+
+__all__ = ["Experience", "Remembered"]
+
+Floats = NDArray[np.float64]
+
+#: a model is forgotten after so many further tasks that taught something
+_FORGET = 300
+#: rows that a remembered base rate counts for at most, per task and altogether
+_PER_TASK, _AT_MOST = 200.0, 100.0
+#: tasks that the average feature counts for in a feature's usefulness
+_TASKS = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A model, pruned, with the rows of each class at its leaves.
+
+    ``explained`` is what its splits were expected to explain of the label, in bits; ``met`` the
+    number of the task that it was learned in.
+    """
+
+    tree: Tree
+    explained: float
+    met: int
+
+    @property
+    def counts(self) -> Floats:
+        return row_counts(self.tree)
+
+    def close_to(self, other: Remembered) -> bool:
+        """Near-equal: one's splits are a pruning of the other's, on labels of about one share."""
+        mine, theirs = self.counts, other.counts
+        if len(mine) != len(theirs):
+            return False
+        p, q = mine / mine.sum(), theirs / theirs.sum()
+        spread = np.sqrt(p * (1 - p) / mine.sum() + q * (1 - q) / theirs.sum()) + 1e-12
+        if (np.abs(p - q) > 2 * spread).any():
+            return False
+        a, b = skeleton(self.tree), skeleton(other.tree)
+        return is_prefix(a, b, by_feature=True) or is_prefix(b, a, by_feature=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"tree": self.tree.to_dict(), "explained": self.explained, "met": self.met}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Remembered:
+        return cls(tree_from_dict(data["tree"]), float(data["explained"]), int(data["met"]))
+
+
+@dataclass(frozen=True, eq=False)
+class Experience:
+    """The representation of ``accept=Verified()``; sized and iterable: its models.
+
+    >>> len(Experience()), str(Experience())
+    (0, 'nothing learned yet')
+    """
+
+    models: tuple[Remembered, ...] = ()
+    tasks: int = 0
+    ones: tuple[float, ...] = ()
+    seen: tuple[float, ...] = ()
+    useful: tuple[float, ...] = ()
+
+    def base_rates(self) -> tuple[Floats, Floats]:
+        """How often each feature is true, and the rows that this is known as well as from."""
+        ones, seen = np.array(self.ones), np.array(self.seen)
+        overall = (ones.sum() + 1.0) / (seen.sum() + 2.0)
+        return (ones + 2.0 * overall) / (seen + 2.0), np.minimum(seen + 2.0, _AT_MOST)
+
+    def usefulness(self, n_features: int) -> Floats:
+        """Each feature's probability of being useful at a root; on average what it always is."""
+        if not self.tasks:
+            return np.full(n_features, USEFUL)
+        useful = np.array(self.useful)
+        likely = (useful + _TASKS * useful.mean() / self.tasks) / (self.tasks + _TASKS)
+        return np.asarray(likely * USEFUL / max(float(likely.mean()), 1e-12))
+
+    def after(
+        self, ones: NDArray[Any], looked: NDArray[Any], shares: Floats, likely: Floats
+    ) -> Experience:
+        """With what one task saw of every feature: ones among looked rows (C, N) at its root."""
+        n = len(likely)
+        rate = shares @ (ones / np.maximum(looked, 1))
+        rows = np.minimum(looked[int(shares.argmax())], _PER_TASK)
+        rows = np.where((looked > 0).all(axis=0), rows, 0.0)
+        return replace(
+            self,
+            tasks=self.tasks + 1,
+            ones=_plus(self.ones, rate * rows, n),
+            seen=_plus(self.seen, rows, n),
+            useful=_plus(self.useful, likely, n),
+        )
+
+    def with_model(self, tree: Tree, explained: float) -> Experience:
+        """With a model more, near-equal ones merged into it and old ones forgotten."""
+        if not isinstance(tree, Node):
+            return self
+        new = Remembered(tree, explained, self.tasks)
+        kept = [
+            model
+            for model in self.models
+            if self.tasks - model.met < _FORGET and not model.close_to(new)
+        ]
+        return replace(self, models=(*kept, new))
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def __iter__(self) -> Iterator[Tree]:
+        return (model.tree for model in self.models)
+
+    def __str__(self) -> str:
+        if not self.tasks:
+            return "nothing learned yet"
+        head = f"base rates and usefulness of {len(self.ones)} features from {self.tasks} tasks"
+        models = [f"model {i}\n{tree_text(m.tree)}" for i, m in enumerate(self.models)]
+        return "\n".join([head, *models])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "models": [model.to_dict() for model in self.models],
+            "tasks": self.tasks,
+            "ones": list(self.ones),
+            "seen": list(self.seen),
+            "useful": list(self.useful),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Experience:
+        """The inverse of :meth:`to_dict`."""
+        models = tuple(Remembered.from_dict(model) for model in data["models"])
+        sums = (tuple(map(float, data[key])) for key in ("ones", "seen", "useful"))
+        return cls(models, int(data["tasks"]), *sums)
+
+
+def _plus(old: tuple[float, ...], new: NDArray[Any], n: int) -> tuple[float, ...]:
+    before = np.array(old) if old else np.zeros(n)
+    return tuple(np.round(before + new, 9).tolist())

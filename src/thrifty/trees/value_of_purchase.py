@@ -1,0 +1,249 @@
+"""Grow a tree by asking of every purchase what it is worth.
+
+At a node each feature has a posterior over its gain (:mod:`thrifty.kernels.evidence`). Its next
+batch of rows is bought only if the expected improvement over the incumbent (the best feature that
+was bought in full), times the node's share of the rows, exceeds what the batch costs. A leader
+is bought in full as soon as that pays: rivals then have something definite to beat.
+
+Every class has one random row order for the whole task, so what ancestors bought is the beginning
+of what a node would buy, and free. The batch goes to the class whose unknown rate leaves most of
+the gain open per cell: with base rates remembered that is the rare class.
+
+The price of a cell. Let the first look be b rows a feature, h the entropy of the labels, N the
+number of features, and drop a rival when its expected improvement is at most ``price * b``. With
+
+    price = epsilon * delta * h / (N * b)
+
+Markov's inequality says that a rival dropped at its first look explains more than epsilon * h beyond
+the incumbent with posterior probability at most delta / N, so that none of the N does with
+probability 1 - delta. With money, N becomes the sum of the features' prices in units of the cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty import kernels
+from thrifty.cells import Cells
+from thrifty.trees.evidence import Belief, belief_below, share_of_unlooked, uncertainty
+from thrifty.trees.tree import Leaf, Node, Split, Tree
+
+__all__ = ["Account", "Purchases", "first_look", "label_entropy"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+#: rows a class of the first look; one in 200 where there are more than 1,600 rows
+_FIRST, _ONE_IN = 8, 200
+#: how much more rows the next batch takes
+_GROWTH = 2.0
+#: rows a leaf has at least
+_LEAF = 2
+
+
+def first_look(n_rows: int) -> int:
+    """Rows of a class in the first look.
+
+    >>> first_look(1500), first_look(100_000)
+    (8, 500)
+    """
+    return max(_FIRST, -(-n_rows // _ONE_IN))
+
+
+def label_entropy(shares: Floats) -> float:
+    """Entropy in bits."""
+    some = shares[shares > 0]
+    return float(-(some * np.log2(some)).sum())
+
+
+@dataclass
+class Account:
+    """What the growing of one tree found, for the representation and the route."""
+
+    ones: Ints
+    looked: Ints
+    likely: Floats
+    explained: float = 0.0
+    rivals: set[int] = field(default_factory=set)
+
+
+class Purchases:
+    """The rows, values and terms of one task; :meth:`grow` gives its tree."""
+
+    def __init__(self, cells: Cells, codes: Ints, order: Ints, terms: Any) -> None:
+        self.cells, self.codes, self.max_depth = cells, codes, terms.max_depth
+        self.n_classes = int(codes.max()) + 1
+        self.values = np.zeros((cells.n_features, len(codes)), dtype=np.uint8)
+        self.rows = order[np.argsort(codes[order], kind="stable")]
+        sizes = np.bincount(codes, minlength=self.n_classes)
+        self.shares = sizes / len(codes)
+        self.first = first_look(len(codes))
+        self.looked = np.zeros((self.n_classes, cells.n_features), dtype=np.int64)
+        worth = terms.epsilon * terms.delta * label_entropy(self.shares) / self.first
+        total = float(cells.prices.sum())
+        self.price = worth * cells.prices / total if total > 0 else np.zeros(cells.n_features)
+        self.draws = kernels.rate_draws(self.n_classes)
+        self.account = Account(self.looked, self.looked, np.zeros(cells.n_features))
+
+    def look(self, c: int) -> None:
+        """The first look at every feature, in one class."""
+        here = _Here(self, self.rows, self.looked)
+        to = self.looked.copy()
+        to[c] = np.maximum(to[c], min(self.first, int(here.sizes[c])))
+        here.buy(np.arange(self.cells.n_features), to)
+
+    def counts(self) -> Ints:
+        """Ones so far among all rows, by class and feature."""
+        return _Here(self, self.rows, self.looked).count(np.arange(self.cells.n_features))
+
+    def judged(self, belief: Belief) -> Floats:
+        """What the looks so far say of each feature at the root: see ``kernels.judge``."""
+        return kernels.judge(
+            self.counts(), self.looked, belief.beta, belief.useful, self.shares, 0.0, 0.0,
+            self.draws,
+        )  # fmt: skip
+
+    def grow(self, belief: Belief) -> Tree:
+        return self._grow(self.rows, self.looked, belief, 0)
+
+    def _grow(self, rows: Ints, looked: Ints, belief: Belief, depth: int) -> Tree:
+        here = _Here(self, rows, looked)
+        done = depth == self.max_depth or here.sizes.max() == len(rows) or len(rows) < 2 * _LEAF
+        if done or not here.choose(belief):
+            if depth == 0:
+                self.account = Account(here.count(here.every), looked, here.likely)
+            return Leaf(int(here.sizes.argmax()), tuple(here.sizes.tolist()))
+        if depth == 0:
+            self.account = Account(here.ones, looked.copy(), here.likely)
+        self.account.explained += here.incumbent * here.share
+        self.account.rivals |= here.bought
+        true = self.values[here.best, rows] == 1
+        below = [
+            self._grow(rows[side], here.passed_on(side), here.belief_for(belief, side), depth + 1)
+            for side in (~true, true)
+        ]
+        return Node(Split(here.best), below[0], below[1])
+
+
+class _Here:
+    """The purchases at one node."""
+
+    def __init__(self, task: Purchases, rows: Ints, looked: Ints) -> None:
+        self.task, self.rows, self.looked = task, rows, looked
+        codes = task.codes[rows]
+        self.sizes = np.bincount(codes, minlength=task.n_classes)
+        self.starts = np.searchsorted(codes, np.arange(task.n_classes))
+        self.shares = self.sizes / len(rows)
+        self.share = len(rows) / len(task.codes)
+        self.every = np.arange(looked.shape[1])
+        self.best, self.incumbent = -1, 0.0
+        self.likely = np.zeros(looked.shape[1])
+        self.bought: set[int] = set()
+
+    def choose(self, belief: Belief) -> bool:
+        """Buy what pays; whether some feature then is worth splitting on."""
+        task = self.task
+        if self.share * label_entropy(self.shares) <= task.price.min():
+            return False
+        self.belief = belief
+        self.ones = self.count(self.every)
+        self.verdict = np.zeros((3, len(self.every)))
+        self._judge(self.every)
+        while True:
+            full = (self.looked == self.sizes[:, None]).all(axis=0)
+            self._take_incumbent(full)
+            leader = self._leader(full)
+            if leader >= 0:
+                self._buy_and_judge(np.array([leader]), np.broadcast_to(
+                    self.sizes[:, None], self.looked.shape))  # fmt: skip
+                continue
+            worth_it, to = self._worth_buying(full)
+            if not len(worth_it):
+                break
+            self._buy_and_judge(worth_it, to)
+        if self.best >= 0:
+            self._judge(self.every)  # against the last incumbent, for the children's beliefs
+        self.likely = self.verdict[0]
+        return self.best >= 0
+
+    def _judge(self, which: Ints) -> None:
+        floor = float(self.task.price.min()) / self.share
+        self.verdict[:, which] = kernels.judge(
+            self.ones[:, which], self.looked[:, which], self.belief.beta[:, :, which],
+            self.belief.useful[which], self.shares, self.incumbent, floor, self.task.draws,
+        )  # fmt: skip
+
+    def _take_incumbent(self, full: NDArray[np.bool_]) -> None:
+        """The best of those bought in full, if it leaves enough rows on both sides."""
+        mean = self.verdict[1]
+        known = np.flatnonzero(full & (mean > self.incumbent))
+        for f in known[np.argsort(-mean[known], kind="stable")].tolist():
+            ones = int(self.ones[:, f].sum())
+            if min(ones, len(self.rows) - ones) >= _LEAF:
+                self.best, self.incumbent = f, float(mean[f])
+                self._judge(np.flatnonzero(~full & (mean > 0)))
+                return
+
+    def _leader(self, full: NDArray[np.bool_]) -> int:
+        """A feature that is expected to beat the incumbent and worth all its remaining rows."""
+        mean = np.where(full, -1.0, self.verdict[1])
+        f = int(mean.argmax())
+        looked = self.looked[:, f] >= np.minimum(self.sizes, self.task.first)
+        rest = len(self.rows) - int(self.looked[:, f].sum())
+        pays = self.verdict[2, f] * self.share > self.task.price[f] * rest
+        return f if mean[f] > self.incumbent and looked.any() and pays else -1
+
+    def _worth_buying(self, full: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+        """Features whose next batch pays, and up to which row of each class it goes."""
+        step = np.maximum(self.task.first, np.ceil(self.looked * _GROWTH).astype(np.int64))
+        step = np.minimum(self.sizes[:, None], step)
+        cells = step - self.looked
+        open_ = uncertainty(self.belief, self.ones, self.looked, self.shares)
+        open_ = open_ * share_of_unlooked(self.looked, step) / np.maximum(cells, 1)
+        c = np.where(cells > 0, open_, -1.0).argmax(axis=0)
+        cost = self.task.price * cells[c, self.every]
+        which = np.flatnonzero(~full & (self.verdict[2] * self.share > cost))
+        to = self.looked.copy()
+        to[c[which], which] = step[c[which], which]
+        return which, to
+
+    def _buy_and_judge(self, which: Ints, to: Ints) -> None:
+        self.buy(which, to)
+        self.bought.update(which.tolist())
+        self.ones[:, which] = self.count(which)
+        self._judge(which)
+
+    def buy(self, which: Ints, to: Ints) -> None:
+        """Look at features up to row ``to[c, f]`` of each class, in as few requests as it takes."""
+        for c, start in enumerate(self.starts.tolist()):
+            spans = np.stack([self.looked[c, which], to[c, which]])
+            for low, high in np.unique(spans, axis=1).T.tolist():
+                if high <= low:
+                    continue
+                features = which[(spans[0] == low) & (spans[1] == high)]
+                rows = self.rows[start + low : start + high]
+                values = self.task.cells.get(rows, features)
+                self.task.values[np.ix_(features, rows)] = values.T
+        self.looked[:, which] = np.maximum(self.looked[:, which], to[:, which])
+
+    def count(self, which: Ints) -> Ints:
+        return kernels.count_ones(
+            which, self.task.values, self.rows, self.starts, self.looked
+        )
+
+    def passed_on(self, side: NDArray[np.bool_]) -> Ints:
+        """How many of a child's rows were looked at here."""
+        out = np.empty_like(self.looked)
+        for c, (start, size) in enumerate(zip(self.starts.tolist(), self.sizes.tolist())):
+            before = np.concatenate([[0], np.cumsum(side[start : start + size])])
+            out[c] = before[self.looked[c]]
+        return out
+
+    def belief_for(self, belief: Belief, side: NDArray[np.bool_]) -> Belief:
+        there = np.bincount(self.task.codes[self.rows[side]], minlength=self.task.n_classes)
+        kept = np.append(there / np.maximum(self.sizes, 1), side.mean())
+        return belief_below(belief, self.likely, self.ones, self.looked, kept)

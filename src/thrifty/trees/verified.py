@@ -1,0 +1,141 @@
+"""``accept=Verified(epsilon, delta)``: evidence instead of consistency, for noisy data.
+
+The three rungs, cheapest first:
+
+1. *reused*: a whole earlier model does here what it did at home (:mod:`thrifty.trees.recurring`).
+2. *screened*: a tree is grown, every purchase judged by what it is expected to improve
+   (:mod:`thrifty.trees.value_of_purchase`), starting from what earlier tasks taught of the
+   features.
+3. *scratch*: the same, when in the end every cell was bought; also where there are so few rows that
+   a first look is all of them.
+
+What is promised. Under the posterior (a feature's rates are independent Betas, or one Beta when it is
+useless) a rival that is dropped at its first look would have explained more than epsilon of the
+label's entropy beyond the incumbent with probability at most delta / N; so with probability
+1 - delta none of the N would. What is not: the posterior is a model, not the truth; rivals dropped
+later are dropped against the price of a larger batch, and the bound grows with it; and a tree of
+good splits is not the best tree. ``tests/guarantees/test_verified.py`` measures how often it holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.attempt import Attempt
+from thrifty.cells import Cells
+from thrifty.trees.accept import Verified
+from thrifty.trees.evidence import USEFUL, Belief, first_belief
+from thrifty.trees.labels import Labels
+from thrifty.trees.leaf_rates import pruned, smoothed
+from thrifty.trees.noisy_rep import Experience
+from thrifty.trees.recurring import Recurring
+from thrifty.trees.tree import Leaf, Tree
+from thrifty.trees.value_of_purchase import Account, Purchases
+
+__all__ = ["VerifiedWay"]
+
+Ints = NDArray[np.int64]
+
+_SEED = 41_203
+
+
+@dataclass(frozen=True)
+class _Terms:
+    epsilon: float
+    delta: float
+    max_depth: int
+
+
+@dataclass(frozen=True)
+class _Taught:
+    """What ImproveRep takes from an attempt: the tree with its counts, what was seen of features."""
+
+    tree: Tree
+    account: Account
+    shares: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class VerifiedWay:
+    """Learn with evidence; see the module."""
+
+    accept: Verified
+    max_depth: int
+
+    def use_rep(self, experience: Experience, cells: Cells, labels: Labels) -> Attempt:
+        codes, back = _codes_in_use(labels)
+        if len(back) == 1:  # nothing to tell apart, nothing to buy
+            counts = np.bincount(labels.codes, minlength=labels.n_classes)
+            return Attempt("reused", Leaf(int(back[0]), tuple(counts.tolist())))
+        order = np.random.default_rng(_SEED).permutation(len(codes))
+        terms = _Terms(self.accept.epsilon, self.accept.delta, self.max_depth)
+        task = Purchases(cells, codes, order, terms)
+        tree = None
+        belief: Belief | None = None
+        if len(experience) and len(back) == labels.n_classes:
+            known = Recurring(experience, cells, codes, task.rows, task.first)
+            if known.left:
+                belief = _first_look(experience, task)
+                tree = known.accepted(float(task.judged(belief)[1].max()))
+        if tree is not None:
+            return Attempt("reused", smoothed(tree))
+        tree = task.grow(belief or _first_look(experience, task))
+        whole = cells.n_features * len(codes)
+        bought = int(cells.meter.bought_per_feature.sum() + cells.meter.reused_per_feature.sum())
+        taught = _Taught(tree, task.account, task.shares)
+        model = smoothed(_in_all_classes(pruned(tree), back, labels.n_classes))
+        return Attempt("scratch" if bought >= whole else "screened", model, grown=taught)
+
+    def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
+        return self.use_rep(Experience(), cells, labels)
+
+    def improve_rep(self, experience: Experience, attempt: Attempt) -> Experience:
+        taught: _Taught | None = attempt.grown
+        if taught is None:
+            return experience
+        account = taught.account
+        after = experience.after(account.ones, account.looked, taught.shares, account.likely)
+        return after.with_model(pruned(taught.tree), account.explained)
+
+
+def _first_look(experience: Experience, task: Purchases) -> Belief:
+    """Look at a few rows of every feature, and say what is believed before they are counted.
+
+    With base rates known, only the rarest class is looked at: its rates are what they do not tell.
+    """
+    N = task.cells.n_features
+    if experience.tasks:
+        task.look(int(task.shares.argmin()))
+        rates, rows = experience.base_rates()
+        return first_belief(task.shares, rates, rows, experience.usefulness(N))
+    for c in range(task.n_classes):
+        task.look(c)
+    seen = task.counts() / np.maximum(task.looked, 1)
+    overall = (float((task.shares @ seen).mean()) * 2 * N + 0.5) / (2 * N + 1)
+    return first_belief(task.shares, np.full(N, overall), np.full(N, 2.0), np.full(N, USEFUL))
+
+
+def _codes_in_use(labels: Labels) -> tuple[Ints, Ints]:
+    """Codes without gaps, and the labels' own code of each."""
+    back, codes = np.unique(labels.codes, return_inverse=True)
+    return codes.astype(np.int64).reshape(-1), back
+
+
+def _in_all_classes(tree: Tree, back: Ints, n_classes: int) -> Tree:
+    """The tree over the labels' own codes, with no rows in classes that do not occur."""
+    if len(back) == n_classes:
+        return tree
+    if isinstance(tree, Leaf):
+        counts = np.zeros(n_classes)
+        counts[back] = np.asarray(tree.counts)
+        return Leaf(int(back[tree.label]), tuple(counts.tolist()))
+    from thrifty.trees.tree import Node
+
+    return Node(
+        tree.split,
+        _in_all_classes(tree.false, back, n_classes),
+        _in_all_classes(tree.true, back, n_classes),
+    )
