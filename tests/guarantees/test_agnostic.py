@@ -1,0 +1,151 @@
+"""Theorem 5 on seeded streams: every rule pays at most its bound, wherever the bad tasks are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import thrifty
+from thrifty import bounds
+from thrifty.streams import adversary
+
+RULES = ("expansion", "restart", "balanced", "doubling")
+
+
+def rule_named(name, m, k, r):
+    return {
+        "expansion": thrifty.Expansion(),
+        "restart": thrifty.Restart(k),
+        "balanced": thrifty.Balanced(k, r, n_tasks=m),
+        "doubling": thrifty.Doubling(),
+    }[name]
+
+
+def good_bill(family, rule, tasks):
+    """Cells on good tasks, and how many of those were learned from scratch."""
+    life = thrifty.Lifetime(family, agnostic=rule)
+    cells = scratch = 0
+    for task in tasks:
+        learned = life.learn(task.name, task.X, task.y, good=task.good)
+        cells += task.good * learned.receipt.cells
+        scratch += task.good and learned.route == "scratch"
+    return cells, scratch
+
+
+@pytest.mark.parametrize("strategy", ["realizable", "against-expansion", "against-restart"])
+@pytest.mark.parametrize("m, n, k, r", [(40, 40, 3, 6), (300, 30, 3, 6), (150, 60, 2, 40)])
+def test_every_rule_stays_within_its_bound(strategy, m, n, k, r):
+    stream = adversary(strategy, m, n, k, 40, r, random_state=m)
+    for name in RULES:
+        bill, _ = good_bill(thrifty.Trees(max_depth=1), rule_named(name, m, k, r), stream)
+        bound = getattr(bounds, name)(
+            n_tasks=m, n_features=n, n_metafeatures=k, n_unrelated=r, n_examples=40
+        )
+        assert bill <= bound, name
+
+
+def test_the_bound_of_expansion_is_reached():
+    stream = adversary("against-expansion", 100, 50, 3, 40, 10)
+    bill, _ = good_bill(thrifty.Trees(max_depth=1), thrifty.Expansion(), stream)
+    assert bill == bounds.expansion(
+        n_tasks=100, n_features=50, n_metafeatures=3, n_unrelated=10, n_examples=40
+    )
+
+
+def test_a_bad_task_costs_restart_nearly_2_k_good_ones():
+    """The constant that the paper's O(r K N) hides: 2 K - 1, seen exactly."""
+    m, n, k, r = 400, 50, 4, 10
+    stream = adversary("against-restart", m, n, k, 40, r)
+    _, scratch = good_bill(thrifty.Trees(max_depth=1), thrifty.Restart(k), stream)
+    assert scratch >= (r - 1) * (2 * k - 1)
+    assert scratch <= k * (2 * r + 1)
+
+
+def mixed(m, r, n, k, d, seed):
+    """Good trees over one set of metafeatures, bad ones each over its own, shuffled."""
+    good = list(thrifty.streams.trees(m, n, k, 500, d, random_state=seed))
+    bad = [
+        next(iter(thrifty.streams.trees(1, n, 2, 500, d, random_state=1000 + 10 * seed + i)))
+        for i in range(r)
+    ]
+    order = np.random.default_rng(seed).permutation(m + r)
+    for i in order.tolist():
+        task, is_good = (good[i], True) if i < m else (bad[i - m], False)
+        yield thrifty.streams.Task(f"task-{i}", task.X, task.y, task.target, is_good)
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_deeper_trees(name, seed):
+    m, r, n, k, d = 60, 8, 60, 3, 3
+    tasks = list(mixed(m, r, n, k, d, seed))
+    family = thrifty.Trees(max_depth=d)
+    bill, scratch = good_bill(family, rule_named(name, m, k, r), tasks)
+    bound = getattr(bounds, name)(
+        n_tasks=m, n_features=n, n_metafeatures=k, n_unrelated=r, n_examples=500, max_depth=d
+    )
+    assert bill <= bound
+    if name == "expansion":
+        assert scratch <= k
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        thrifty.Trees(max_depth=1, compare="race"),
+        thrifty.Trees(max_depth=1, improve="features"),
+        thrifty.Trees(max_depth=1, improve="anchors"),
+        thrifty.Lists(max_depth=2),
+    ],
+)
+@pytest.mark.parametrize("name", RULES)
+def test_every_family_of_trees_learns_under_every_rule(family, name):
+    m, n, k, r = 60, 30, 3, 5
+    life = thrifty.Lifetime(family, agnostic=rule_named(name, m, k, r))
+    for task in adversary("against-restart", m, n, k, 40, r):
+        assert life.learn(task.name, task.X, task.y).model.tree_ == task.target
+
+
+@pytest.mark.parametrize("method", ["paper", "lattice", "features"])
+@pytest.mark.parametrize("name", RULES)
+def test_monomials_learn_under_every_rule(method, name):
+    from thrifty.powers import Monomials
+
+    m, n, k, r = 30, 16, 2, 4
+    family = Monomials(1, method=method, delta=1e-4)
+    life = thrifty.Lifetime(family, agnostic=rule_named(name, m, k, r))
+    for task in adversary("against-restart", m, n, k, 120, r, target="monomials"):
+        assert life.learn(task.name, task.X, task.y).model.exponents_ == task.target
+
+
+def worst_bills(m, n, k, r):
+    """Each rule where bad tasks hurt it most."""
+    found = {}
+    for strategy in ("against-expansion", "against-restart"):
+        stream = adversary(strategy, m, n, k, 40, r)
+        for name in RULES:
+            bill, _ = good_bill(thrifty.Trees(max_depth=1), rule_named(name, m, k, r), stream)
+            found[name] = max(found.get(name, 0), bill)
+    return found
+
+
+@pytest.mark.parametrize("r", [8, 24])
+@pytest.mark.parametrize("times", [0.25, 4])
+def test_who_is_ahead(times, r):
+    n, k = 40, 3
+    bills = worst_bills(round(times * k * n), n, k, r)
+    better = min(bills["expansion"], bills["restart"])
+    assert bills["expansion" if times < 1 else "restart"] == better
+    assert bills["balanced"] <= 2 * better
+    assert bills["doubling"] <= 4 * better
+
+
+@pytest.mark.slow
+def test_balanced_grows_as_the_square_root_of_r():
+    n, k, m = 512, 2, 256
+    rs, bills = [16, 32, 64, 128, 256, 500], []
+    for r in rs:
+        stream = adversary("against-restart", m, n, k, 32, r)
+        bills.append(good_bill(thrifty.Trees(max_depth=1), rule_named("balanced", m, k, r), stream))
+    slope = np.polyfit(np.log(rs), np.log([cells for cells, _ in bills]), 1)[0]
+    assert abs(slope - 0.5) <= 0.15
