@@ -23,6 +23,7 @@ _COMMANDS = (
     "report",
     "dashboard",
     "reproduce",
+    "pack",
 )
 
 app = typer.Typer(

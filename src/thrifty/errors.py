@@ -4,6 +4,7 @@
     ├── BadInput (ValueError)            the data cannot be used as given
     │   ├── BadParameter                 a parameter is outside its range
     │   ├── ContradictoryLabels          identical rows carry different labels
+    │   ├── DamagedFile                  a packed file is truncated, altered or of another version
     │   ├── FeaturesChanged              a task brings other features than the lifetime's
     │   ├── MixedCurrencies              prices or budgets in more than one currency
     │   ├── NotEnoughExamples            fewer rows than the method needs
@@ -22,6 +23,7 @@
     │   ├── StoreTooNew                  written by a newer version of Thrifty
     │   └── StoreUnwritable              read-only, full, or failing disk
     ├── TaskExists (ValueError)          the name is taken
+    ├── UnknownFeature (KeyError)        no feature of that name
     └── UnknownTask (KeyError)           no task of that name
 
 A message says what was expected, what came, and what to do next.
@@ -35,6 +37,7 @@ __all__ = [
     "BudgetExceeded",
     "ChangedValue",
     "ContradictoryLabels",
+    "DamagedFile",
     "FeaturesChanged",
     "LifetimeExists",
     "MalformedAnswer",
@@ -52,6 +55,7 @@ __all__ = [
     "StoreUnwritable",
     "TaskExists",
     "ThriftyError",
+    "UnknownFeature",
     "UnknownTask",
 ]
 
@@ -70,6 +74,10 @@ class BadParameter(BadInput):
 
 class ContradictoryLabels(BadInput):
     """Identical rows carry different labels, so no tree can be consistent with them."""
+
+
+class DamagedFile(BadInput):
+    """A packed file is truncated, altered, or of another version of the format."""
 
 
 class FeaturesChanged(BadInput):
@@ -173,6 +181,13 @@ class StoreUnwritable(StoreError):
 
 class TaskExists(ThriftyError, ValueError):
     """A task of that name was learned before."""
+
+
+class UnknownFeature(ThriftyError, KeyError):
+    """No feature of that name."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
 
 
 class UnknownTask(ThriftyError, KeyError):

@@ -32,6 +32,15 @@ def test_columns(X, data):
     assert np.array_equal(values, X[np.ix_(rows, features)])
 
 
+@given(tables(max_features=512))
+def test_tile_of_columns(X):
+    X = X[:, :512]
+    tile = np.full((len(X), 8), 2**63, dtype=np.uint64)
+    kernels.tile_of_columns(pack(X.T), tile[:, :8])
+    used = -(-X.shape[1] // 64)
+    assert np.array_equal(tile[:, :used], tiles_of(X)[0, :, :used])
+
+
 @given(st.integers(1, 300), st.data())
 def test_masks(n, data):
     rows = sorted(data.draw(st.sets(st.integers(0, n - 1))))

@@ -18,6 +18,7 @@ __all__ = [
     "pack_tiles",
     "partition_rows",
     "rows_of_mask",
+    "tile_of_columns",
     "unpack_columns",
     "words_for",
 ]
@@ -102,6 +103,41 @@ def columns_of_tiles(tiles: Words, features: Ints) -> Words:
             value = (tiles[block, r, word] >> bit) & np.uint64(1)
             out[i, r >> 6] |= value << np.uint64(r & 63)
     return out
+
+
+@jit
+def _transpose(block: Words) -> None:
+    """A 64 x 64 square of bits in place: bit c of word r becomes bit r of word c."""
+    width = 32
+    mask = np.uint64(0x00000000FFFFFFFF)
+    while width:
+        shift = np.uint64(width)
+        k = 0
+        while k < 64:
+            t = ((block[k] >> shift) ^ block[k + width]) & mask
+            block[k] ^= t << shift
+            block[k + width] ^= t
+            k = (k + width + 1) & ~width
+        width >>= 1
+        mask ^= mask << np.uint64(width)
+
+
+@jit
+def tile_of_columns(columns: Words, tile: Words) -> None:
+    """Write up to 512 packed columns (k, W) into one tile (S, 8)."""
+    k, W = columns.shape
+    S = tile.shape[0]
+    block = np.zeros(64, dtype=np.uint64)
+    for j in range((k + 63) // 64):
+        n = min(64, k - 64 * j)
+        for w in range(W):
+            for i in range(n):
+                block[i] = columns[64 * j + i, w]
+            for i in range(n, 64):
+                block[i] = np.uint64(0)
+            _transpose(block)
+            for r in range(min(64, S - 64 * w)):
+                tile[64 * w + r, j] = block[r]
 
 
 @jit

@@ -113,6 +113,13 @@ class Source(ABC):
 
 
     @staticmethod
+    def from_packed(path: Any) -> Source:
+        """A folder made by ``thrifty pack``: very wide data, read column by column."""
+        from thrifty.cells.sources.packed import PackedSource
+
+        return PackedSource(path)
+
+    @staticmethod
     def from_parquet(
         path: Any,
         *,

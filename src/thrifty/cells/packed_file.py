@@ -1,0 +1,181 @@
+"""The packed column file ``data.cells/``: a bit per Boolean cell, a column read without the others.
+
+A folder of flat files, little-endian, memory-mapped:
+
+    meta.json     format, version, sizes, checksums of the small files, sealed by one of its own
+    bits.bin      Boolean columns one after the other, 64 examples to a word
+    reals.bin     real-valued columns one after the other, float64
+    kinds.bin     a byte per feature: 1 Boolean, 0 real-valued
+    sums.bin      a CRC-32 per column
+    names.bin     the feature names, UTF-8, each ended by a zero byte
+    ends.bin      where each name ends
+    hashes.bin    64-bit hashes of the names, ascending, and
+    places.bin    the features they belong to: a name is found by bisection
+
+A column is checked when it is read, sizes when the file is opened; what does not fit is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.errors import DamagedFile, UnknownFeature
+from thrifty.kernels import words_for
+
+__all__ = ["FORMAT", "VERSION", "PackedFile", "hash_name", "seal_of"]
+
+FORMAT, VERSION = "thrifty packed cells", 1
+_SMALL = ("kinds.bin", "sums.bin", "names.bin", "ends.bin", "hashes.bin", "places.bin")
+
+
+def hash_name(name: bytes) -> int:
+    """Eight bytes that tell names apart, the same on every machine."""
+    return int.from_bytes(blake2b(name, digest_size=8).digest(), "little")
+
+
+def seal_of(meta: dict[str, Any]) -> int:
+    """The checksum of everything else that meta.json says."""
+    rest = {key: value for key, value in meta.items() if key != "seal"}
+    return zlib.crc32(json.dumps(rest, sort_keys=True).encode())
+
+
+class PackedFile:
+    """An opened packed file; nothing but its few numbers is read before it is asked for."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        meta = _read_meta(self.path)
+        self.n_examples, self.n_features = int(meta["n_examples"]), int(meta["n_features"])
+        self.n_boolean = int(meta["n_boolean"])
+        self.words = words_for(self.n_examples)
+        self._checksums: dict[str, int] = meta["checksums"]
+        self._check_sizes(meta)
+        self._sums = np.frombuffer(self._small("sums.bin"), dtype="<u4")
+        self._bits = self._map("bits.bin", "<u8", (self.n_boolean, self.words))
+        self._reals = self._map(
+            "reals.bin", "<f8", (self.n_features - self.n_boolean, self.n_examples)
+        )
+
+    def _check_sizes(self, meta: dict[str, Any]) -> None:
+        for name, size in meta["sizes"].items():
+            file = self.path / name
+            found = file.stat().st_size if file.exists() else None
+            if found != size:
+                got = "it is not there" if found is None else f"it has {found:,}"
+                raise DamagedFile(
+                    f"{file} must have {size:,} bytes and {got}: the packed file is truncated or "
+                    "not of one piece. Pack the data again."
+                )
+
+    def _map(self, name: str, dtype: str, shape: tuple[int, int]) -> NDArray[Any]:
+        if 0 in shape:
+            return np.zeros(shape, dtype=dtype)
+        return np.memmap(self.path / name, dtype=dtype, mode="r", shape=shape)
+
+    def _small(self, name: str) -> bytes:
+        """A small file as a whole, checked."""
+        data = (self.path / name).read_bytes()
+        if zlib.crc32(data) != self._checksums[name]:
+            raise DamagedFile(
+                f"{self.path / name} was altered: its checksum is not the one written with it. "
+                "Pack the data again, or fetch the file again."
+            )
+        return data
+
+    @cached_property
+    def boolean(self) -> NDArray[np.bool_]:
+        """Which features are Boolean."""
+        if self.n_boolean == self.n_features:
+            return np.ones(self.n_features, dtype=np.bool_)
+        return np.frombuffer(self._small("kinds.bin"), dtype=np.uint8).astype(np.bool_)
+
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        """Each feature's row among those of its kind."""
+        boolean = self.boolean
+        return np.where(boolean, np.cumsum(boolean), np.cumsum(~boolean)) - 1
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """All feature names, in order."""
+        return tuple(self._small("names.bin").decode().split("\0")[:-1])
+
+    def find(self, names: list[str]) -> NDArray[np.int64]:
+        """The features of these names, without reading the other names."""
+        n = self.n_features
+        hashes = np.memmap(self.path / "hashes.bin", dtype="<u8", mode="r", shape=(n,))
+        places = np.memmap(self.path / "places.bin", dtype="<i8", mode="r", shape=(n,))
+        ends = np.memmap(self.path / "ends.bin", dtype="<i8", mode="r", shape=(n,))
+        texts = np.memmap(self.path / "names.bin", dtype=np.uint8, mode="r")
+        wanted = np.array([hash_name(name.encode()) for name in names], dtype=np.uint64)
+        found = np.empty(len(names), dtype=np.int64)
+        for i, (name, at) in enumerate(zip(names, np.searchsorted(hashes, wanted).tolist())):
+            while at < n and hashes[at] == wanted[i]:
+                place = int(places[at])
+                start = int(ends[place - 1]) if place else 0
+                if texts[start : int(ends[place]) - 1].tobytes() == name.encode():
+                    found[i] = place
+                    break
+                at += 1
+            else:
+                raise UnknownFeature(
+                    f"{self.path} has {n:,} features and none is named {name!r}; the first is "
+                    f"{self.names[0]!r}."
+                )
+        return found
+
+    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Boolean features packed over the examples: (k, W), each checked."""
+        if self.n_boolean == self.n_features:
+            block = self._bits[features]
+        else:
+            block = self._bits[self._places[features]]
+        self._check(block, features)
+        return np.asarray(block, dtype=np.uint64)
+
+    def reals(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Real-valued features: (k, S), each checked."""
+        block = self._reals[self._places[features]]
+        self._check(block, features)
+        return np.asarray(block, dtype=np.float64)
+
+    def _check(self, block: NDArray[Any], features: NDArray[np.int64]) -> None:
+        expected = self._sums[features].tolist()
+        for i, row in enumerate(np.ascontiguousarray(block).view(np.uint8)):
+            if zlib.crc32(row) != expected[i]:
+                name = self.names[int(features[i])]
+                raise DamagedFile(
+                    f"column {name!r} of {self.path} was altered: its checksum is not the one "
+                    "written with it. Pack the data again, or fetch the file again."
+                )
+
+
+def _read_meta(path: Path) -> dict[str, Any]:
+    try:
+        meta: dict[str, Any] = json.loads((path / "meta.json").read_bytes())
+        known, version, seal = meta["format"], meta["version"], meta["seal"]
+    except FileNotFoundError as error:
+        raise DamagedFile(
+            f"{path} is not a packed file: it has no meta.json. Make one with: thrifty pack "
+            "data.parquet data.cells"
+        ) from error
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise DamagedFile(f"{path / 'meta.json'} cannot be read: {error}.") from error
+    if known != FORMAT:
+        raise DamagedFile(f"{path} is not a packed file of Thrifty: its format is {known!r}.")
+    if version != VERSION:
+        raise DamagedFile(
+            f"{path} was packed in version {version} of the format and this Thrifty reads version "
+            f"{VERSION}. Pack the data again, or use the Thrifty that packed it."
+        )
+    if seal != seal_of(meta):
+        raise DamagedFile(f"{path / 'meta.json'} was altered. Pack the data again.")
+    return meta
