@@ -15,6 +15,7 @@ from thrifty.cells import Balance, Budget, Cells, Ledger, Owned, Receipt, Source
 from thrifty.cells.counted import count_as_owned, owned_by_id
 from thrifty.errors import BadInput, FeaturesChanged, ThriftyError, UnknownTask
 from thrifty.protocol import Family
+from thrifty.quote import Quote, quote_task
 from thrifty.stores import MemoryStore
 from thrifty.stores.pages import TaskRow
 from thrifty.stores.saved import (
@@ -178,20 +179,7 @@ class Lifetime:
         When this raises no task is recorded and the representation stays. Cells that were paid for
         stay paid: learning again under the same name buys only what is missing.
         """
-        self.refresh()
-        if name in self._tasks:
-            raise task_exists(name)
-        source = as_source(X, allow_missing=getattr(self.family, "allow_missing", False))
-        self._check_features(source)
-        labels = self.family.read_labels(y)
-        if len(labels) != source.n_examples:
-            raise BadInput(
-                f"y must hold one label per example; X has {source.n_examples} examples and y has "
-                f"{len(labels)} labels."
-            )
-        ledger = self.ledger if self._needs_ledger(source) else None
-        owned = self._owned_of(source)
-        cells = Cells(source, self._prices, owned, ledger=ledger, task=name)
+        source, labels, owned, cells = self._read_task(name, X, y)
         attempt, representation, counts = learn_agnostic(
             self.family, self.agnostic, self._now.representation, self._now.counts, cells, labels
         )
@@ -210,6 +198,40 @@ class Lifetime:
         owned.add(cells.meter)
         self._owned[source] = owned
         return learned
+
+    def quote(self, name: str, X: Any, y: Any) -> Quote:
+        """What the task would cost, reused and from scratch, before a cell is bought.
+
+        >>> import thrifty
+        >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
+        >>> task = thrifty.streams.trees(1, 50, 2, 400, 3)[0]
+        >>> life.quote(task.name, task.X, task.y).scratch_cells
+        20000
+        """
+        _, labels, _, cells = self._read_task(name, X, y)
+        history = [(task.route, task.receipt) for task in self.tasks]
+        n_classes = getattr(labels, "n_classes", None)
+        return quote_task(
+            name, self.family, self.representation, history, cells, n_classes
+        )
+
+    def _read_task(self, name: str, X: Any, y: Any) -> tuple[Source, Any, Owned, Cells]:
+        """Check what a user brought, and open a door to it."""
+        self.refresh()
+        if name in self._tasks:
+            raise task_exists(name)
+        source = as_source(X, allow_missing=getattr(self.family, "allow_missing", False))
+        self._check_features(source)
+        labels = self.family.read_labels(y)
+        if len(labels) != source.n_examples:
+            raise BadInput(
+                f"y must hold one label per example; X has {source.n_examples} examples and y has "
+                f"{len(labels)} labels."
+            )
+        ledger = self.ledger if self._needs_ledger(source) else None
+        owned = self._owned_of(source)
+        cells = Cells(source, self._prices, owned, ledger=ledger, task=name)
+        return source, labels, owned, cells
 
     def _needs_ledger(self, source: Source) -> bool:
         return self.budget is not None or not source.free or source.examples is not None

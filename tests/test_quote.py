@@ -1,0 +1,111 @@
+"""The dry run: nothing is bought, limits hold, likely numbers come true."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import thrifty
+from thrifty.errors import BadInput, TaskExists
+
+
+def tasks(n=20, **how):
+    return list(thrifty.streams.trees(n, 100, 4, 1500, 4, random_state=3, **how))
+
+
+@pytest.mark.parametrize("compare", ["all", "race"])
+def test_a_quote_is_close_to_what_learning_then_costs(compare):
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=4, compare=compare))
+    reused, scratch = [], []
+    for task in tasks():
+        quote = life.quote(task.name, task.X, task.y)
+        learned = life.learn(task.name, task.X, task.y)
+        if learned.route == "reused":
+            assert learned.receipt.cells <= quote.reuse_cells_at_most
+            reused.append((quote.reuse_cells, learned.receipt.cells))
+        else:
+            assert learned.receipt.cells <= quote.scratch_cells_at_most == task.X.size
+            scratch.append((quote.scratch_cells, learned.receipt.cells))
+    quoted, paid = np.array(reused[1:]).sum(axis=0)
+    assert 0.6 < quoted / paid < 1.6
+    if compare == "all":
+        assert all(quoted == paid for quoted, paid in scratch)
+    else:
+        quoted, paid = np.array(scratch[1:]).sum(axis=0)
+        assert 0.3 < quoted / paid < 4
+
+
+def test_nothing_is_bought_and_nothing_remembered():
+    calls = []
+
+    def provider(ids, names):
+        calls.append(len(ids))
+        return np.zeros((len(ids), len(names)))
+
+    source = thrifty.Source.from_callable(
+        provider, examples=[f"e{i}" for i in range(30)], features=["a", "b", "c"], prices=2.0
+    )
+    life = thrifty.Lifetime(thrifty.Trees())
+    quote = life.quote("task", source, [0, 1] * 15)
+    assert calls == [] and len(life) == 0
+    assert quote.scratch_cells_at_most == 90 and quote.scratch_cost_at_most == 180.0
+    assert quote.reuse_cells is None and "empty" in quote.basis
+
+
+def test_prices_count():
+    X = np.random.default_rng(0).random((200, 4)) < 0.5
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), prices=[1.0, 2.0, 3.0, 4.0])
+    assert life.quote("a", X, X[:, 3]).scratch_cost == 200 * 10.0
+    life.learn("a", X.copy(), X[:, 3])
+    before_any_reuse = life.quote("b", X.copy(), ~X[:, 3])
+    assert before_any_reuse.reuse_cells == 200 and before_any_reuse.reuse_cost == 800.0
+    assert life.learn("b", X.copy(), ~X[:, 3]).receipt.cost == 800.0
+    assert life.quote("c", X.copy(), X[:, 3]).reuse_cost == 800.0
+
+
+def test_owned_cells_are_not_quoted_again():
+    X = np.random.default_rng(0).random((100, 6)) < 0.5
+    source = thrifty.Source.from_array(X)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2))
+    life.learn("first", source, X[:, 2])
+    assert life.quote("second", source, X[:, 3]).scratch_cells_at_most == 0
+
+
+def test_one_class_costs_nothing():
+    life = thrifty.Lifetime(thrifty.Trees())
+    quote = life.quote("flat", np.eye(4, dtype=bool), [1, 1, 1, 1])
+    assert (quote.reuse_cells, quote.scratch_cells) == (0, 0)
+
+
+def test_a_tested_reuse_is_quoted_by_the_task_not_by_its_rows():
+    family = thrifty.Trees(max_depth=4, compare="race", accept=thrifty.Tested(0.05, 0.9))
+    life = thrifty.Lifetime(family)
+    stream = thrifty.streams.trees(12, 40, 2, 4000, 3, random_state=0)
+    for task in stream:
+        life.learn(task.name, task.X, task.y)
+    task = stream[0]
+    short = life.quote("short", task.X, task.y)
+    long = life.quote("long", np.repeat(task.X, 5, axis=0), np.repeat(task.y, 5))
+    assert short.reuse_rate > 0.5
+    assert short.reuse_cells == long.reuse_cells
+
+
+def test_it_prints_and_is_json():
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
+    for task in tasks(6):
+        life.learn(task.name, task.X, task.y)
+    quote = life.quote("next", task.X, task.y)
+    assert json.loads(json.dumps(quote.to_dict()))["task"] == "next"
+    assert "from scratch" in str(quote) and "of the latest tasks were reused" in str(quote)
+
+
+def test_bad_input_is_refused_as_learn_refuses_it():
+    life = thrifty.Lifetime(thrifty.Trees())
+    X = np.eye(4, dtype=bool)
+    with pytest.raises(BadInput, match="one label per example"):
+        life.quote("a", X, [0, 1])
+    life.learn("a", X, [0, 1, 1, 1])
+    with pytest.raises(TaskExists):
+        life.quote("a", X, [0, 1, 1, 1])
