@@ -8,6 +8,7 @@ from thrifty import bounds, errors, streams
 from thrifty.agnostic import Balanced, Doubling, Expansion, Restart
 from thrifty.cells import Budget, Cells, PriceList, Receipt, Source
 from thrifty.lifetime import Learned, Lifetime
+from thrifty.powers import MonomialRegressor, Monomials, PolynomialRegressor, Polynomials
 from thrifty.trees import (
     Consistent,
     Lists,
@@ -32,6 +33,10 @@ __all__ = [
     "Learned",
     "Lifetime",
     "Lists",
+    "MonomialRegressor",
+    "Monomials",
+    "PolynomialRegressor",
+    "Polynomials",
     "PriceList",
     "Receipt",
     "Restart",

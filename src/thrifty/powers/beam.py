@@ -47,35 +47,52 @@ def search(
     max_terms: int,
     width: int,
     floor: float = 0.0,
+    constant: int | None = None,
 ) -> list[Support]:
     """The best supports of up to ``max_terms`` columns, by rising residual.
+
+    Where ``constant`` names the constant column, supports are compared after it has been taken
+    out of everything, which tells positive columns apart far better; it enters the fit as one
+    of the terms where it is needed.
 
     Stops at the first size where a residual falls to ``floor`` times |target|^2 or to rounding:
     the smallest support that explains the labels.
     """
-    norms = np.linalg.norm(matrix, axis=0)
-    norms[norms == 0] = 1.0
-    scaled = matrix / norms
     energy = float(target @ target)
     if energy == 0.0:
         return [Support((), np.zeros(0), 0.0)]
-    beam = _Beam(
-        [()], target[None, :].copy(), [np.zeros((len(target), 0))], np.ones((1, matrix.shape[1]))
-    )
+    aim, looked_at = target, matrix
+    if constant is not None:
+        unit = matrix[:, constant] / np.linalg.norm(matrix[:, constant])
+        aim = target - unit * (unit @ target)
+        looked_at = matrix - np.outer(unit, unit @ matrix)
+    norms = np.linalg.norm(looked_at, axis=0)
+    gone = norms <= 1e-9 * np.linalg.norm(matrix, axis=0)
+    scaled = np.where(gone, 0.0, looked_at / np.where(gone, 1.0, norms))
+    empty = [np.zeros((len(target), 0))]
+    beam = _Beam([()], aim[None, :].copy(), empty, np.where(gone, 0.0, 1.0)[None, :])
+    near = max(PROMISING, 4 * floor) * energy
+
+    def fitted(columns: tuple[int, ...]) -> Support:
+        plain = _fitted(matrix, target, columns)
+        if constant is None or plain.rss <= max(floor, 1e-18) * energy:
+            return plain
+        if len(columns) >= max_terms:
+            return plain
+        return _fitted(matrix, target, (*columns, constant))
+
     best: list[Support] = []
     for _size in range(min(max_terms, len(target) - 1)):
         chosen = _extensions(scaled, beam, width)
         if not chosen:
             break
-        near = max(PROMISING, 4 * floor) * energy
         promising = [pick for pick in chosen if pick[0] <= near]
-        fitted = [_fitted(matrix, target, (*beam.columns[s], c)) for _r, s, c in promising[:40]]
-        best = sorted(fitted, key=lambda support: support.rss) + best
-        if fitted and min(support.rss for support in fitted) <= max(floor, 1e-18) * energy:
+        best += [fitted((*beam.columns[s], column)) for _left, s, column in promising[:40]]
+        if best and min(support.rss for support in best) <= max(floor, 1e-18) * energy:
             break
         beam = _extended(scaled, beam, chosen)
     if not best:
-        best = [_fitted(matrix, target, columns) for columns in beam.columns[:5]]
+        best = [fitted(columns) for columns in beam.columns[:5]]
     return sorted(best, key=lambda support: (support.rss > floor * energy, support.rss))
 
 

@@ -153,7 +153,7 @@ class SampleCorrelations:
             parts = parts * self._basis_values(feature)[2 * power]
             least *= self.bases.least_signal(feature, power)
         error = float(parts.std()) / np.sqrt(len(parts))
-        return float(parts.mean()) > max(STANDARD_ERRORS * error, least)
+        return bool(float(parts.mean()) > max(STANDARD_ERRORS * error, least))
 
     def coefficient(self, monomial: Exponents, known: Polynomial) -> float:
         parts = self._residual(known)

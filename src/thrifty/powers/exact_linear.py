@@ -9,7 +9,7 @@ numpy integer arrays (``object`` where an entry may not fit 64 bits).
 >>> rank(F), row_basis(F), row_basis(F, prices=[9.0, 1.0, 1.0])
 (2, [0, 1], [1, 2])
 >>> saturated_basis(F).T.tolist()        # [0, 2, 2] is twice an integer point of the span
-[[0, 1, 1], [1, 0, -1]]
+[[1, 1, 0], [0, 1, 1]]
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def saturated_basis(matrix: Any) -> IntMatrix:
     size = rank(array)
     if size == 0:
         return np.zeros((len(array), 0), dtype=object)
-    _reduced, transform = _to_flint(array).lll(transform=True)
+    _reduced, transform = _to_flint(array).lll(True)
     inverse = fmpq_mat(transform).inv()
     numerators, denominator = inverse.numer_denom()
     if int(denominator) != 1:

@@ -35,4 +35,4 @@ class LogValues:
 
     def logs(self, rows: np.ndarray, features: np.ndarray) -> np.ndarray:
         """Natural logs of :meth:`values`."""
-        return np.log(self.values(rows, features))
+        return np.asarray(np.log(self.values(rows, features)))

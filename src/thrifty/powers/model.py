@@ -24,13 +24,14 @@ class _PowersRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc, unu
         self.n_features_in_ = len(self.feature_names_)
 
     def _values(self, X: Any, used: Sequence[int]) -> np.ndarray:
-        """Columns ``used`` of X; of a Source only these cells are bought."""
+        """Columns ``used`` of X; of a Source only these cells are bought (see ``receipt_``)."""
         check_is_fitted(self)
         columns = np.asarray(used, dtype=np.intp)
         if isinstance(X, Source):
             door = Cells(X)
             self._same_width(door.n_features)
             values = door.get(np.arange(door.n_examples), columns)
+            self.receipt_ = door.receipt()
         else:
             table = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
             if table.ndim != 2:

@@ -5,13 +5,13 @@ thousands of nodes, exact on polynomials to rounding, and the three-term recurre
 
     sqrt(b_{k+1}) H_{k+1}(x) = (x - a_k) H_k(x) - sqrt(b_k) H_{k-1}(x)
 
-is read off it by Stieltjes' procedure, for x in units of its standard deviation. Panels are cut at quantiles, so that tails and endpoint
-singularities get as many nodes as they need.
+is read off it by Stieltjes' procedure, for x in units of its standard deviation. Panels are cut at
+quantiles, so that tails and endpoint singularities get as many nodes as they need.
 
 >>> from scipy import stats
 >>> legendre = Orthonormal.of(stats.uniform(-1, 2), degree=4)
 >>> round(float(legendre.leading[2]), 12)             # sqrt(5) * 3 / 2
-3.354101966250
+3.35410196625
 """
 
 from __future__ import annotations

@@ -42,7 +42,8 @@ def slopes(logs: np.ndarray, target: np.ndarray) -> np.ndarray:
     centred = logs - logs.mean(axis=0)
     squares = np.einsum("ij,ij->j", centred, centred)
     products = centred.T @ (target - target.mean())
-    return np.divide(products, squares, out=np.zeros(len(squares)), where=squares > 0)
+    safe = np.where(squares > 0, squares, 1.0)
+    return np.asarray(np.where(squares > 0, products / safe, 0.0))
 
 
 def rows_for_slopes(
@@ -77,7 +78,7 @@ class Slopes:
         """Rounded slopes from the first ``n_rows`` rows."""
         rows = self.order[:n_rows]
         self.logs = self.door.logs(rows, self.features)
-        return np.rint(slopes(self.logs, self.target[rows])).astype(np.int64)
+        return np.asarray(np.rint(slopes(self.logs, self.target[rows])), dtype=np.int64)
 
 
 def from_scratch(

@@ -15,7 +15,7 @@ from thrifty.errors import BadParameter
 from thrifty.powers import paper_polynomials
 from thrifty.powers.failures import refuse
 from thrifty.powers.labels import real_labels
-from thrifty.powers.laws import laws_to_dict, mismatch, read_laws
+from thrifty.powers.laws import laws_from_dict, laws_to_dict, mismatch, read_laws
 from thrifty.powers.model import PolynomialRegressor
 from thrifty.powers.paper_polynomials import KnownTarget, PaperSettings
 from thrifty.powers.real_values import RealValues
@@ -200,3 +200,9 @@ class Polynomials:
             "risk": self.risk,
             "smallest_coefficient": self.smallest_coefficient,
         }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Polynomials:
+        """The inverse of :meth:`to_dict`; a law is a name and numbers, never code."""
+        given = {key: value for key, value in data.items() if key != "family"}
+        return cls(**{**given, "distribution": laws_from_dict(given.get("distribution"))})

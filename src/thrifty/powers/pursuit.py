@@ -33,7 +33,7 @@ MOST_ENTRIES = 30_000_000
 
 #: Columns a beam search takes, and how many (support, column) pairs it may compare at once.
 MOST_COLUMNS = 6_000
-MOST_PAIRS = 3_000_000
+MOST_PAIRS = 1_200_000
 
 #: Effects picked by orthogonal pursuit; enough for every feature of a few terms.
 STEPS = 24
@@ -77,14 +77,17 @@ def _beam_over(
 
 
 def best_support(columns: np.ndarray, target: np.ndarray, rules: SumRules) -> Support | None:
-    """The few columns that give these labels, where they do and nothing else comes near."""
+    """The few columns that give these labels, where they do and nothing else comes near.
+
+    The first column must be the constant.
+    """
     weights = rules.weights(target)
     if weights is not None:
         columns, target = columns * weights[:, None], target * weights
     n_rows, n_columns = columns.shape
     width = max(50, min(1000, MOST_PAIRS // n_columns))
     floor = rules.floor(n_rows)
-    supports = search(columns, target, rules.max_terms, width, floor)
+    supports = search(columns, target, rules.max_terms, width, floor, constant=0)
     if not supports or supports[0].rss > floor * float(target @ target):
         return None
     log_candidates = len(supports[0].columns) * math.log(n_columns)
@@ -139,6 +142,7 @@ def _by_products(
     """Features of the products, up to the full degree, that explain the labels best."""
     useful = _cut(standard, target, max_degree)
     scan = Scan(standard[:, useful], max_degree)
+    states: list[tuple[tuple[tuple[int, ...], ...], np.ndarray, np.ndarray]]
     states = [((), *_centred(target))]
     for _term in range(max_terms):
         grown = {}

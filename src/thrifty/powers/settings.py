@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 from thrifty.errors import BadParameter
@@ -19,7 +19,7 @@ def a_positive_integer(name: str, value: Any) -> None:
 
 def a_share(name: str, value: Any) -> None:
     """A number above 0 and below 1."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < 1:
+    if isinstance(value, bool) or not isinstance(value, float | int) or not 0 < value < 1:
         raise BadParameter(f"{name} must be a number above 0 and below 1; got {value!r}.")
 
 

@@ -3,6 +3,8 @@
 from thrifty.streams.adversary import AdversaryStream, adversary
 from thrifty.streams.anchor_tasks import AnchorStream, FamilyStream, anchored_families, anchors
 from thrifty.streams.list_tasks import ListStream, lists
+from thrifty.streams.monomial_tasks import monomials
+from thrifty.streams.polynomial_tasks import polynomials
 from thrifty.streams.real_tasks import RealStream, reals
 from thrifty.streams.task import Task
 from thrifty.streams.tree_tasks import TreeStream, trees
@@ -19,6 +21,8 @@ __all__ = [
     "anchored_families",
     "anchors",
     "lists",
+    "monomials",
+    "polynomials",
     "reals",
     "trees",
 ]

@@ -38,7 +38,7 @@ def polynomials(
 
     >>> task = next(polynomials(3, 20, 4, 100, 4, 2, random_state=1))
     >>> task.name, task.X.shape, sorted(task.target)
-    ('polynomial-0', (100, 20), [((9, 2), (19, 2)), ((10, 1), (15, 1))])
+    ('polynomial-0', (100, 20), [((0, 2), (19, 2)), ((10, 2),)])
     """
     size = max(1, max_degree // 2) if metafeature_degree is None else metafeature_degree
     if not 1 <= size <= max_degree:
