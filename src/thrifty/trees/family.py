@@ -63,7 +63,7 @@ class Trees:
     missing : "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child
     class_weight : None, "balanced", or a mapping class -> weight, for the gains
 
-    Real-valued features, missing values and class weights need compare="all" and Consistent().
+    Class weights need compare="all" and Consistent().
 
     Examples
     --------

@@ -22,6 +22,7 @@ class ThriftyListClassifier(ThriftyTreeClassifier):
     max_depth : the most tests; None goes on until all examples are settled
     gain : "entropy", "gini", or a function (counts, totals, prices) -> gains; compared among the
         splits that leave one child pure
+    class_weight, missing, prices : as for :class:`ThriftyTreeClassifier`
 
     Examples
     --------

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from thrifty.cells import Cells, Source, as_source
+from thrifty.cells import Cells, Source, as_source, read_prices
 from thrifty.cells.sources.checks import default_names
 from thrifty.errors import BadInput, FeaturesChanged
 from thrifty.lazy import walk
@@ -39,6 +39,8 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
         prices) -> gains
     class_weight : None, "balanced", or a mapping class -> weight
     missing : "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child
+    prices : what a cell costs, for price-aware gains: None (1 each), a number, a sequence or a
+        mapping by feature name
 
     Attributes
     ----------
@@ -66,11 +68,13 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
         gain: str | Gain = "entropy",
         class_weight: Any = None,
         missing: str = "error",
+        prices: Any = None,
     ) -> None:
         self.max_depth = max_depth
         self.gain = gain
         self.class_weight = class_weight
         self.missing = missing
+        self.prices = prices
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch on every cell of X.
@@ -96,8 +100,9 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
             source, labels = repeat_rows(source, labels, sample_weight)
         labels = weigh(labels, self.class_weight)
         gain = weighted(self._learning_gain(), labels)
+        cells = Cells(source, read_prices(self.prices, names))
         tree = scratch_tree(
-            Cells(source), labels, gain, max_depth=self.max_depth, stuck=self._stuck(source)
+            cells, labels, gain, max_depth=self.max_depth, stuck=self._stuck(source)
         )
         return self._set(tree, labels, names, named=named)
 
