@@ -18,6 +18,7 @@ A column is checked when it is read, sizes when the file is opened; what does no
 from __future__ import annotations
 
 import json
+import mmap
 import zlib
 from functools import cached_property
 from hashlib import blake2b
@@ -78,7 +79,16 @@ class PackedFile:
     def _map(self, name: str, dtype: str, shape: tuple[int, int]) -> NDArray[Any]:
         if 0 in shape:
             return np.zeros(shape, dtype=dtype)
-        return np.memmap(self.path / name, dtype=dtype, mode="r", shape=shape)
+        room = np.memmap(self.path / name, dtype=dtype, mode="r", shape=shape)
+        if hasattr(mmap, "MADV_RANDOM"):  # a few columns far apart: reading ahead is waste
+            room._mmap.madvise(mmap.MADV_RANDOM)  # type: ignore[attr-defined]
+        return room
+
+    def expect_everything(self) -> None:
+        """All columns are going to be read, one after the other."""
+        for room in (self._bits, self._reals):
+            if isinstance(room, np.memmap) and hasattr(mmap, "MADV_SEQUENTIAL"):
+                room._mmap.madvise(mmap.MADV_SEQUENTIAL)  # type: ignore[attr-defined]
 
     def _small(self, name: str) -> bytes:
         """A small file as a whole, checked."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ __all__ = ["boolean_columns", "checked_ids", "checked_names", "checked_table", "
 _ROWS_AT_ONCE = 1024
 
 
+@lru_cache(maxsize=8)  # very wide data is named again and again
 def default_names(n: int) -> tuple[str, ...]:
     """x0, x1, ... as scikit-learn names them."""
     return tuple(f"x{i}" for i in range(n))

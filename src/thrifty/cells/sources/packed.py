@@ -47,6 +47,7 @@ class PackedSource(Source):
         return self.file.columns(features)
 
     def tiles(self) -> NDArray[np.uint64]:
+        self.file.expect_everything()
         tiles = kernels.empty_tiles(self.n_features, self.n_examples)
         for b in range(len(tiles)):
             start = b * kernels.TILE
