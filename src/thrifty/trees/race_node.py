@@ -228,9 +228,9 @@ class Race:
     def _estimates(self) -> tuple[Floats, Floats, Floats]:
         """Gains as the sample has them, and with all rates a little closer, and further apart."""
         tables = kernels.leaning_tables(self.counts, self.sampled, self.totals, LEAD)
-        gains = self.gain(tables, self.totals, np.tile(self.prices, 3))
-        estimate, low, high = np.split(gains, 3)
-        return estimate, low, high
+        gains = self.gain(tables, self.totals, np.concatenate([self.prices] * 3))
+        k = len(self.prices)
+        return gains[:k], gains[k : 2 * k], gains[2 * k :]
 
     def _out_of_reach(self) -> Bools:
         return self.bar.out_of_reach(self.counts, self.sampled, self.prices)

@@ -100,10 +100,8 @@ class RealRace(Race):
         gains = self.gain(scaled, self.totals, np.tile(self.prices, cuts)).reshape(cuts, k)
         best = tables[:, np.argmax(gains, axis=0), np.arange(k)]
         leaning = kernels.leaning_tables(best, self.sampled, self.totals, LEAD)
-        estimate, low, high = np.split(
-            self.gain(leaning, self.totals, np.tile(self.prices, 3)), 3
-        )
-        return estimate, low, high
+        gains = self.gain(leaning, self.totals, np.concatenate([self.prices] * 3))
+        return gains[:k], gains[k : 2 * k], gains[2 * k :]
 
     def _out_of_reach(self) -> Bools:
         n = int(self.totals.sum())
