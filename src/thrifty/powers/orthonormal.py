@@ -16,6 +16,7 @@ quantiles, so that tails and endpoint singularities get as many nodes as they ne
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,8 +39,11 @@ def nodes_and_weights(law: Any) -> tuple[np.ndarray, np.ndarray]:
         values, counts = np.unique(law, return_counts=True)
         return values.astype(np.float64), counts / counts.sum()
     if hasattr(law, "pmf"):
-        low, high = float(law.ppf(1e-16)), float(law.isf(1e-16))
-        whole = np.arange(low, high + 1)
+        # Far beyond the last quantile that can be computed: high powers look there.
+        low, high = float(law.ppf(1e-12)), float(law.isf(1e-12))
+        reach = 3 * (high - low) + 10
+        ends = law.support()
+        whole = np.arange(max(low - reach, ends[0]), min(high + reach, ends[1]) + 1)
         mass = np.asarray(law.pmf(whole))
         return whole, mass / mass.sum()
     return _continuous(law)
@@ -47,16 +51,30 @@ def nodes_and_weights(law: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def _continuous(law: Any) -> tuple[np.ndarray, np.ndarray]:
     low, high = (float(end) for end in law.support())
-    cuts = np.concatenate(
-        [[low], law.ppf(TAILS), law.ppf([0.4, 0.5]), law.isf(np.append(TAILS, 0.4)[::-1]), [high]]
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # quantiles at 1e-300 that a law cannot give are dropped
+        quantiles = [law.ppf(TAILS), law.ppf([0.4, 0.5]), law.isf(np.append(TAILS, 0.4)[::-1])]
+    cuts = np.concatenate([[low], *quantiles, [high]])
     cuts = np.unique(cuts[np.isfinite(cuts)])
     # Neighbouring cuts that differ by rounding only would make empty panels.
     cuts = cuts[np.append(True, np.diff(cuts) > 1e-15 * np.abs(cuts[1:]))]
+    if np.isfinite(high):
+        cuts[-1] = high
     places, sizes = np.polynomial.legendre.leggauss(NODES_PER_PANEL)
     half = np.diff(cuts)[:, None] / 2.0
     nodes = (cuts[:-1, None] + half * (1.0 + places)).ravel()
-    weights = (half * sizes * 1.0).ravel() * np.asarray(law.pdf(nodes))
+    with np.errstate(all="ignore"):
+        panels = half * sizes * np.asarray(law.pdf(nodes)).reshape(len(half), -1)
+    # Where a density has a singularity at an end, the mass of the last panels is known better
+    # from the distribution function than from quadrature.
+    middle = float(law.median())
+    mass = np.where(cuts[1:] <= middle, np.diff(law.cdf(cuts)), -np.diff(law.sf(cuts)))
+    found = panels.sum(axis=1)
+    lost = ~np.isfinite(found) & (mass > 0)
+    panels[lost] = mass[lost, None] * sizes / 2.0
+    off = (np.abs(mass - found) > 1e-9 * mass) & (mass > 0) & (found > 0) & ~lost
+    panels[off] *= (mass[off] / found[off])[:, None]
+    weights = panels.ravel()
     keep = np.isfinite(weights) & (weights > 0)
     return nodes[keep], weights[keep] / weights[keep].sum()
 

@@ -1,0 +1,70 @@
+"""When a fit is believed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from thrifty.powers.evidence import grain, log_density, log_risk, rows_needed
+from thrifty.powers.rows import both_ends, growing, shuffled
+from thrifty.powers.rules import Rules
+
+
+@pytest.mark.parametrize("decimals, levels", [(0, 2), (1, 11), (2, 101), (4, 10001)])
+def test_grain_is_one_over_the_levels(decimals, levels):
+    values = np.round(np.random.default_rng(0).uniform(1, 2, 5000), decimals)
+    values[:2] = 1.0, 2.0
+    assert grain(values) == pytest.approx(1 / levels)
+
+
+def test_continuous_values_have_no_grain():
+    assert grain(np.random.default_rng(0).uniform(1, 2, 30)) == 0.0
+
+
+def test_constant_values_prove_nothing():
+    assert grain(np.array([2.0, 2.0])) == 1.0
+    assert rows_needed(1e-14, 10.0, 1.0, 1.0, 1e-7) is None
+
+
+def test_rows_needed_is_where_the_risk_falls_below_the_limit():
+    rows = rows_needed(0.05, 20.0, 1.4, 0.0, 1e-7)
+    assert log_risk(0.05, rows, 20.0, 1.4, 0.0) <= math.log(1e-7)
+    assert log_risk(0.05, rows - 1, 20.0, 1.4, 0.0) > math.log(1e-7)
+
+
+def test_the_density_of_uniform_logs_is_bounded():
+    logs = np.log(np.random.default_rng(0).uniform(1, 2, (200, 5)))
+    assert 1.2 < log_density(logs) < 1.8
+
+
+def test_a_wrong_neighbour_is_not_taken_for_noise():
+    random = np.random.default_rng(0)
+    logs = np.log(random.uniform(1, 2, (200, 2)))
+    rules = Rules(max_degree=5, precision=0.03, risk=1e-7)
+    target = logs @ [1.0, 1.0] + 0.03 * random.standard_normal(200)
+    assert rules.check(target, logs @ [1.0, 1.0]).holds
+    assert not rules.check(target, logs @ [2.0, 0.0]).holds
+
+
+def test_spoilt_labels_are_allowed_with_noise_and_only_then():
+    random = np.random.default_rng(1)
+    target = random.normal(size=100)
+    spoilt = target.copy()
+    spoilt[:4] += 3.0
+    assert Rules(5, 0.03, 1e-7).check(target, spoilt).holds
+    assert not Rules(5, 1e-9, 1e-7).check(target, spoilt).holds
+
+
+def test_row_orders_are_permutations():
+    for order in (shuffled(37), both_ends(np.random.default_rng(0).normal(size=37))):
+        assert sorted(order.tolist()) == list(range(37))
+    assert sorted(both_ends(np.zeros(5)).tolist()) == list(range(5))
+    assert both_ends(np.zeros(1)).tolist() == [0]
+
+
+def test_batches_grow_to_the_limit():
+    assert growing(8, 8) == [8] and growing(12, 5) == [5]
+    sizes = growing(8, 100)
+    assert sizes[0] == 8 and sizes[-1] == 100 and sizes == sorted(set(sizes))
