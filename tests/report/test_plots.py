@@ -19,7 +19,7 @@ from thrifty.report.pictures import PICTURES
 from thrifty.report.prediction import prediction_prices
 from thrifty.report.quality import quality_of
 from thrifty.report.routes import cells_by_route
-from thrifty.report.view import TaskView
+from thrifty.report.view import TaskView, prices_by_name
 from thrifty.trees.tree import affix, internal_nodes, stump, tree_from_dict
 
 
@@ -116,6 +116,16 @@ def test_a_path_pays_each_feature_once_and_rows_weigh_it() -> None:
     (price,) = prediction_prices(view)
     assert (price.lowest, price.highest, price.everything) == (4.0, 6.0, 6.0)
     assert price.mean == pytest.approx((30 * 4 + 10 * 6 + 10 * 6 + 10 * 6) / 60)
+
+
+def test_a_panels_fee_is_paid_once_on_a_path() -> None:
+    tree = affix(stump(0), (True,), stump(1))
+    task = TaskView("t", "scratch", 8, 8.0, 0, 0, 2, 4, 2, tree=tree)
+    prices = thrifty.PriceList({"tsh": 12, "t4": 8}, panels={"draw": (10, ["tsh", "t4"])})
+    names = ("tsh", "t4")
+    view = LifetimeView(tasks=(task,), feature_names=names, **prices_by_name(prices, names))
+    (price,) = prediction_prices(view)
+    assert (price.lowest, price.highest, price.everything) == (22.0, 30.0, 30.0)
 
 
 def test_every_picture_is_drawn_with_labelled_axes(view: LifetimeView, tmp_path) -> None:

@@ -28,7 +28,7 @@ class FeatureSpend:
 def spend_by_feature(view: LifetimeView, most: int = MOST) -> list[FeatureSpend]:
     """The dearest features first, the rest summed into one last line.
 
-    Where a panel's fee is shared by several features, the feature's own price is shown.
+    A feature's own price counts; the fee of a panel belongs to no feature alone and is left out.
     """
     cells: Counter[str] = Counter()
     for task in view.tasks:

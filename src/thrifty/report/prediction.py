@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,12 +40,12 @@ def prediction_prices(view: LifetimeView) -> list[PredictionPrice]:
     >>> [(p.mean, p.everything) for p in prediction_prices(view)]
     [(22.5, 23.5)]
     """
-    everything = sum(view.price(name) for name in view.feature_names)
+    everything = _price_of(set(view.feature_names), view)
     found = []
     for task in view.tasks:
         if task.tree is None:
             continue
-        paths = list(_paths(task.tree, view, frozenset()))
+        paths = list(_paths(task.tree, view, frozenset()))  # (price, rows) of each
         weights = [weight for _, weight in paths]
         even = any(weight is None for weight in weights) or not sum(w or 0 for w in weights)
         shares = [1.0 if even else float(weight or 0) for weight in weights]
@@ -55,16 +56,23 @@ def prediction_prices(view: LifetimeView) -> list[PredictionPrice]:
 
 
 def _paths(
-    tree: Tree, view: LifetimeView, asked: frozenset[int], price: float = 0.0
+    tree: Tree, view: LifetimeView, asked: frozenset[str]
 ) -> Iterator[tuple[float, float | None]]:
-    """The price of each path and the training rows that took it; a feature is paid once."""
+    """The price of each path and the training rows that took it."""
     if isinstance(tree, Leaf):
-        yield price, None if tree.counts is None else float(sum(tree.counts))
+        yield _price_of(asked, view), None if tree.counts is None else float(sum(tree.counts))
         return
-    feature = tree.split.feature
-    more = 0.0 if feature in asked else view.price(view.name_of(feature))
     for branch in (False, True):
-        yield from _paths(tree.child(branch), view, asked | {feature}, price + more)
+        with_this = asked | {view.name_of(tree.split.feature)}
+        yield from _paths(tree.child(branch), view, with_this)
+
+
+def _price_of(features: AbstractSet[str], view: LifetimeView) -> float:
+    """What these features cost on one example: each once, and each panel's fee once."""
+    fees: dict[str, float] = {}
+    for name in features:
+        fees.update(view.fees.get(name, {}))
+    return sum(map(view.price, features)) + sum(fees.values())
 
 
 def draw_prediction(

@@ -96,7 +96,7 @@ class Reader:
             title=self.title,
             family=saved.family.to_dict(),
             feature_names=names,
-            prices=prices_by_name(self.prices, names),
+            **prices_by_name(self.prices, names),
             currency=currency,
             tasks=tuple(self._tasks),
             ledger=ledger,

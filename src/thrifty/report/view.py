@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from thrifty.cells.money import to_units
 from thrifty.cells.price_list import as_price_list
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.trees.tree import Leaf, Node, Tree
@@ -82,8 +83,9 @@ class LifetimeView:
     Attributes
     ----------
     family : the family's name and parameters, as JSON
-    prices : what a cell of a feature costs; empty where the prices are not known, and a feature
-        that is not listed costs 1
+    prices : what a cell of a feature costs by itself; empty where the prices are not known, and a
+        feature that is not listed costs 1
+    fees : paid once per example before a feature can be had: ``{feature: {panel: fee}}``
     metafeatures : the representation, where it consists of trees
     metafeature_texts : each of its members as text, whatever they are
     """
@@ -92,6 +94,7 @@ class LifetimeView:
     family: Mapping[str, Any] = field(default_factory=dict)
     feature_names: tuple[str, ...] = ()
     prices: Mapping[str, float] = field(default_factory=dict)
+    fees: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     currency: str = ""
     tasks: tuple[TaskView, ...] = ()
     metafeatures: tuple[Tree, ...] = ()
@@ -166,7 +169,7 @@ def view_of(life: Lifetime, title: str = "lifetime", prices: Any = None) -> Life
         title=title,
         family=_family(life),
         feature_names=names,
-        prices=prices_by_name(prices, names),
+        **prices_by_name(prices, names),
         currency=next((t.receipt.currency for t in life.tasks if t.receipt.currency), ""),
         tasks=tuple(task_view(learned) for learned in life.tasks),
         **members_of(life.representation),
@@ -180,12 +183,18 @@ def members_of(representation: Any) -> dict[str, Any]:
     return {"metafeatures": trees, "metafeature_texts": tuple(map(str, members))}
 
 
-def prices_by_name(prices: Any, feature_names: Sequence[str]) -> dict[str, float]:
-    """What one cell of each feature costs where nothing is bought yet, panels' fees included."""
+def prices_by_name(prices: Any, feature_names: Sequence[str]) -> dict[str, Any]:
+    """The ``prices`` and ``fees`` of a view, from whatever the lifetime was given."""
     if prices is None or not feature_names:
         return {}
     tariff = as_price_list(prices).tariff(feature_names)
-    return dict(zip(feature_names, tariff.marginal.tolist()))
+    fees = {
+        name: {tariff.draws[d].name: to_units(tariff.draws[d].fee) for d in needs}
+        for name, needs in zip(feature_names, tariff.needs)
+        if len(needs)
+    }
+    own = [to_units(price) for price in tariff.own.tolist()]
+    return {"prices": dict(zip(feature_names, own)), "fees": fees}
 
 
 def _family(life: Lifetime) -> Mapping[str, Any]:

@@ -1,0 +1,65 @@
+"""The site builds with warnings as errors, and knows every page and every command."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", str(folder)]
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def pages_in(nav: object) -> set[str]:
+    if isinstance(nav, str):
+        return {nav}
+    items = nav.values() if isinstance(nav, dict) else nav
+    return set().union(*map(pages_in, items))
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = pages_in(yaml.safe_load(text)["nav"])
+    there = {str(p.relative_to(ROOT / "docs")) for p in ROOT.glob("docs/**/*.md")}
+    assert there | {"reference/cli.md"} == listed
+
+
+def test_every_command_is_in_the_reference(site: Path) -> None:
+    import typer.main
+
+    from thrifty.cli import app
+
+    page = (site / "reference" / "cli.html").read_text(encoding="utf-8")
+    group = typer.main.get_command(app)
+    for name, command in group.commands.items():
+        assert f"thrifty {name}" in page
+        assert command.help, f"thrifty {name} has no help"
+        for option in command.params:
+            assert option.name == "help" or option.help, f"thrifty {name}: {option.name}"
+
+
+def test_every_public_name_is_in_the_reference(site: Path) -> None:
+    import thrifty
+
+    page = (site / "reference" / "python.html").read_text(encoding="utf-8")
+    missing = [n for n in thrifty.__all__ if not re.search(rf'id="thrifty\.[\w.]*\b{n}\b', page)]
+    assert missing == []
+
+
+def test_the_site_asks_nobody_else(site: Path) -> None:
+    """Fonts and scripts come with the site; links to other places are for people to click."""
+    page = (site / "index.html").read_text(encoding="utf-8")
+    loaded = re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(https?://[^"]+)"', page)
+    assert loaded == []
