@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from thrifty.cells import Source
 from thrifty.trees.gain import Gain
 from thrifty.trees.list_text import list_text, sign
 from thrifty.trees.model import ThriftyTreeClassifier
-from thrifty.trees.scratch_real import Stuck
-from thrifty.trees.settle import settling, stuck_list
+from thrifty.trees.settle import settling
 
 __all__ = ["ThriftyListClassifier"]
 
@@ -19,7 +17,8 @@ class ThriftyListClassifier(ThriftyTreeClassifier):
 
     Parameters
     ----------
-    max_depth : the most tests; None goes on until all examples are settled
+    max_depth : the most tests; None goes on while a test settles examples. What is left then gets
+        the most common class of it; a lifetime's lists are consistent or refused
     gain : "entropy", "gini", or a function (counts, totals, prices) -> gains; compared among the
         splits that leave one child pure
     class_weight, missing, prices : as for :class:`ThriftyTreeClassifier`
@@ -34,9 +33,6 @@ class ThriftyListClassifier(ThriftyTreeClassifier):
 
     def _learning_gain(self) -> Gain:
         return settling(super()._learning_gain())
-
-    def _stuck(self, source: Source) -> Stuck:
-        return stuck_list(source.table)
 
     def __str__(self) -> str:
         if not hasattr(self, "tree_"):

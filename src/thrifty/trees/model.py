@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from thrifty.cells import Cells, Source, as_source, read_prices
 from thrifty.cells.sources.checks import default_names
-from thrifty.errors import BadInput, FeaturesChanged
+from thrifty.errors import BadInput, BadParameter, FeaturesChanged
 from thrifty.lazy import walk
 from thrifty.trees.class_weights import check_class_weight, weigh, weighted
 from thrifty.trees.flat import FlatTree, flatten
@@ -21,10 +21,11 @@ from thrifty.trees.labels import Labels, read_classes
 from thrifty.trees.missing import allows_missing
 from thrifty.trees.paper import scratch_tree
 from thrifty.trees.sample_weights import repeat_rows
-from thrifty.trees.scratch_real import Stuck
 from thrifty.trees.tree import Tree, depth, features_of, relabel, tree_from_dict, tree_text
 
 __all__ = ["ThriftyTreeClassifier"]
+
+_NO_BOUND = 2**31
 
 
 class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
@@ -34,7 +35,7 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    max_depth : None grows until the leaves are pure
+    max_depth : None grows until the leaves are pure, or hold only rows that are alike
     gain : "entropy", "gini", "gain-ratio", "eg2", "cs-id3", "idx", or a function (counts, totals,
         prices) -> gains
     class_weight : None, "balanced", or a mapping class -> weight
@@ -84,12 +85,13 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
         """
         allow_missing = allows_missing(self.missing)
         check_class_weight(self.class_weight)
+        _check_depth(self.max_depth)
         if y is None:
             raise BadInput(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         source = as_source(_real_integers(X), allow_missing=allow_missing)
-        labels = read_classes(y)
+        labels = read_classes(_one_column(y))
         if len(labels) != source.n_examples:
             raise BadInput(
                 f"y must hold one label per example; X has {source.n_examples} examples and y has "
@@ -101,17 +103,12 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
         labels = weigh(labels, self.class_weight)
         gain = weighted(self._learning_gain(), labels)
         cells = Cells(source, read_prices(self.prices, names))
-        tree = scratch_tree(
-            cells, labels, gain, max_depth=self.max_depth, stuck=self._stuck(source)
-        )
+        # With a bound, rows that cannot be told apart become a leaf of their most common class.
+        tree = scratch_tree(cells, labels, gain, max_depth=self.max_depth or _NO_BOUND)
         return self._set(tree, labels, names, named=named)
 
     def _learning_gain(self) -> Gain:
         return gain_named(self.gain)
-
-    def _stuck(self, source: Source) -> Stuck | None:
-        """What to raise where rows of several classes cannot be told apart."""
-        return None
 
     @classmethod
     def around(
@@ -209,12 +206,29 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
+def _check_depth(max_depth: object) -> None:
+    whole = isinstance(max_depth, int | np.integer) and not isinstance(max_depth, bool)
+    if max_depth is not None and not (whole and max_depth >= 1):  # type: ignore[operator]
+        raise BadParameter(
+            f"max_depth must be None or an integer, 1 or more; got {max_depth!r}."
+        )
+
+
+def _one_column(y: Any) -> Any:
+    """A column of labels is taken with scikit-learn's warning."""
+    labels = np.asarray(y)
+    column = labels.ndim == 2 and labels.shape[1] == 1
+    return column_or_1d(labels, warn=True, dtype=labels.dtype) if column else labels
+
+
 def _real_integers(X: Any) -> Any:
     """scikit-learn's users bring counts and codes as integers: they are numbers here."""
     if isinstance(X, Source) or hasattr(X, "columns"):
         return X
-    stored = getattr(X, "data", X) if hasattr(X, "tocsr") else X
-    if not isinstance(stored, np.ndarray):
+    if hasattr(X, "tocsr"):
+        X = X.tocsr()
+        stored = X.data
+    else:
         try:
             X = stored = np.asarray(X)
         except ValueError:

@@ -41,7 +41,7 @@ def repeat_rows(source: Source, labels: Labels, sample_weight: Any) -> tuple[Sou
             "with class_weight."
         )
     if not numbers.any():
-        raise BadInput("sample_weight must leave at least one example; all weights are 0.")
+        raise BadInput("sample_weight must leave at least one example; all weights are zero.")
     rows = np.repeat(np.arange(len(labels)), numbers.astype(np.int64))
     table = np.asarray(source.read(rows, np.arange(source.n_features)))
     repeated = Source.from_array(table, allow_missing=True)

@@ -1,0 +1,64 @@
+"""scikit-learn's own checks on the estimators that stand alone; each exception has its reason."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+
+import thrifty
+
+ESTIMATORS = [
+    thrifty.ThriftyTreeClassifier(),
+    thrifty.ThriftyTreeClassifier(gain="gini", missing="larger-child"),
+    thrifty.ThriftyListClassifier(),
+]
+EXPECTED = {
+    "check_dtype_object": (
+        "it wants a TypeError for a dict among the values; everything wrong with data is a "
+        "BadInput here, which is a ValueError"
+    ),
+    "check_class_weight_classifiers": (
+        "it wants a weight of 1000 to win over rows of the other class; a tree grown until its "
+        "leaves are pure puts each training row where its own class is, whatever the weights"
+    ),
+}
+
+
+# Strict: a check that passes after all must lose its excuse.
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    ESTIMATORS, expected_failed_checks=lambda estimator: EXPECTED, xfail_strict=True
+)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+def test_every_excuse_is_used():
+    names = {
+        getattr(check, "func", check).__name__
+        for estimator in ESTIMATORS
+        for _, check in estimator_checks_generator(estimator)
+    }
+    assert set(EXPECTED) <= names
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_parameters_are_only_assigned(estimator):
+    twin = clone(estimator)
+    assert twin.get_params() == estimator.get_params()
+    assert not [name for name in vars(twin) if name.endswith("_")]
+
+
+@pytest.mark.parametrize("max_depth", [0, -2, 1.5, "3", True])
+def test_max_depth_outside_its_range(max_depth):
+    with pytest.raises(thrifty.errors.BadParameter, match="max_depth must be None or an integer"):
+        thrifty.ThriftyTreeClassifier(max_depth=max_depth).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("prices", [[1.0, -1.0], [1.0, float("nan")], [1.0], {"x0": 1}])
+def test_prices_that_are_none(prices):
+    model = thrifty.ThriftyTreeClassifier(gain="eg2", prices=prices)
+    with pytest.raises(thrifty.errors.BadInput, match="price"):
+        model.fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    assert not hasattr(model, "tree_")
