@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +17,7 @@ from thrifty.trees.gain import entropy, gini
 from thrifty.trees.labels import read_classes
 from thrifty.trees.race_bounds import Bar
 from thrifty.trees.race_grow import race_all_features
+from thrifty.trees.race_many import entropy_at_most, gini_at_most
 from thrifty.trees.race_real import tables_of_cuts
 from thrifty.trees.scratch import grow_from_scratch
 from thrifty.trees.scratch_real import grow_real
@@ -61,13 +64,52 @@ def test_raced_scratch_is_consistent_and_small_tables_are_bought_whole(table, ga
 
 @pytest.mark.parametrize("gain", [entropy, gini])
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_many_classes(gain, n_classes):
+def test_several_classes(gain, n_classes):
     rng = np.random.default_rng(n_classes)
     X = rng.random((1500, 40)) < 0.5
     y = np.minimum(2 * X[:, 7] + X[:, 21] + X[:, 3] * X[:, 7], n_classes - 1)
     cells = Cells(X)
     assert race_all_features(cells, read_classes(y), gain) == full_tree(X, y, gain)
     assert cells.receipt().cells < 0.5 * X.size
+
+
+@pytest.mark.parametrize("gain", [entropy, gini])
+def test_many_classes(gain):
+    rng = np.random.default_rng(0)
+    X = rng.random((6000, 60)) < 0.5
+    y = X[:, [4, 19, 33, 50]] @ np.array([8, 4, 2, 1])
+    cells = Cells(X)
+    assert race_all_features(cells, read_classes(y), gain) == full_tree(X, y, gain)
+    assert cells.receipt().cells < 0.5 * X.size
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([(entropy, entropy_at_most), (gini, gini_at_most)]),
+)
+def test_bounds_for_many_classes_lie_above_every_corner(seed, pair):
+    gain, at_most = pair
+    rng = np.random.default_rng(seed)
+    totals = rng.integers(1, 30, 5)
+    low = np.stack([rng.integers(0, n + 1, 6) for n in totals])
+    high = np.stack([rng.integers(a, n + 1) for a, n in zip(low, totals)])
+    bound = at_most(low, high, totals)
+    for corner in product((low, high), repeat=5):
+        at = np.stack([side[c] for c, side in enumerate(corner)])
+        assert (gain(at, totals, np.ones(6)) <= bound + 1e-9).all()
+    inside = rng.integers(low, high + 1)
+    assert (gain(inside, totals, np.ones(6)) <= bound + 1e-9).all()
+
+
+def test_many_classes_and_a_gain_of_the_users_own_are_not_raced():
+    rng = np.random.default_rng(5)
+    X = rng.random((300, 6)) < 0.5
+    y = X @ np.array([1, 2, 4, 8, 0, 0])
+    family = thrifty.Trees(compare="race", gain=price_aware)
+    cells = Cells(X)
+    assert family.from_scratch(cells, read_classes(y), None).model == full_tree(X, y, price_aware)
+    assert cells.receipt().cells == X.size
 
 
 def test_many_prices_of_a_price_aware_gain():

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.trees.gain import gain_ratio
 from thrifty.trees.labels import Labels
 from thrifty.trees.paper import PaperWay
-from thrifty.trees.race_bounds import MOST_CLASSES
+from thrifty.trees.race_bounds import can_race
 from thrifty.trees.race_grow import race_all_features, race_metafeatures
 from thrifty.trees.representation import Metafeatures
 
@@ -50,8 +48,9 @@ class RaceWay(PaperWay):
         return super().use_rep(metafeatures, cells, labels)
 
     def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
-        many = np.count_nonzero(np.bincount(labels.codes)) > MOST_CLASSES
-        tree = None if many else race_all_features(cells, labels, self.gain)
+        tree = None
+        if can_race(self.gain, labels.n_classes):
+            tree = race_all_features(cells, labels, self.gain)
         if tree is None:
             return super().from_scratch(cells, labels, attempt)
         if attempt is None:

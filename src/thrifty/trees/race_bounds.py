@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.trees.gain import Gain, entropy, gini
+from thrifty.trees.race_many import entropy_at_most, gini_at_most
 
-__all__ = ["MOST_CLASSES", "Bar", "ceilings"]
+__all__ = ["Bar", "can_race", "ceilings"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -30,14 +31,20 @@ Floats = NDArray[np.float64]
 
 #: cells into which the counts of the smaller class are cut; more is tighter and slower
 _CELLS = 64
-#: corners of a box double with each class; with more classes than this nothing is dropped early
-MOST_CLASSES = 8
+#: corners of a box double with each class; with more classes than this entropy and Gini have bounds
+#: of their own, and a user's gain is not raced
+_MOST_CORNERS = 8
 #: a gain of the user's own that looks at prices has a boundary for each price; with more prices
 #: than this, boxes are used, which need a few more rows and far less time
 _PRICES = 8
 #: gains this close to the bar, relative to it, count as reaching it: other counts may give the
 #: same gain in theory and differ in the last bits
 _SLACK = 1e-9
+
+
+def can_race(gain: Gain, n_classes: int) -> bool:
+    """Whether anything can be dropped early."""
+    return n_classes <= _MOST_CORNERS or gain in (entropy, gini)
 
 
 def ceilings(gain: Gain, totals: Ints, prices: Floats) -> Floats:
@@ -47,7 +54,7 @@ def ceilings(gain: Gain, totals: Ints, prices: Floats) -> Floats:
     """
     present = np.flatnonzero(totals)
     best = np.full(len(prices), np.inf)
-    if gain in (entropy, gini) or len(present) > MOST_CLASSES or prices.min() == prices.max():
+    if gain in (entropy, gini) or len(present) > _MOST_CORNERS or prices.min() == prices.max():
         return best
     best[:] = -np.inf
     for corner in product((0, 1), repeat=len(present)):
@@ -75,7 +82,7 @@ class Bar:
     def out_of_reach(self, counts: Ints, sampled: Ints, prices: Floats) -> Bools:
         """counts (C, k) of the true rows among ``sampled`` (C,) rows: which rivals cannot win."""
         present = np.flatnonzero(self.totals)
-        if len(present) > MOST_CLASSES:
+        if not can_race(self.gain, len(present)):
             return np.zeros(counts.shape[1], dtype=np.bool_)
         if len(present) > 2:
             return self._by_boxes(counts, sampled, prices, present)
@@ -135,17 +142,25 @@ class Bar:
         return high[:J], low[J:]
 
     def _by_boxes(self, counts: Ints, sampled: Ints, prices: Floats, present: Ints) -> Bools:
-        """An interval for each class (delta split between them), and the best corner."""
+        """An interval for each class (delta split between them): the best gain in that box."""
         table = kernels.log_factorials(int(self.totals.max()) + 1)
         log_delta = self.log_delta - np.log(len(present))
         low, high = np.zeros_like(counts), np.zeros_like(counts)
         for c in present.tolist():
             found = kernels.count_interval(int(sampled[c]), int(self.totals[c]), log_delta, table)
             low[c], high[c] = found[:, counts[c]]
-        best = np.full(counts.shape[1], -np.inf)
+        if len(present) > _MOST_CORNERS:
+            at_most = entropy_at_most if self.gain is entropy else gini_at_most
+            best = at_most(low[present], high[present], self.totals[present])
+        else:
+            best = self._best_corner(low, high, prices, present)
+        return np.asarray(best < self.just_below)
+
+    def _best_corner(self, low: Ints, high: Ints, prices: Floats, present: Ints) -> Floats:
+        best = np.full(low.shape[1], -np.inf)
         for corner in product((low, high), repeat=len(present)):
-            at = np.zeros_like(counts)
+            at = np.zeros_like(low)
             for c, side in zip(present.tolist(), corner):
                 at[c] = side[c]
             best = np.maximum(best, self.gain(at, self.totals, prices))
-        return np.asarray(best < self.just_below)
+        return best
