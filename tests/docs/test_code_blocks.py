@@ -86,7 +86,8 @@ def test_the_code_of_a_page_runs(
 
 def test_the_finder_finds_blocks(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text('a\n```python title="x.py"\n1 / 0\n```\n\n    ```console\n    $ false\n    ```\n')
+    first = '```python title="x.py"\n1 / 0\n```'
+    page.write_text(f"a\n{first}\n\n    ```console\n    $ false\n    ```\n")
     first, second = blocks_of(page)
     assert (first.title, first.line, second.code) == ("x.py", 3, "$ false\n")
     with pytest.raises(ZeroDivisionError):

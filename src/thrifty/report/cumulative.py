@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import bounds
-from thrifty.report.ink import LINES, SERIES, frame, legend, save_picture
+from thrifty.report.ink import LINES, POINTS, SERIES, frame, legend, save_picture
 from thrifty.report.view import LifetimeView
 from thrifty.trees.tree import features_of
 
@@ -75,9 +75,11 @@ def draw_cumulative(axes: Any, curves: Mapping[str, NDArray[Any]]) -> None:
     """Draw the curves on a logarithmic axis of cells against tasks."""
     for i, (name, curve) in enumerate(curves.items()):
         tasks = np.arange(1, len(curve) + 1)
-        few = {"marker": "o", "markersize": 3} if len(curve) < 25 else {}
-        axes.plot(tasks, curve, linestyle=LINES[i % len(LINES)], linewidth=1.8, label=name,
-                  color=SERIES[i % len(SERIES)], **few)  # fmt: skip
+        axes.plot(
+            tasks, curve, linestyle=LINES[i % len(LINES)], linewidth=1.8, label=name,
+            color=SERIES[i % len(SERIES)], marker=POINTS[i % len(POINTS)], markersize=4.5,
+            markevery=max(1, len(curve) // 8),
+        )  # fmt: skip
     if any((curve > 0).any() for curve in curves.values()):
         axes.set_yscale("log")
     axes.margins(x=0.01)

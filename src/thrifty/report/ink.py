@@ -14,10 +14,14 @@ from typing import Any
 
 from thrifty.errors import ThriftyError
 
-__all__ = ["HATCH", "INK", "LINES", "MARKS", "SERIES", "figure", "frame", "save_picture", "svg_of"]
+__all__ = [
+    "HATCH", "INK", "LINES", "MARKS", "POINTS", "SERIES", "figure", "frame", "legend",
+    "save_picture", "svg_of",
+]  # fmt: skip
 
 #: line styles, marks and hatches by series, so that a picture reads in black and white
-LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (1, 1)), (0, (5, 1, 1, 1)))
+LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)), (0, (5, 1, 1, 1)))
+POINTS = ("o", "s", "^", "D", "v", "P")
 MARKS = {"reused": "o", "screened": "^", "scratch": "s"}
 HATCH = {"reused": "", "screened": "///", "scratch": "xxx"}
 
@@ -29,9 +33,10 @@ _COLOURS = {
     "two": ("#b4531f", "#f2a06b"),
     "three": ("#6b4fa0", "#b9a3ea"),
     "four": ("#5f6b3a", "#b7c687"),
+    "five": ("#8a2846", "#f08bab"),
 }
 INK, GRID = _COLOURS["ink"][0], _COLOURS["grid"][0]
-SERIES = tuple(_COLOURS[name][0] for name in ("one", "two", "three", "four"))
+SERIES = tuple(_COLOURS[name][0] for name in ("one", "two", "three", "four", "five"))
 
 
 def figure(width: float = 7.2, height: float = 3.6) -> Any:
