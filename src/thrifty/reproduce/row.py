@@ -14,12 +14,17 @@ from thrifty.streams import Task
 __all__ = ["Condition", "Growth", "Learner", "Row", "Seen", "Terms"]
 
 
+def _as_posed(task: Task) -> Any:
+    return task.y
+
+
 @dataclass(frozen=True)
 class Learner:
-    """A family and, on streams with unrelated tasks, when to forget."""
+    """A family, when to forget on streams with unrelated tasks, and the labels it is shown."""
 
     family: Family
     rule: Rule | None = None
+    labels: Callable[[Task], Any] = _as_posed
 
 
 @dataclass(frozen=True)

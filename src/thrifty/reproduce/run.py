@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,7 @@ class _Tally:
     """What one learner bought; everything but ``bad_task_cells`` is of good tasks only."""
 
     life: Lifetime
+    labels: Callable[[Task], Any]
     cells: int = 0
     scratch_tasks: int = 0
     scratch_cells: int = 0
@@ -60,7 +61,7 @@ class _Tally:
 def run_point(row: Row, point: Point, seed: int) -> list[dict[str, Any]]:
     """A record per learner. Tasks are posed to all learners in step, and then dropped."""
     tallies = {
-        name: _Tally(Lifetime(learner.family, agnostic=learner.rule))
+        name: _Tally(Lifetime(learner.family, agnostic=learner.rule), learner.labels)
         for name, learner in row.learners(point).items()
     }
     for task in row.stream(point, seed):
@@ -70,7 +71,7 @@ def run_point(row: Row, point: Point, seed: int) -> list[dict[str, Any]]:
 
 
 def _learn(row: Row, tally: _Tally, task: Task) -> None:
-    learned = tally.life.learn(task.name, task.X, task.y, good=task.good)
+    learned = tally.life.learn(task.name, task.X, tally.labels(task), good=task.good)
     tally.add(learned, task.good, row.right(learned.model, task))
 
 
