@@ -39,5 +39,5 @@ class ThriftyListClassifier(ThriftyTreeClassifier):
             return repr(self)
         two = len(self.classes_) <= 2
         return list_text(
-            self.tree_, lambda i: str(self.feature_names_[i]), labels=sign if two else str
+            self.tree_, self._name, labels=sign if two else str
         )

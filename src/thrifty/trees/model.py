@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -18,10 +18,20 @@ from thrifty.trees.class_weights import check_class_weight, weigh, weighted
 from thrifty.trees.flat import FlatTree, flatten
 from thrifty.trees.gain import Gain, gain_named
 from thrifty.trees.labels import Labels, read_classes
+from thrifty.trees.look import draw_tree, graphviz_text, text_with_origins
 from thrifty.trees.missing import allows_missing
+from thrifty.trees.origins import Origin, origins
 from thrifty.trees.paper import scratch_tree
 from thrifty.trees.sample_weights import repeat_rows
-from thrifty.trees.tree import Tree, depth, features_of, relabel, tree_from_dict, tree_text
+from thrifty.trees.tree import (
+    Path,
+    Tree,
+    depth,
+    features_of,
+    relabel,
+    tree_from_dict,
+    tree_text,
+)
 
 __all__ = ["ThriftyTreeClassifier"]
 
@@ -194,10 +204,33 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
         missing = data.get("missing", "error")
         return cls.around(tree, labels, data["feature_names"], missing=missing)
 
+    def to_text(self, metafeatures: Iterable[Tree] | None = None) -> str:
+        """The tree as text; with a representation, the metafeature each node came from."""
+        check_is_fitted(self, "tree_")
+        if metafeatures is None:
+            return tree_text(self.tree_, self._name)
+        return text_with_origins(self.tree_, metafeatures, self._name)
+
+    def to_graphviz(self, metafeatures: Iterable[Tree] | None = None) -> str:
+        """The tree in the DOT language, for ``graphviz.Source`` or the program ``dot``."""
+        check_is_fitted(self, "tree_")
+        return graphviz_text(self.tree_, self._name, self._origins(metafeatures))
+
+    def plot(self, metafeatures: Iterable[Tree] | None = None, ax: Any = None) -> Any:
+        """Draw the tree with matplotlib; with a representation, each metafeature has a colour."""
+        check_is_fitted(self, "tree_")
+        return draw_tree(self.tree_, self._name, self._origins(metafeatures), ax)
+
+    def _name(self, i: int) -> str:
+        return str(self.feature_names_[i])
+
+    def _origins(self, metafeatures: Iterable[Tree] | None) -> dict[Path, Origin] | None:
+        return None if metafeatures is None else origins(self.tree_, metafeatures)
+
     def __str__(self) -> str:
         if not hasattr(self, "tree_"):
             return repr(self)
-        return tree_text(self.tree_, lambda i: str(self.feature_names_[i]))
+        return self.to_text()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

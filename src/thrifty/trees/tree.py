@@ -106,19 +106,23 @@ def tree_from_dict(data: Mapping[str, Any]) -> Tree:
     return Node(split, tree_from_dict(data["false"]), tree_from_dict(data["true"]))
 
 
-def tree_text(tree: Tree, names: Callable[[int], str] = lambda i: f"x{i}") -> str:
-    """The tree as indented text; an empty leaf prints as a dot."""
+def tree_text(
+    tree: Tree,
+    names: Callable[[int], str] = lambda i: f"x{i}",
+    notes: Callable[[Path], str] = lambda path: "",
+) -> str:
+    """The tree as indented text; an empty leaf prints as a dot. ``notes`` follow the splits."""
     lines: list[str] = []
 
-    def write(at: Tree, head: str, tail: str) -> None:
+    def write(at: Tree, path: Path, head: str, tail: str) -> None:
         if isinstance(at, Leaf):
             lines.append(head + ("·" if at.label is None else str(at.label)))
             return
-        lines.append(f"{head}{at.split.text(names)}?")
-        write(at.false, f"{tail}├─ no: ", f"{tail}│  ")
-        write(at.true, f"{tail}└─ yes: ", f"{tail}   ")
+        lines.append(f"{head}{at.split.text(names)}?{notes(path)}")
+        write(at.false, (*path, False), f"{tail}├─ no: ", f"{tail}│  ")
+        write(at.true, (*path, True), f"{tail}└─ yes: ", f"{tail}   ")
 
-    write(tree, "", "")
+    write(tree, (), "", "")
     return "\n".join(lines)
 
 
