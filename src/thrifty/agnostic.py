@@ -181,10 +181,10 @@ class Doubling:
     Why: a bad task's metafeature that is kept for N tasks has cost as much as a task from scratch.
     A period therefore lasts at least N tasks, so there are at most (m + r) / N + 1 of them, each
     relearning at most K good tasks: K (m + r + N). Using costs no more than learning did:
-    that again, and N for every bad task. In all S (2 K (m + r + N) + r N + ...), which is within a
-    small factor of the better of Expansion and Restart wherever the bad tasks are. It does not
-    reach Balanced where r N > m K: whether a failure is bad or good cannot be seen when K is not
-    known.
+    that again, and N for every bad task. In all S (2 K (m + r + N) + r N + ...), which is at most
+    three times the better of the bounds of Expansion and Restart, wherever the bad tasks are. It
+    does not reach Balanced where r N > m K: whether a failure is bad or good cannot be seen when
+    K is not known.
 
     >>> Doubling().before_task(Counts(learning=500, using=499)), Doubling().before_task(
     ...     Counts(learning=500, using=500))

@@ -63,6 +63,11 @@ def _opening(records: Sequence[Record], verdicts: Sequence[Verdict], command: st
             f"<code>{escape(command)}</code>. A cell is one feature on one example; bills are of "
             "good tasks. m tasks, N features, K metafeatures, S examples, depth or degree d, "
             "r unrelated tasks, t terms.</p>",
+            "<p>Learners: <b>paper</b> is the row's own protocol, with every candidate bought on every "
+            "row. <b>default</b> is Thrifty's: the same with racing, or lattice decoding for "
+            "monomials and polynomials; in the second table with Doubling. <b>naive</b> compares "
+            "all features seen. In the second table Expansion, Restart, Balanced and Doubling are "
+            "the paper's protocol with a rule for forgetting.</p>",
             f"<p>{len(verdicts) - len(broken)} of {len(verdicts)} claims hold. "
             + ("Those that do not come first, each with the reason.</p>" if broken else "</p>"),
             _verdict_table([*broken, *(v for v in verdicts if v.holds)]),
