@@ -1,0 +1,224 @@
+"""Thresholds, missing values and matching against plain twins: the same trees, the same cells."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.trees.strategies import skeletons
+
+from thrifty.cells import Cells
+from thrifty.cells.sources import Source
+from thrifty.errors import ContradictoryLabels
+from thrifty.trees.cuts import best_by_gain, halfway, true_side
+from thrifty.trees.gain import entropy, gain_ratio, gini
+from thrifty.trees.labels import read_classes
+from thrifty.trees.representation import Metafeatures
+from thrifty.trees.scratch_real import grow_real
+from thrifty.trees.tree import EMPTY, Leaf, Node, Split, build, relabel
+from thrifty.trees.use_rep import Grown
+from thrifty.trees.use_rep_real import use_rep_real
+
+N = 4
+
+
+@st.composite
+def tables(draw, gaps=False):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n = draw(st.integers(2, 40))
+    levels = draw(st.sampled_from([2, 4, 1000]))
+    X = rng.integers(0, levels, (n, N)) / 4
+    X[:, 3] = rng.integers(0, 2, n)  # one Boolean column
+    y = (X[:, 0] > X[:, 0].mean()).astype(int) + (X[:, 1] > np.median(X[:, 1]))
+    if gaps:
+        X[rng.random(X.shape) < 0.15] = np.nan
+    return X, y
+
+
+def gain_of(side, y, n_classes, gain):
+    totals = np.bincount(y, minlength=n_classes)
+    counts = np.bincount(y[side], minlength=n_classes)[:, None]
+    return float(gain(counts, totals, np.ones(1))[0])
+
+
+def plain_cuts(values):
+    known = sorted(set(values[~np.isnan(values)].tolist()))
+    return [halfway(a, b) for a, b in itertools.pairwise(known)]
+
+
+def plain_side(values, threshold):
+    side = np.array([v >= threshold for v in values])
+    n_true = sum(v >= threshold for v in values if not math.isnan(v))
+    n_false = sum(v < threshold for v in values if not math.isnan(v))
+    for i, v in enumerate(values):
+        if math.isnan(v):
+            side[i] = n_true > n_false
+    return side
+
+
+def plain_best(X, y, rows, features, n_classes, gain):
+    """(feature, threshold) of the highest gain; ties to the lowest feature, then threshold."""
+    best, found = -math.inf, None
+    for f in features:
+        for t in plain_cuts(X[rows, f]):
+            value = gain_of(plain_side(X[rows, f], t), y[rows], n_classes, gain)
+            if value > best:
+                best, found = value, (f, t)
+    return found
+
+
+def split_of(f, t, boolean):
+    return Split(f) if boolean[f] else Split(f, t)
+
+
+def plain_scratch(X, y, n_classes, boolean, gain):
+    def grow(rows):
+        if len(set(y[rows].tolist())) <= 1:
+            return Leaf(int(y[rows][0]))
+        found = plain_best(X, y, rows, range(N), n_classes, gain)
+        if found is None:
+            raise ContradictoryLabels("twin")
+        side = plain_side(X[rows, found[0]], found[1])
+        return Node(split_of(*found, boolean), grow(rows[~side]), grow(rows[side]))
+
+    return grow(np.arange(len(y)))
+
+
+@settings(max_examples=60)
+@given(st.booleans().flatmap(lambda g: tables(gaps=g)), st.sampled_from([entropy, gini]))
+def test_scratch_is_its_plain_twin(table, gain):
+    X, y = table
+    labels = read_classes(y)
+    source = Source.from_array(X, allow_missing=True)
+    try:
+        expected = plain_scratch(X, labels.codes, labels.n_classes, source.boolean, gain)
+    except ContradictoryLabels:
+        with pytest.raises(ContradictoryLabels):
+            grow_real(X, source.boolean, labels, gain, np.ones(N))
+        return
+    assert grow_real(X, source.boolean, labels, gain, np.ones(N)) == expected
+
+
+@settings(max_examples=30)
+@given(tables(gaps=True))
+def test_missing_rows_follow_the_larger_child(table):
+    X, y = table
+    values = X[:, 0]
+    labels = read_classes(y)
+    totals = np.bincount(labels.codes)
+    counts, threshold = best_by_gain(values, labels.codes, totals, 1.0, entropy)
+    if np.isnan(threshold):
+        assert not counts.any() and not plain_cuts(values)
+        return
+    side = true_side(values, threshold)
+    assert (side == plain_side(values, threshold)).all()
+    assert (counts == np.bincount(labels.codes[side], minlength=len(totals))).all()
+
+
+def with_thresholds(tree, levels):
+    """A skeleton over features 0..2 with thresholds that depend on the feature's turn."""
+    if not isinstance(tree, Node):
+        return EMPTY
+    f = tree.split.feature
+    split = Split(3) if f == 3 else Split(f, levels[f % len(levels)])
+    return Node(split, with_thresholds(tree.false, levels[1:] + levels[:1]),
+                with_thresholds(tree.true, levels[::-1]))  # fmt: skip
+
+
+def agree(a, b, match):
+    return a.feature == b.feature and (match == "feature" or a.threshold == b.threshold)
+
+
+def plain_use_rep(X, y, n_classes, boolean, metafeatures, max_depth, match):
+    """Every metafeature laid on every ancestor anew; returns (tree, failed path, cells)."""
+    splits, leaves, cells = {}, {}, set()
+    todo = [((), np.arange(len(y)))]
+    while todo:
+        path, rows = todo.pop()
+        if len(set(y[rows].tolist())) <= 1:
+            leaves[path] = Leaf(int(y[rows][0]))
+            continue
+        if len(path) >= max_depth:
+            return build(splits, leaves), path, cells
+        induced = set()
+        for f in metafeatures:
+            for i in range(len(path) + 1):
+                at, fits = f, True
+                for j in range(i, len(path)):
+                    fits = isinstance(at, Node) and agree(at.split, splits[path[:j]], match)
+                    if not fits:
+                        break
+                    at = at.child(path[j])
+                if fits and isinstance(at, Node):
+                    induced.add(at.split)
+        features = sorted({split.feature for split in induced})
+        cells |= {(int(r), f) for r in rows for f in features}
+        if match == "stored":
+            best, found = -math.inf, None
+            for s in sorted(induced, key=lambda s: (s.feature, s.threshold or 0.5)):
+                t = 0.5 if s.threshold is None else s.threshold
+                value = gain_of(plain_side(X[rows, s.feature], t), y[rows], n_classes, entropy)
+                if value > best:
+                    best, found = value, (s.feature, t)
+        else:
+            found = plain_best(X, y, rows, features, n_classes, entropy)
+        if found is None:
+            return build(splits, leaves), path, cells
+        splits[path] = split_of(*found, boolean)
+        side = plain_side(X[rows, found[0]], found[1])
+        todo.append(((*path, True), rows[side]))
+        todo.append(((*path, False), rows[~side]))
+    return build(splits, leaves), None, cells
+
+
+@settings(max_examples=100)
+@given(
+    tables(),
+    st.lists(skeletons(n_features=N, depth=3), max_size=4),
+    st.sampled_from(["feature", "threshold", "stored"]),
+    st.integers(1, 4),
+)
+def test_use_rep_is_its_plain_twin(table, shapes, match, max_depth):
+    X, y = table
+    labels = read_classes(y)
+    cells = Cells(X)
+    metafeatures = [with_thresholds(s, [0.125, 0.375, 0.625, float(np.median(X))]) for s in shapes]
+    attempt = use_rep_real(
+        Metafeatures(tuple(metafeatures)), cells, labels, entropy,
+        max_depth=max_depth, max_nodes=None, match=match,
+    )  # fmt: skip
+    tree, failed, bought = plain_use_rep(
+        X, labels.codes, labels.n_classes, cells.boolean, metafeatures, max_depth, match
+    )
+    assert cells.receipt().cells == len(bought)
+    if failed is None:
+        assert attempt.route == "reused" and attempt.model == tree
+    else:
+        assert attempt.model is None and attempt.grown == Grown(tree, failed)
+
+
+def test_gain_ratio_cuts_by_entropy_and_compares_by_ratio():
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 5))
+    y = (X[:, 2] > 0.7).astype(int)
+    labels = read_classes(y)
+    tree = grow_real(X, np.zeros(5, bool), labels, gain_ratio, np.ones(5))
+    by_entropy = grow_real(X, np.zeros(5, bool), labels, entropy, np.ones(5))
+    assert tree == by_entropy and tree.split.feature == 2
+
+
+def test_float32_and_float64_give_one_tree():
+    rng = np.random.default_rng(1)
+    X = rng.random((300, 20)).astype(np.float32)
+    y = ((X[:, 3] > 0.5) & (X[:, 8] > 0.3)).astype(int)
+    trees = [
+        grow_real(X.astype(dtype), np.zeros(20, bool), read_classes(y), entropy, np.ones(20))
+        for dtype in (np.float32, np.float64)
+    ]
+    assert trees[0] == trees[1]
+    turned = grow_real(X, np.zeros(20, bool), read_classes(1 - y), entropy, np.ones(20))
+    assert relabel(turned, lambda label: 1 - label) == trees[0]
