@@ -32,7 +32,9 @@ def recurrence(law):
 )
 def test_recurrences_are_those_of_the_classical_polynomials(law, centres, norms):
     found_centres, found_norms = recurrence(law)
-    np.testing.assert_allclose(found_norms, norms, rtol=2e-15 * 4)
+    # A density that is infinite at both ends costs a digit.
+    precise = 2e-14 if law.dist.name == "beta" else 4e-15
+    np.testing.assert_allclose(found_norms, norms, rtol=precise)
     np.testing.assert_allclose(found_centres[:-1], centres, rtol=1e-13, atol=4e-15)
 
 

@@ -8,6 +8,7 @@ tests; one averages over examples, and answers yes only beyond five standard err
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -42,9 +43,48 @@ class Bases:
             self.made[id(law)] = Orthonormal.of(law, 2 * self.max_degree)
         return self.made[id(law)]
 
-    def least_signal(self, feature: int, power: int) -> float:
-        """E[H_2p(x) x^2p]: how strongly x^p shows in the test for power p."""
-        return float(1.0 / self.of(feature).leading[2 * power])
+    def least_signal(self, powers: Exponents) -> float:
+        """How strongly a monomial with these powers shows in their test, at the least.
+
+        prod E[H_2p(x) x^2p], times the smallest E[x^2q] that its other features can bring.
+        """
+        signal = 1.0
+        for feature, power in powers:
+            signal /= float(self.of(feature).leading[2 * power])
+        basis = self.of(powers[0][0])
+        left = self.max_degree - sum(power for _feature, power in powers)
+        rests = [
+            np.prod([basis.mean(basis.nodes ** (2 * q)) for q in parts], initial=1.0)
+            for others in range(left + 1)
+            for parts in partitions(others)
+        ]
+        return signal * float(min(rests))
+
+    def test_moments(
+        self, feature: int, tested: tuple[int, ...], others: tuple[int, ...]
+    ) -> tuple[float, float]:
+        """Mean and root mean square of prod H_2p x^2p prod x^2q."""
+        basis = self.of(feature)
+        table = basis.values(basis.nodes)
+        factors = [table[2 * p] * basis.nodes ** (2 * p) for p in tested]
+        factors += [basis.nodes ** (2 * q) for q in others]
+        means = [basis.mean(factor) for factor in factors]
+        squares = [basis.mean(factor**2) for factor in factors]
+        return float(np.prod(means)), float(np.sqrt(np.prod(squares)))
+
+
+def partitions(total: int, largest: int | None = None) -> Iterator[tuple[int, ...]]:
+    """Ways to write ``total`` as a sum of falling positive integers.
+
+    >>> list(partitions(3))
+    [(3,), (2, 1), (1, 1, 1)]
+    """
+    if total == 0:
+        yield ()
+        return
+    for first in range(min(total, largest or total), 0, -1):
+        for rest in partitions(total - first, first):
+            yield (first, *rest)
 
 
 class Correlations(Protocol):
@@ -148,10 +188,9 @@ class SampleCorrelations:
 
     def occurs(self, powers: Exponents, known: Polynomial) -> bool:
         parts = self._residual(known) ** 2
-        least = 0.5 * self.smallest**2
         for feature, power in powers:
             parts = parts * self._basis_values(feature)[2 * power]
-            least *= self.bases.least_signal(feature, power)
+        least = 0.5 * self.smallest**2 * self.bases.least_signal(powers)
         error = float(parts.std()) / np.sqrt(len(parts))
         return bool(float(parts.mean()) > max(STANDARD_ERRORS * error, least))
 

@@ -95,6 +95,7 @@ class MonomialRegressor(_PowersRegressor):
 
     def predict_log(self, X: Any) -> np.ndarray:
         """Natural logs of the predictions, for powers that overflow."""
+        check_is_fitted(self)
         values = self._values(X, list(self.exponents_))
         if (values <= 0).any():
             raise BadInput(

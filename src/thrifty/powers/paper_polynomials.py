@@ -13,7 +13,7 @@ needed on samples are predicted first, and fewer are refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -27,6 +27,7 @@ from thrifty.powers.correlations import (
     Correlations,
     ExactCorrelations,
     SampleCorrelations,
+    partitions,
 )
 from thrifty.powers.exact_linear import row_basis, solve
 from thrifty.powers.laws import Laws, mismatch
@@ -108,11 +109,9 @@ def extract(
         terms[monomial] = terms.get(monomial, 0.0) + oracle.coefficient(monomial, terms)
         if len(terms) > rules.max_terms:
             break
-    if oracle.nothing_left(terms):
-        return terms
     return Failure(
         "too-many-terms",
-        f"something is left of the labels after {len(terms)} terms; the limit is {rules.max_terms}",
+        f"the labels were not explained after {len(terms)} terms; the limit is {rules.max_terms}",
         {"terms": len(terms), "max_terms": rules.max_terms},
     )
 
@@ -120,30 +119,21 @@ def extract(
 def rows_for_search(labels: np.ndarray, bases: Bases, feature: int, smallest: float) -> int:
     """Rows at which every test of the search is decided, predicted from free labels.
 
-    For each way to split the degree over features, the test statistic has the mean c^2 prod
-    E[H_2p x^2p] for the smallest coefficient c; its noise is that of c^2 prod H_2p x^2p itself
-    and of the rest of y^2. Five standard errors must fit into the mean.
+    For each way to split the degree over features that are tested (powers p) and others (powers
+    q), the test statistic has the mean c^2 prod E[H_2p x^2p] prod E[x^2q] for the smallest
+    coefficient c; its noise is that of this product itself and of the rest of y^2. Five
+    standard errors must fit into the mean. Features are taken to share the law of ``feature``.
     """
-    basis = bases.of(feature)
-    table = basis.values(basis.nodes)
-    rest = math.sqrt(float(np.mean(labels**4)))
+    rest_of_labels = math.sqrt(float(np.mean(labels**4)))
     needed = 0.0
-    for parts in _partitions(bases.max_degree):
-        signal, own = smallest**2, smallest**2
-        for power in parts:
-            signal *= basis.mean(table[2 * power] * basis.nodes ** (2 * power))
-            own *= math.sqrt(basis.mean((table[2 * power] * basis.nodes ** (2 * power)) ** 2))
-        needed = max(needed, (STANDARD_ERRORS * (own + rest) / signal) ** 2)
+    for tested in range(1, bases.max_degree + 1):
+        for parts in partitions(tested):
+            for others in range(bases.max_degree - tested + 1):
+                for more in partitions(others):
+                    signal, own = bases.test_moments(feature, parts, more)
+                    noise = own + rest_of_labels / smallest**2
+                    needed = max(needed, (STANDARD_ERRORS * noise / signal) ** 2)
     return math.ceil(min(needed, 1e300))
-
-
-def _partitions(total: int, largest: int | None = None) -> Iterator[tuple[int, ...]]:
-    if total == 0:
-        yield ()
-        return
-    for first in range(min(total, largest or total), 0, -1):
-        for rest in _partitions(total - first, first):
-            yield (first, *rest)
 
 
 def _oracle(

@@ -1,0 +1,84 @@
+"""The theorems on polynomials, and what the default mode promises, on seeded streams."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import thrifty
+from thrifty.errors import NotEnoughExamples
+from thrifty.powers import KnownTarget
+
+
+def lived(family, stream, oracle=False):
+    """A lifetime that has learned the stream; every target must come out exactly."""
+    life = thrifty.Lifetime(family)
+    for task in stream:
+        labels = KnownTarget(task.y, task.target) if oracle else task.y
+        found = life.learn(task.name, task.X, labels).model.terms_
+        assert set(found) == set(task.target), task.name
+        for term, coefficient in task.target.items():
+            assert found[term] == pytest.approx(coefficient, rel=1e-6)
+    return life
+
+
+def cells(life, route):
+    return np.array([task.receipt.cells for task in life.tasks if task.route == route])
+
+
+@pytest.mark.parametrize("low, law", [(-1, stats.uniform(-1, 2)), (1, stats.uniform(1, 1))])
+@pytest.mark.parametrize("method", ["paper", "features"])
+def test_paper_mode_keeps_its_theorem(method, low, law):
+    size = {"n_tasks": 40, "n_features": 40, "n_metafeatures": 5, "n_examples": 80}
+    limits = {"max_degree": 4, "max_terms": 3}
+    high = 2 if low == 1 else 1
+    stream = thrifty.streams.polynomials(
+        *size.values(), *limits.values(), random_state=0, low=low, high=high
+    )
+    life = lived(thrifty.Polynomials(4, 3, law, method=method), stream, oracle=True)
+    assert len(cells(life, "scratch")) <= 5 and len(life.representation) <= 5
+    bound = thrifty.bounds.polynomials if method == "paper" else thrifty.bounds.powers_features
+    assert sum(task.receipt.cells for task in life.tasks) <= bound(**size, **limits)
+
+
+def test_paper_mode_on_samples_refuses_and_stays_clean():
+    law = stats.uniform(1, 1)
+    life = thrifty.Lifetime(thrifty.Polynomials(4, 3, law, method="paper"))
+    for task in thrifty.streams.polynomials(5, 20, 4, 500, 4, 3, random_state=0, low=1, high=2):
+        with pytest.raises(NotEnoughExamples) as caught:
+            life.learn(task.name, task.X, task.y)
+        assert caught.value.failure.details["rows_needed"] > 1e7
+    assert len(life) == 0 and len(life.representation) == 0
+
+
+@pytest.mark.parametrize("low, high", [(-1, 1), (1, 2)])
+def test_default_mode_in_small(low, high):
+    stream = thrifty.streams.polynomials(25, 15, 5, 300, 3, 2, random_state=3, low=low, high=high)
+    life = lived(thrifty.Polynomials(3, 2), stream)
+    assert len(life.representation) <= 5
+    assert cells(life, "reused").max() <= 200 and len(cells(life, "reused")) >= 18
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("low, high", [(-1, 1), (1, 2)])
+def test_default_mode_at_length(low, high, seed):
+    stream = thrifty.streams.polynomials(
+        100, 100, 10, 500, 4, 3, random_state=seed, low=low, high=high
+    )
+    life = lived(thrifty.Polynomials(4, 3), stream)
+    assert len(life.representation) <= 10
+    assert cells(life, "reused").max() <= 1000
+    assert cells(life, "scratch").max() <= 300 * 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("low, high", [(-1, 1), (1, 2)])
+def test_many_features_of_degree_two(low, high):
+    for seed in range(4):
+        stream = thrifty.streams.polynomials(
+            2, 1000, 10, 500, 2, 5, random_state=seed, low=low, high=high
+        )
+        life = lived(thrifty.Polynomials(2, 5), stream)
+        assert cells(life, "scratch").max() <= 200 * 1000
