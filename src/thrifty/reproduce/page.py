@@ -63,7 +63,7 @@ def _opening(records: Sequence[Record], verdicts: Sequence[Verdict], command: st
             f"<code>{escape(command)}</code>. A cell is one feature on one example; bills are of "
             "good tasks. m tasks, N features, K metafeatures, S examples, depth or degree d, "
             "r unrelated tasks, t terms.</p>",
-            "<p>Learners: <b>paper</b> is the row's own protocol, with every candidate bought on every "
+            "<p>Learners: <b>paper</b> is the row's own protocol, every candidate bought on every "
             "row. <b>default</b> is Thrifty's: the same with racing, or lattice decoding for "
             "monomials and polynomials; in the second table with Doubling. <b>naive</b> compares "
             "all features seen. In the second table Expansion, Restart, Balanced and Doubling are "
