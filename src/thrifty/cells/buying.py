@@ -124,7 +124,11 @@ class Buyer:
                             done.append(receive.receive_nowait())
                     elif problem is not None or not self._queue:
                         break
-                    else:  # another process is buying what we need
+                    else:  # another process is buying what we need, or we could not write it down
+                        try:
+                            self.ledger.save_unsaved()
+                        except ThriftyError as error:
+                            problem = error
                         await anyio.sleep(_POLL)
         finally:
             send.close()

@@ -27,11 +27,21 @@ from thrifty.cells.price_list import Tariff, as_price_list
 from thrifty.cells.purchase import Purchase, is_live
 from thrifty.cells.settlement import close, find_changes, settle
 from thrifty.cells.sources.callable import CallableSource
-from thrifty.errors import BadInput, ChangedValue, MixedCurrencies, PurchaseInDoubt
+from thrifty.errors import (
+    BadInput,
+    ChangedValue,
+    MixedCurrencies,
+    ProviderError,
+    PurchaseInDoubt,
+    StoreError,
+)
 
 __all__ = ["Balance", "Ledger", "OpenPurchase", "default_ledger", "use_ledgers_of"]
 
 _make: Callable[[], Ledger] | None = None
+
+#: answers that could not be written, by any ledger of this process
+_UNSAVED: list[tuple[Buyer, Purchase, Outcome]] = []
 
 
 def use_ledgers_of(make: Callable[[], Ledger]) -> None:
@@ -101,7 +111,6 @@ class Ledger:
         self.on_purchase: Callable[[Purchase], None] | None = None
         #: the label of the last price list
         self.currency = ""
-        self._unsaved: list[tuple[Buyer, Purchase, Outcome]] = []
 
     def limits(self, currency: str) -> Limits:
         """The budget in minor units."""
@@ -230,14 +239,22 @@ class Ledger:
     # -- answers that could not be written ----------------------------------------------------
 
     def keep_unsaved(self, buyer: Buyer, purchase: Purchase, outcome: Outcome) -> None:
-        self._unsaved.append((buyer, purchase, outcome))
+        _UNSAVED.append((buyer, purchase, outcome))
 
     def save_unsaved(self) -> None:
-        """Write the answers that came while the store could not be written."""
-        while self._unsaved:
-            buyer, purchase, outcome = self._unsaved[0]
-            buyer.save(purchase, outcome)
-            self._unsaved.pop(0)
+        """Write the answers that came while a store could not be written."""
+        for entry in list(_UNSAVED):
+            buyer, purchase, outcome = entry
+            try:
+                buyer.save(purchase, outcome)
+            except StoreError:
+                if buyer.ledger is self:
+                    raise
+                continue  # another store, which may be gone for good
+            except ProviderError:
+                _UNSAVED.remove(entry)
+                raise
+            _UNSAVED.remove(entry)
 
     def compact(self, pages: Pages, task: str) -> None:
         """Move a finished task's purchases into columns."""

@@ -77,7 +77,7 @@ class SQLiteStore(Store):
         try:
             connection = self._connect()
             self._prepare(connection)
-        except (sqlite3.Error, OSError) as error:
+        except self._errors() as error:
             raise self._explained(error) from error
         self._connection, self._pid = connection, os.getpid()
         return connection

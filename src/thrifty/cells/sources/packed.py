@@ -25,6 +25,10 @@ class PackedSource(Source):
         self.n_examples = self.file.n_examples
         self.boolean = self.file.boolean
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """On another worker: the same folder, opened there."""
+        return PackedSource, (str(self.file.path.absolute()),)
+
     @property
     def n_features(self) -> int:
         return self.file.n_features
