@@ -65,7 +65,7 @@ class Row:
     tasks, None where it says nothing; ``lower(point, seen)`` the smallest for anybody.
     ``terms(point, seen)`` are the parts of the theory's sum, without its constants: the bill of
     ``fitted`` is fitted as their combination. ``leaner`` is the form that the measured bill
-    suggests where the theory's is looser.
+    suggests where the theory's is looser, and ``bends`` says why it is.
     """
 
     key: str
@@ -81,6 +81,7 @@ class Row:
     lower: Callable[[Point, Seen], float | None]
     terms: Terms | None = None
     leaner: Terms | None = None
+    bends: str = ""
     fitted: str = "paper"
     growth: tuple[Growth, ...] = ()
     conditions: Callable[[Point], Iterable[Condition]] = field(default=lambda point: ())

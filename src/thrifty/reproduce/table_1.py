@@ -170,6 +170,9 @@ TREE_ROWS = (
             "m K d": p.n_tasks * p.n_metafeatures * p.max_depth,
         },
         leaner=_lean,
+        bends="the d in m K d is not reached: a failure may add d subtrees, but prunings of others "
+        "are dropped and about K remain, so that a reused task costs about K + 1 cells an example "
+        "at every depth",
         growth=_per_example("1", "1", "1"),
         conditions=_few_metafeatures,
         right=_same_tree,
@@ -244,6 +247,8 @@ TREE_ROWS = (
             "m (K^2 + d)": p.n_tasks * (p.n_metafeatures**2 + p.max_depth),
         },
         leaner=_lean,
+        bends="the K^2 is not reached: on random streams about K lists are learned from scratch, "
+        "not K + 2 K^2, and both parts of the bill grow as K",
         growth=_per_example("2", "2", "1"),
         conditions=_few_metafeatures,
         right=_same_tree,

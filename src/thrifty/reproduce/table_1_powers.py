@@ -209,8 +209,11 @@ POWER_ROWS = (
         },
         leaner=lambda p, seen: {
             "K / t N": p.n_metafeatures / p.max_terms * p.n_features,
-            "m (K + t d)": p.n_tasks * (p.n_metafeatures + p.max_terms * p.max_depth),
+            "m K": p.n_tasks * p.n_metafeatures,
+            "m": p.n_tasks,
         },
+        bends="a polynomial brings up to t new monomials at once, so about K / t tasks are learned "
+        "from scratch, not K; and the t d features of the check are bought on 60 rows, not on S",
         growth=(
             Growth("reused_cells", "n_tasks", 1.0),
             Growth("scratch_cells", "n_features", 1.0),

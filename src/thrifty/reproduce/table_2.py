@@ -139,6 +139,13 @@ def _expansion_terms(p: Point, seen: Seen) -> dict[str, float]:
     }
 
 
+def _balanced_terms(p: Point, seen: Seen) -> dict[str, float]:
+    return {
+        "sqrt(r K N m)": sqrt(seen.bad * p.n_metafeatures * p.n_features * seen.good),
+        "m K": seen.good * p.n_metafeatures,
+    }
+
+
 def _related(p: Point) -> list[Condition]:
     k = p.n_metafeatures
     return [Condition("K < N", k < p.n_features), Condition("K <= m", k <= p.n_tasks)]
@@ -213,9 +220,12 @@ def _ranges(target: Target) -> tuple[Row, ...]:
             "are worth remembering.",
             stream=_stream("intermediate", target),
             lower=_lower(bounds.lower_intermediate, True),
+            terms=_balanced_terms,
+            bends="here r is so large that c* comes near N: Balanced then carries nearly all "
+            "features, and its bill levels off at m N instead of growing as sqrt(r)",
             conditions=_middle,
             **grids(MIDDLE_FULL, MIDDLE_QUICK),
-            **shared,
+            **{**shared, "fitted": "balanced"},
         ),
         Row(
             key=f"large-r-{target}",
@@ -270,10 +280,7 @@ _ROOT = Row(
     conditions=_placed,
     right=_same,
     fitted="balanced",
-    terms=lambda p, seen: {
-        "sqrt(r K N m)": sqrt(p.n_unrelated * p.n_metafeatures * p.n_features * p.n_tasks),
-        "m K": p.n_tasks * p.n_metafeatures,
-    },
+    terms=_balanced_terms,
     growth=(
         Growth("cells", "n_unrelated", 0.5, "balanced"),
         Growth("cells", "n_unrelated", 1.0, "restart"),

@@ -78,12 +78,12 @@ def _form(records: Sequence[Record], row: Row) -> Iterable[Verdict]:
     fit = found["theory"]
     text = ", ".join(f"{name}: {value}" for name, value in fit.coefficients.items())
     holds = fit.r_squared >= _ENOUGH
-    why = "" if holds else "the theory bounds this part from above, and the streams do not reach it"
+    why = "" if holds else row.bends or "the theory's sum is an upper bound, not the bill itself"
     if not holds and "leaner" in found:
-        why += f"; {' + '.join(found['leaner'].coefficients)} fits with R^2 = "
+        why += f". {' + '.join(found['leaner'].coefficients)} fits with R^2 = "
         why += f"{found['leaner'].r_squared:.4f}"
     yield Verdict(
-        row.key, f"the bill of {row.fitted} has the theory's form {row.theory}",
+        row.key, f"the bill of {row.fitted} has the form {' + '.join(fit.coefficients)}, times S",
         f"R^2 >= {_ENOUGH}", f"R^2 = {fit.r_squared:.4f}; {text}", holds, why,
     )  # fmt: skip
 
