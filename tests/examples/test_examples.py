@@ -1,0 +1,47 @@
+"""The worked examples run, and show what they say they show."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+FOLDER = Path(__file__).resolve().parents[2] / "examples"
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_example_is_tested_here() -> None:
+    named = {"clinic", "question_bank", "wide_table"}
+    assert {path.stem for path in FOLDER.glob("*.py")} == named
+
+
+def test_the_clinics_later_sites_are_cheaper(tmp_path: Path, capsys) -> None:
+    life = load("clinic").main(tmp_path)
+    costs = life.bill()["cost"]
+    assert costs[10:].sum() < 0.9 * costs[:5].sum()
+    assert (tmp_path / "clinic.html").stat().st_size > 50_000
+    assert "EUR a patient" in capsys.readouterr().out
+
+
+def test_the_question_bank_pays_once_and_survives_its_provider(tmp_path: Path, capsys) -> None:
+    life = load("question_bank").main(tmp_path, n_mails=120)
+    said = capsys.readouterr().out
+    assert "billed, given up" in said
+    assert life.ledger.open_purchases() == []
+    assert life.bill()["route"].tolist().count("reused") >= 3
+    assert life.balance().spent <= 20
+
+
+def test_a_trait_is_read_from_few_columns_in_the_next_cohort(tmp_path: Path) -> None:
+    life = load("wide_table").main(tmp_path, markers=3_000, people=800)
+    bill = life.bill()
+    later = bill[8:]
+    assert (later["route"] == "reused").all()
+    assert later["max_cells_per_example"].max() < 40
