@@ -250,3 +250,17 @@ class TestAdversary:
     def test_no_task_beyond_the_end(self):
         with pytest.raises(IndexError):
             adversary("realizable", 9, 9, 2, 40)[9]
+
+
+@pytest.mark.parametrize("rule", [thrifty.Restart(2), thrifty.Doubling()])
+def test_a_rule_goes_on_where_it_was_after_the_store_is_opened_again(tmp_path, rule):
+    order = [3, 4, 3] + [4] * 25 + [5, 3, 6]
+    kept = thrifty.Lifetime(thrifty.Trees(max_depth=1), agnostic=rule)
+    want = learn(kept, order)
+    routes = []
+    for feature in order:
+        life = thrifty.Lifetime(
+            thrifty.Trees(max_depth=1), agnostic=rule, store=tmp_path / "rules.db"
+        )
+        routes += learn(life, [feature])
+    assert routes == want and known(life) == known(kept)
