@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -13,6 +13,7 @@ from thrifty.agnostic import Counts, Rule, as_rule, learn_agnostic
 from thrifty.attempt import Attempt, Failure, Route
 from thrifty.cells import Balance, Budget, Cells, Ledger, Owned, Receipt, Source, as_source
 from thrifty.cells.counted import count_as_owned, owned_by_id
+from thrifty.engines import learn_many
 from thrifty.errors import BadInput, FeaturesChanged, ThriftyError, UnknownTask
 from thrifty.protocol import Family
 from thrifty.quote import Quote, quote_task
@@ -179,9 +180,34 @@ class Lifetime:
         When this raises no task is recorded and the representation stays. Cells that were paid for
         stay paid: learning again under the same name buys only what is missing.
         """
+        return self.learn_as(self.family, name, X, y, good=good)
+
+    def learn_many(
+        self, tasks: Iterable[Any], *, n_jobs: int | None = None, engine: Any = "threads"
+    ) -> list[Learned]:
+        """Learn many tasks with several workers; the result is that of learning them one by one.
+
+        Parameters
+        ----------
+        tasks : each (name, X, y), or an object with these attributes
+        n_jobs : how many workers; -1 is one per core
+        engine : "threads", "loky" (processes), "dask", "ray", or a ``distributed.Client``
+
+        >>> import thrifty
+        >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
+        >>> learned = life.learn_many(thrifty.streams.trees(5, 50, 2, 400, 3), n_jobs=2)
+        >>> [task.name for task in learned] == list(life)
+        True
+        """
+        return learn_many(self, tasks, n_jobs=n_jobs, engine=engine)
+
+    def learn_as(
+        self, family: Any, name: str, X: Any, y: Any, *, good: bool | None = None
+    ) -> Learned:
+        """``learn`` with another object in the family's place, as engines need it."""
         source, labels, owned, cells = self._read_task(name, X, y)
         attempt, representation, counts = learn_agnostic(
-            self.family, self.agnostic, self._now.representation, self._now.counts, cells, labels
+            family, self.agnostic, self._now.representation, self._now.counts, cells, labels
         )
         learned = Learned(
             name=name,

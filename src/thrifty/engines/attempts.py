@@ -1,0 +1,76 @@
+"""UseRep on a worker, and its answer put in place of UseRep when the task's turn comes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.attempt import Attempt
+from thrifty.cells import Cells, as_source
+from thrifty.protocol import Family
+
+__all__ = ["Looked", "Tried", "TriedFamily", "try_task"]
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """Which cells an attempt looked at: row masks by feature, or all of them."""
+
+    features: NDArray[np.int64]
+    masks: NDArray[np.uint64]
+    everything: bool
+
+    @classmethod
+    def at(cls, cells: Cells) -> Looked:
+        """What went through this door."""
+        touched = cells.meter.touched
+        features = np.flatnonzero(touched.any(axis=1))
+        return cls(features, touched[features], cells.meter.everything)
+
+    def replay(self, cells: Cells) -> None:
+        """Look at the same cells through another door, which counts them by what it owns."""
+        for i in range(len(self.features)):
+            cells.meter.charge(self.features[i : i + 1], self.masks[i])
+        if self.everything:
+            cells.meter.charge_everything()
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """The attempt that a worker made, and what it looked at."""
+
+    attempt: Attempt
+    looked: Looked
+
+
+def try_task(family: Family, representation: Any, X: Any, y: Any) -> Tried | None:
+    """UseRep on a source that is free to read; None where it raises (its turn will raise again)."""
+    try:
+        cells = Cells(as_source(X, allow_missing=getattr(family, "allow_missing", False)))
+        attempt = family.use_rep(representation, cells, family.read_labels(y))
+    except Exception:
+        return None
+    return Tried(attempt, Looked.at(cells))
+
+
+class TriedFamily:
+    """A family whose UseRep is known already for one representation; otherwise the family itself.
+
+    The protocol around it does not change: a failed attempt is followed by scratch, a rule may
+    forget first, and then UseRep is run here, on what is known by then.
+    """
+
+    def __init__(self, family: Family, representation: Any, tried: Tried) -> None:
+        self._family, self._representation, self._tried = family, representation, tried
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._family, name)
+
+    def use_rep(self, representation: Any, cells: Cells, labels: Any) -> Attempt:
+        if representation is not self._representation and representation != self._representation:
+            return self._family.use_rep(representation, cells, labels)
+        self._tried.looked.replay(cells)
+        return self._tried.attempt

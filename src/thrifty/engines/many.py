@@ -1,0 +1,125 @@
+"""Learning many tasks with several workers, with the result of learning them one by one.
+
+Workers run UseRep on a snapshot of the representation. Tasks are committed in their order; an
+attempt counts only if the representation is still the one it was made with, otherwise the task is
+tried again on the newest. So models, representation and receipts are those of a loop over
+``life.learn``, whatever the engine does.
+
+Tasks whose cells cost money, or are limited by a budget, or are remembered by the examples' ids,
+are not tried ahead of their turn: an attempt that is thrown away would have spent.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from thrifty.cells import Source
+from thrifty.engines.attempts import Tried, TriedFamily, try_task
+from thrifty.engines.pools import Pool, open_pool
+from thrifty.errors import BadInput
+from thrifty.protocol import Family
+
+__all__ = ["Life", "learn_many"]
+
+#: tasks tried ahead, for each worker
+_AHEAD = 3
+
+
+class Life(Protocol):
+    """What is needed of a lifetime."""
+
+    family: Family
+    budget: Any
+
+    @property
+    def representation(self) -> Any: ...
+
+    def learn_as(self, family: Any, name: str, X: Any, y: Any, *, good: Any = None) -> Any:
+        """``learn``, with another object in the family's place."""
+
+
+@dataclass(eq=False)
+class _Waiting:
+    """A task whose turn comes, and the attempt that is being made at it."""
+
+    name: str
+    X: Any
+    y: Any
+    good: bool | None
+    representation: Any = None
+    future: Any = None
+
+
+def learn_many(
+    life: Life, tasks: Iterable[Any], *, n_jobs: int | None = None, engine: Any = "threads"
+) -> list[Any]:
+    """Learn tasks, each (name, X, y) or an object with these attributes; see the module."""
+    coming = _read_tasks(tasks)
+    learned: list[Any] = []
+    pool = open_pool(engine, n_jobs)
+    try:
+        window: deque[_Waiting] = deque()
+        while True:
+            _fill(window, coming, life, pool)
+            if not window:
+                return learned
+            task = window.popleft()
+            learned.append(_take_turn(life, task))
+    finally:
+        if pool is not engine:
+            pool.close()
+
+
+def _fill(
+    window: deque[_Waiting], coming: Iterator[_Waiting], life: Life, pool: Pool
+) -> None:
+    """Keep enough tasks on the way, all of them on the newest representation."""
+    while len(window) < _AHEAD * pool.n_jobs:
+        task = next(coming, None)
+        if task is None:
+            break
+        window.append(task)
+    newest = life.representation
+    shared: Any = None
+    for task in window:
+        if task.representation is newest or not _may_be_tried(life, task.X):
+            continue
+        if shared is None:
+            shared = pool.share(newest)
+        task.representation = newest
+        task.future = pool.submit(try_task, life.family, shared, task.X, task.y)
+
+
+def _may_be_tried(life: Life, X: Any) -> bool:
+    if life.budget is not None:
+        return False
+    return not isinstance(X, Source) or (X.free and getattr(X, "examples", None) is None)
+
+
+def _take_turn(life: Life, task: _Waiting) -> Any:
+    family: Any = life.family
+    if task.future is not None:
+        tried: Tried | None = task.future.result()
+        if tried is not None:
+            family = TriedFamily(family, task.representation, tried)
+    return life.learn_as(family, task.name, task.X, task.y, good=task.good)
+
+
+def _read_tasks(tasks: Iterable[Any]) -> Iterator[_Waiting]:
+    """One at a time: a stream of a million tasks takes no memory."""
+    if isinstance(tasks, Mapping):
+        tasks = ((name, *pair) for name, pair in tasks.items())
+    for task in tasks:
+        if hasattr(task, "name") and hasattr(task, "X") and hasattr(task, "y"):
+            yield _Waiting(task.name, task.X, task.y, None)
+            continue
+        try:
+            name, X, y = task
+        except (TypeError, ValueError):
+            raise BadInput(
+                f"a task must be (name, X, y) or have these attributes; got {task!r}."
+            ) from None
+        yield _Waiting(name, X, y, None)

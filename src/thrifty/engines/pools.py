@@ -1,0 +1,266 @@
+"""Threads, joblib's processes, Dask and Ray behind one small interface.
+
+A pool takes a function and its arguments and gives something whose ``result()`` waits. Work that
+is lost with its worker is run again: by the engine itself where it does that (Dask, Ray), by the
+pool where it does not (loky).
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from thrifty.errors import BadParameter
+
+__all__ = ["ENGINES", "Pool", "open_pool", "read_n_jobs"]
+
+#: how often work is given to a fresh worker after its worker has died
+_RETRIES = 5
+
+
+class Pool(ABC):
+    """Runs functions on workers."""
+
+    n_jobs: int
+
+    @abstractmethod
+    def submit(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Start the work; the answer's ``result()`` waits for it."""
+
+    def share(self, value: Any) -> Any:
+        """A value that many pieces of work take, sent once where the engine can do that."""
+        return value
+
+    def actor(self, kind: type[Any], *args: Any) -> Actor:
+        """An object that stays on one worker; its methods are called through :class:`Actor`."""
+        return _LocalActor(self, kind(*args))
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let the workers go."""
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Actor(ABC):
+    """An object on a worker."""
+
+    @abstractmethod
+    def call(self, method: str, *args: Any) -> Any:
+        """Start a method; the answer's ``result()`` waits for it."""
+
+
+class _LocalActor(Actor):
+    def __init__(self, pool: Pool, held: Any) -> None:
+        self._pool, self._held = pool, held
+
+    def call(self, method: str, *args: Any) -> Any:
+        return self._pool.submit(getattr(self._held, method), *args)
+
+
+class Threads(Pool):
+    """Threads of this process; kernels release the interpreter lock."""
+
+    def __init__(self, n_jobs: int) -> None:
+        self.n_jobs = n_jobs
+        self._threads = ThreadPoolExecutor(n_jobs, thread_name_prefix="thrifty")
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
+        return self._threads.submit(function, *args)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+
+class Loky(Pool):
+    """joblib's processes. A worker that dies takes the whole executor along: a new one is made."""
+
+    def __init__(self, n_jobs: int) -> None:
+        self.n_jobs = n_jobs
+        self._executor()
+
+    def _executor(self) -> Any:
+        from joblib.externals.loky import get_reusable_executor
+
+        return get_reusable_executor(max_workers=self.n_jobs, timeout=300)
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Any:
+        return _Again(self, function, args)
+
+    def close(self) -> None:
+        """Idle workers end by themselves and serve the next call until then."""
+
+
+class _Again:
+    """Work for loky that outlives its worker."""
+
+    def __init__(self, pool: Loky, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self._pool, self._work = pool, (function, *args)
+        self._future = self._start()
+
+    def _start(self) -> Any:
+        from concurrent.futures import BrokenExecutor
+
+        for _ in range(_RETRIES):
+            try:
+                return self._pool._executor().submit(*self._work)
+            except BrokenExecutor:
+                continue
+        return self._pool._executor().submit(*self._work)
+
+    def result(self) -> Any:
+        from concurrent.futures import BrokenExecutor
+
+        for _ in range(_RETRIES):
+            try:
+                return self._future.result()
+            except BrokenExecutor:
+                self._future = self._start()
+        return self._future.result()
+
+
+class Dask(Pool):
+    """The Dask cluster this process is connected to, or a local one of its own."""
+
+    def __init__(self, n_jobs: int, client: Any = None) -> None:
+        distributed = _needed("distributed", "dask")
+        self.n_jobs = n_jobs
+        self._own = False
+        if client is None:
+            try:
+                client = distributed.get_client()
+            except ValueError:
+                self._own = True
+                client = distributed.Client(
+                    n_workers=n_jobs, threads_per_worker=1, dashboard_address=None, silence_logs=50
+                )
+        self.client = client
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Any:
+        return self.client.submit(function, *args, pure=False, retries=_RETRIES)
+
+    def share(self, value: Any) -> Any:
+        return self.client.scatter(value, broadcast=False, hash=False)
+
+    def actor(self, kind: type[Any], *args: Any) -> Actor:
+        return _DaskActor(self.client.submit(kind, *args, actor=True, pure=False).result())
+
+    def close(self) -> None:
+        if self._own:
+            self.client.close()
+            if self.client.cluster is not None:
+                self.client.cluster.close()
+
+
+class _DaskActor(Actor):
+    def __init__(self, held: Any) -> None:
+        self._held = held
+
+    def call(self, method: str, *args: Any) -> Any:
+        return getattr(self._held, method)(*args)
+
+
+class Ray(Pool):
+    """The Ray cluster this process is connected to (or RAY_ADDRESS names), or a local one."""
+
+    def __init__(self, n_jobs: int) -> None:
+        self.n_jobs, self._ray = n_jobs, _needed("ray", "ray")
+        self._own = not self._ray.is_initialized()
+        if self._own:
+            local = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": n_jobs}
+            self._ray.init(include_dashboard=False, log_to_driver=False, logging_level=40, **local)
+        self._known: dict[Callable[..., Any], Any] = {}
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Any:
+        if function not in self._known:
+            self._known[function] = self._ray.remote(max_retries=_RETRIES)(function)
+        return _RayResult(self._ray, self._known[function].remote(*args))
+
+    def share(self, value: Any) -> Any:
+        return self._ray.put(value)
+
+    def actor(self, kind: type[Any], *args: Any) -> Actor:
+        return _RayActor(self._ray, self._ray.remote(kind).remote(*args))
+
+    def close(self) -> None:
+        if self._own:
+            self._ray.shutdown()
+
+
+class _RayResult:
+    def __init__(self, ray: Any, reference: Any) -> None:
+        self._ray, self._reference = ray, reference
+
+    def result(self) -> Any:
+        return self._ray.get(self._reference)
+
+
+class _RayActor(Actor):
+    def __init__(self, ray: Any, held: Any) -> None:
+        self._ray, self._held = ray, held
+
+    def call(self, method: str, *args: Any) -> Any:
+        return _RayResult(self._ray, getattr(self._held, method).remote(*args))
+
+
+ENGINES: dict[str, Callable[[int], Pool]] = {
+    "threads": Threads,
+    "loky": Loky,
+    "dask": Dask,
+    "ray": Ray,
+}
+
+
+def open_pool(engine: Any, n_jobs: int | None) -> Pool:
+    """The pool of that name, or around a ``distributed.Client``.
+
+    >>> with open_pool("threads", 2) as pool:
+    ...     pool.submit(sum, [1, 2]).result()
+    3
+    """
+    jobs = read_n_jobs(n_jobs)
+    if isinstance(engine, Pool):
+        return engine
+    if isinstance(engine, str) and engine in ENGINES:
+        return ENGINES[engine](jobs)
+    if hasattr(engine, "submit") and hasattr(engine, "scatter"):
+        return Dask(jobs, engine)
+    raise BadParameter(
+        f"engine must be one of {sorted(ENGINES)}, or a distributed.Client; got {engine!r}."
+    )
+
+
+def read_n_jobs(n_jobs: int | None) -> int:
+    """How many workers: None is 1, -1 one per core.
+
+    >>> read_n_jobs(3)
+    3
+    """
+    if n_jobs is None:
+        return 1
+    if n_jobs == -1:
+        return os.cpu_count() or 1
+    if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs < 1:
+        raise BadParameter(
+            f"n_jobs must be 1 or more, or -1 for one worker per core; got {n_jobs!r}."
+        )
+    return n_jobs
+
+
+def _needed(module: str, extra: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise BadParameter(
+            f"engine={extra!r} needs the package {module}, which is not installed. Type: "
+            f"pip install 'thrifty[{extra}]'"
+        ) from error
