@@ -34,7 +34,7 @@ class Clinic:
     """A lifetime, a provider that outlives every crash, and the checks of the promises."""
 
     def __init__(self, folder: Path, where: str, kind: str, n_examples: int = 40) -> None:
-        self.where, self.kind = where, kind
+        self.where, self.kind, self.price = where, kind, 2
         self.examples = [f"p{i}" for i in range(n_examples)]
         self.log = folder / f"bill-{os.urandom(4).hex()}.log"
 
@@ -44,7 +44,7 @@ class Clinic:
     def source(self, examples=None, delay=0.0, **options):
         provider = self.provider(delay=delay)
         make = provider.async_source if self.kind == "async" else provider.source
-        options = {"prices": 2, "max_cells": 60, "max_examples": 10, **options}
+        options = {"prices": self.price, "max_cells": 60, "max_examples": 10, **options}
         return make(examples or self.examples, FEATURES, **options)
 
     def open(self, **options):
@@ -73,7 +73,7 @@ class Clinic:
         for cell in bill.cells:
             assert cell in known or cell in open_cells, f"billed but unknown: {cell}"
         balance = life.balance()
-        assert balance.reserved + balance.spent >= 2 * sum(bill.cells.values())
+        assert balance.reserved + balance.spent >= self.price * sum(bill.cells.values())
 
     def being_bought(self, life) -> set:
         """Cells that a process which is alive is buying at this moment."""
@@ -140,7 +140,7 @@ class Clinic:
         self.check()
         bill, balance = self.provider().bill(), life.balance()
         assert balance.reserved == 0
-        assert balance.spent == 2 * sum(bill.cells.values())
+        assert balance.spent == self.price * sum(bill.cells.values())
 
 
 def in_child(work) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import tempfile
 import uuid
 import warnings
@@ -31,9 +32,14 @@ class PostgresServer:
             connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(name)))
         return f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{name}"
 
-    def restart(self) -> None:
-        """Stop it, cutting every connection, and start it again."""
-        self._server.stop()
+    def restart(self, *, crash: bool = False) -> None:
+        """Stop it, cutting every connection, and start it again; a crash leaves it no time."""
+        if crash:
+            process = self._server.get_postmaster_info().process
+            process.send_signal(signal.SIGQUIT)  # what PostgreSQL calls an immediate shutdown
+            process.wait(30)
+        else:
+            self._server.stop()
         self._server.ensure_postgres_running()
 
 
