@@ -65,12 +65,14 @@ class RealRace(Race):
         self.boolean = self.cells.boolean[self.candidates]
         self.values = np.empty((0, len(self.rivals)))
         self.codes = np.empty(0, dtype=np.int64)
+        self.known_tables: dict[bool, Ints] = {}
 
     def _sample(self, target: Ints) -> None:
         values, codes = self._read(self.rivals, self.sampled, target)
         self.values = np.concatenate([self.values, values.astype(np.float64)])
         self.codes = np.concatenate([self.codes, codes])
         self.sampled = target
+        self.known_tables.clear()
 
     def _join(self, new: Ints, order: Ints) -> None:
         # The sample's rows were read round by round, so they are sorted by class only in parts.
@@ -79,17 +81,23 @@ class RealRace(Race):
         rank[np.argsort(self.codes, kind="stable")] = np.argsort(codes, kind="stable")
         joined = np.concatenate([self.values, values[rank].astype(np.float64)], axis=1)
         self.values = joined[:, order]
+        self.known_tables.clear()
 
     def _keep(self, which: Bools) -> None:
         self.rivals, self.prices = self.rivals[which], self.prices[which]
         self.values = self.values[:, which]
+        for way, tables in self.known_tables.items():
+            self.known_tables[way] = tables[:, :, which]
 
     def _tables(self, missing_true: bool) -> Ints:
         """(C, m + 1, k): the cuts of every rival; a Boolean one has a single cut."""
+        if missing_true in self.known_tables:
+            return self.known_tables[missing_true]
         tables = tables_of_cuts(self.values, self.codes, len(self.totals), missing_true)
         for i in np.flatnonzero(self.boolean[self.rivals]).tolist():
             ones = self.codes[self.values[:, i] >= 0.5]
             tables[:, :, i] = np.bincount(ones, minlength=len(self.totals))[:, None]
+        self.known_tables[missing_true] = tables
         return tables
 
     def _estimates(self) -> tuple[Floats, Floats, Floats]:
