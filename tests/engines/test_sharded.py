@@ -52,6 +52,21 @@ def test_from_a_packed_file(tmp_path):
     assert grow_sharded(source, task.y, engine="threads", n_jobs=2) == alone(task.X, task.y)
 
 
+def test_a_shard_that_is_lost_is_made_again(monkeypatch):
+    task = thrifty.streams.trees(1, 700, 2, 300, 3, random_state=1)[0]
+    counting, calls = sharded.Shard.best, []
+
+    def dies_once(self):
+        calls.append(self.first)
+        if len(calls) == 3:
+            raise RuntimeError("the worker was killed")
+        return counting(self)
+
+    monkeypatch.setattr(sharded.Shard, "best", dies_once)
+    found = grow_sharded(task.X, task.y, engine="threads", n_jobs=2)
+    assert found == alone(task.X, task.y) and calls.count(0) > 1
+
+
 def test_one_class_is_a_leaf():
     X = np.eye(3, dtype=np.uint8)
     assert grow_sharded(X, [1, 1, 1], engine="threads").label == 0
@@ -65,5 +80,7 @@ def test_bad_input():
         grow_sharded(X, [0, 1], engine="threads")
     with pytest.raises(BadInput, match="Boolean features"):
         grow_sharded(X + 0.5, [0, 1, 0, 1], engine="threads")
+    with pytest.raises(BadParameter, match="cannot hold a shard"):
+        grow_sharded(X, [0, 1, 0, 1], engine="loky")
     with pytest.raises(BadParameter, match="gain must be a name"):
         grow_sharded(X, [0, 1, 0, 1], engine="threads", gain=lambda *a: None)

@@ -139,15 +139,17 @@ class Dask(Pool):
             except ValueError:
                 self._own = True
                 client = distributed.Client(
-                    n_workers=n_jobs, threads_per_worker=1, dashboard_address=None, silence_logs=50
+                    n_workers=n_jobs,
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=50,
                 )
         self.client = client
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         return self.client.submit(function, *args, pure=False, retries=_RETRIES)
 
-    def share(self, value: Any) -> Any:
-        return self.client.scatter(value, broadcast=False, hash=False)
+    # Nothing is scattered: what is scattered is lost with the worker that holds it.
 
     def actor(self, kind: type[Any], *args: Any) -> Actor:
         return _DaskActor(self.client.submit(kind, *args, actor=True, pure=False).result())

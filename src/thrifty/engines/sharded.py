@@ -165,6 +165,11 @@ def grow_sharded(
         )
     if not read.boolean.all():
         raise BadInput("sharded scratch takes Boolean features; some here are real-valued.")
+    if engine == "loky":
+        raise BadParameter(
+            "joblib's processes keep nothing between calls, so they cannot hold a shard. Choose "
+            "engine='threads', 'dask' or 'ray'."
+        )
     if not isinstance(gain, str):
         raise BadParameter("gain must be a name: a function cannot be sent to every engine.")
     pool = open_pool(engine, n_jobs)

@@ -1,0 +1,95 @@
+"""Real engines: processes, a local Dask cluster, a local Ray; also with a worker that is killed."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import thrifty
+from thrifty import kernels
+from thrifty.engines import grow_sharded
+from thrifty.engines.pools import open_pool
+from thrifty.trees.gain import entropy
+from thrifty.trees.labels import read_classes
+from thrifty.trees.scratch import grow_from_scratch
+
+ENGINES = [
+    "loky",
+    "dask",
+    pytest.param("ray", marks=pytest.mark.slow),  # starts in seconds, and is an optional extra
+]
+
+
+@pytest.fixture(scope="module")
+def pools():
+    """Each engine is started once for all tests."""
+    opened = {}
+
+    def pool(engine):
+        if engine != "loky":
+            pytest.importorskip({"dask": "distributed", "ray": "ray"}[engine])
+        if engine not in opened:
+            opened[engine] = open_pool(engine, 2)
+        return opened[engine]
+
+    yield pool
+    for one in opened.values():
+        one.close()
+
+
+def stream(n=8):
+    return thrifty.streams.trees(n, 60, 2, 300, 3, random_state=7)
+
+
+class KillsItsWorker:
+    """A table that ends the process that reads it, once: the flag file remembers."""
+
+    def __init__(self, X, flag, here):
+        self.X, self.flag, self.here = X, flag, here
+
+    def __array__(self, dtype=None, copy=None):
+        if os.getpid() != self.here and not os.path.exists(self.flag):
+            open(self.flag, "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return np.asarray(self.X)
+
+
+def same(one, other):
+    assert list(one) == list(other)
+    for a, b in zip(one.tasks, other.tasks):
+        assert (a.route, a.receipt) == (b.route, b.receipt)
+        assert a.model.tree_ == b.model.tree_
+    assert one.representation == other.representation
+
+
+def loop(tasks):
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
+    for task in tasks:
+        life.learn(task.name, task.X, task.y)
+    return life
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_result_of_a_loop_also_when_a_worker_is_killed(engine, tmp_path, pools):
+    pool = pools(engine)
+    tasks = list(stream())
+    expected = loop(tasks)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
+    life.learn_many(tasks, engine=pool)
+    same(expected, life)
+    flag = str(tmp_path / "killed")
+    deadly = [(t.name, KillsItsWorker(t.X, flag, os.getpid()), t.y) for t in tasks]
+    again = thrifty.Lifetime(thrifty.Trees(max_depth=4))
+    again.learn_many(deadly, engine=pool)
+    same(expected, again)
+    assert os.path.exists(flag)  # a worker did die
+
+
+@pytest.mark.parametrize("engine", ENGINES[1:])
+def test_sharded_scratch(engine, pools):
+    task = thrifty.streams.trees(1, 1100, 2, 300, 3, random_state=2)[0]
+    expected = grow_from_scratch(
+        kernels.pack_tiles(task.X), read_classes(task.y), entropy, np.ones(1100)
+    )
+    assert grow_sharded(task.X, task.y, engine=pools(engine), n_jobs=2) == expected
