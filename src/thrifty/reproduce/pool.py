@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any
 
+from thrifty.errors import ThriftyError
 from thrifty.reproduce.point import Point
 from thrifty.reproduce.rows import row_named
 from thrifty.reproduce.run import run_point
@@ -52,14 +55,24 @@ def _in_turn(jobs: Sequence[Job]) -> Iterator[tuple[Job, Records]]:
 def _at_once(jobs: Sequence[Job], n_jobs: int) -> Iterator[tuple[Job, Records]]:
     # Spawned, not forked: a forked child may inherit locks of threads it does not have.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(n_jobs, mp_context=context) as pool:
+    with ProcessPoolExecutor(n_jobs, mp_context=context, initializer=_die_quietly) as pool:
         waiting = {pool.submit(_work, job): job for job in jobs}
         try:
             for future in as_completed(waiting):
                 yield waiting[future], future.result()
+        except BrokenProcessPool as error:
+            raise ThriftyError(
+                "a worker process ended before its job did; perhaps memory ran out. Finished runs "
+                "are kept: type the same command again, with fewer --jobs."
+            ) from error
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
+
+
+def _die_quietly() -> None:
+    """An interruption is the parent's to report; a worker just ends."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _work(job: Job) -> Records:
