@@ -117,6 +117,26 @@ def test_an_unfinished_branch_takes_the_most_common_class():
     assert grown.tree == Node(Split(0), Leaf(0), Leaf(1)) and grown.mistakes == 1
 
 
+def test_another_root_is_tried_before_more_rows_are_bought():
+    """On these rows feature 0 looks best and leads nowhere; feature 1 fits."""
+    rng = np.random.default_rng(6)
+    X = rng.random((4_000, 3)) < 0.5
+    y = np.where(X[:, 1], X[:, 2], True)
+    X[:, 0] = y ^ (rng.random(4_000) < 0.2)
+    known = Metafeatures().with_trees([stump(0), Node(Split(1), Leaf(), stump(2))])
+    labels = read_classes(y)
+    first = grow_on_sample(
+        known, Cells(X), labels, np.arange(60), family()._way().otherwise.gain,
+        max_depth=1, max_nodes=None,
+    )  # fmt: skip
+    assert first.root == 0 and first.mistakes > 0
+    second = grow_on_sample(
+        known, Cells(X), labels, np.arange(60), family()._way().otherwise.gain,
+        max_depth=2, max_nodes=None, not_at_root=frozenset({0}),
+    )  # fmt: skip
+    assert second.root == 1 and second.mistakes == 0
+
+
 def test_real_values():
     rng = np.random.default_rng(4)
     X = rng.normal(size=(20_000, 10))

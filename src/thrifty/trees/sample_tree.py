@@ -32,6 +32,11 @@ class SampleTree:
     tree: Tree
     mistakes: int
 
+    @property
+    def root(self) -> int | None:
+        """The feature at the root, if there is a split."""
+        return self.tree.split.feature if isinstance(self.tree, Node) else None
+
 
 def grow_on_sample(
     metafeatures: Metafeatures,
@@ -43,8 +48,11 @@ def grow_on_sample(
     max_depth: int,
     max_nodes: int | None,
     by_feature: bool = True,
+    not_at_root: frozenset[int] = frozenset(),
 ) -> SampleTree:
     """Depth first, false branch first, on the given rows alone.
+
+    ``not_at_root``: features that were tried at the root and led nowhere.
 
     Where features are real-valued, ``by_feature`` says that splits of one feature agree whatever
     their thresholds.
@@ -62,7 +70,9 @@ def grow_on_sample(
         best = None
         room = max_nodes is None or len(splits) < max_nodes
         if np.count_nonzero(totals) > 1 and len(path) < max_depth and room:
-            best = _best(cells, gain, pieces, rows, codes, totals)
+            tried = frozenset() if path else not_at_root
+            allowed = [piece for piece in pieces if piece.split.feature not in tried]
+            best = _best(cells, gain, allowed, rows, codes, totals)
         if best is None:
             leaves[path] = Leaf(int(np.argmax(totals)), tuple(totals.tolist()))
             mistakes += int(totals.sum() - totals.max())

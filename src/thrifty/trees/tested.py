@@ -47,6 +47,8 @@ _ENOUGH = 0.25
 _BLOCK = 16
 #: a tree is tested when its mistakes on the rows met so far are below this share of those allowed
 _HOPEFUL = 0.5
+#: roots tried on a sample before it is enlarged
+_ROOTS = 3
 _SEED = 20_222
 
 
@@ -121,7 +123,7 @@ class _Trial:
         attempt = 0
         while len(self.sample) <= _ENOUGH * len(self.order):
             grown = self._grow()
-            if grown.mistakes > _HOPEFUL * self.way.accept.error * self.met:
+            if grown is None:
                 if not self._enlarge():
                     return None
                 continue
@@ -133,12 +135,26 @@ class _Trial:
                 return grown.tree
         return None
 
-    def _grow(self) -> SampleTree:
+    def _grow(self) -> SampleTree | None:
+        """A tree worth testing, from the best root of the sample or one of the next; else None.
+
+        A few rows often mistake the root. Its rivals are bought on the sample already, so trying
+        them costs far less than more rows.
+        """
         way = self.way.otherwise
-        return grow_on_sample(
-            self.metafeatures, self.cells, self.labels, self.sample, way.gain,
-            max_depth=way.max_depth, max_nodes=way.max_nodes, by_feature=way.match == "feature",
-        )  # fmt: skip
+        tried: frozenset[int] = frozenset()
+        while len(tried) < _ROOTS:
+            grown = grow_on_sample(
+                self.metafeatures, self.cells, self.labels, self.sample, way.gain,
+                max_depth=way.max_depth, max_nodes=way.max_nodes,
+                by_feature=way.match == "feature", not_at_root=tried,
+            )  # fmt: skip
+            if grown.mistakes <= _HOPEFUL * self.way.accept.error * self.met:
+                return grown
+            if grown.root is None:
+                return None
+            tried |= {grown.root}
+        return None
 
     def _enlarge(self) -> bool:
         """Twice the rows to grow on; False when there are none left."""
