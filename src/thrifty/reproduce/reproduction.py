@@ -25,7 +25,7 @@ from thrifty.reproduce.verdicts import Verdict, verdicts
 
 __all__ = ["Reproduction", "read_grids", "reproduce"]
 
-_SEEDS = {True: 2, False: 4}
+_SEEDS = {True: 2, False: 3}
 
 
 @dataclass(frozen=True)
