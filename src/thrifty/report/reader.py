@@ -109,7 +109,7 @@ class Reader:
 
         def work(pages: SqlPages) -> tuple[str, LedgerView]:
             reserved, spent = pages.balance(None)
-            latest = _latest(pages)
+            latest = pages.latest(_LATEST)
             running = {p.task for p in latest if p.task not in learned}
             return pages.currency(""), LedgerView(
                 spent=to_units(spent),
@@ -141,10 +141,6 @@ def _learned(saved: SavedLifetime, row: TaskRow) -> Learned:
         receipt=Receipt.from_dict(receipt),
         failure=None if row.failure is None else Failure(**row.failure),
     )
-
-
-def _latest(pages: SqlPages) -> list[Purchase]:
-    return pages.purchases()[: -_LATEST - 1 : -1]
 
 
 def _line(p: Purchase) -> PurchaseView:

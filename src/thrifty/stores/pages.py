@@ -146,6 +146,11 @@ class SqlPages:
         rows = self._run(_PURCHASE + "WHERE lifetime = ? ORDER BY id", (self._id,))
         return [_purchase(row) for row in rows]
 
+    def latest(self, limit: int) -> list[Purchase]:
+        """The last purchases that were begun, the newest first."""
+        where = "WHERE lifetime = ? ORDER BY id DESC LIMIT ?"
+        return [_purchase(row) for row in self._run(_PURCHASE + where, (self._id, limit))]
+
     def last_compacted(self) -> int:
         return int(self._one("SELECT compacted FROM lifetimes WHERE id = ?"))
 

@@ -4,6 +4,8 @@
 
 const PAGE = 25;
 const format = new Intl.NumberFormat("en", { maximumFractionDigits: 4 });
+const money = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
+const percent = (share) => `${share >= 1 || !share ? format.format(Math.round(share * 10) / 10) : share.toPrecision(2)} %`;
 
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -80,8 +82,8 @@ class TaskTable {
       element("td", { class: "name" }, element("a", { href: this.linkTo(row) }, name)),
       element("td", {}, element("span", { class: `route ${route}` }, route)),
       element("td", { class: "n" }, format.format(cells)),
-      element("td", { class: "n wide" }, `${format.format(share)} %`));
-    if (priced) line.append(element("td", { class: "n" }, format.format(cost)));
+      element("td", { class: "n wide" }, percent(share)));
+    if (priced) line.append(element("td", { class: "n" }, money.format(cost)));
     line.append(element("td", { class: "n wide" }, format.format(reused)));
     line.append(element("td", { class: "n wide" }, format.format(most)));
     return line;

@@ -13,9 +13,9 @@ function showTask(box, row, detail, links) {
   const parts = [
     element("h2", { tabindex: "-1" }, name),
     element("p", {}, element("span", { class: `route ${route}` }, route), " ",
-      `${plural(cells, "cell")} bought on ${plural(detail.examples, "example")}, ${format.format(share)} % of its table` +
+      `${plural(cells, "cell")} bought on ${plural(detail.examples, "example")}, ${percent(share)} of its table` +
       `; at most ${format.format(most)} on one example; ${plural(reused, "cell")} were known before.` +
-      (box.dataset.priced === "yes" ? ` It cost ${format.format(cost)} ${box.dataset.unit}.` : "")),
+      (box.dataset.priced === "yes" ? ` It cost ${money.format(cost)} ${box.dataset.unit}.` : "")),
   ];
   if (detail.failure) parts.push(element("p", { class: "quiet" }, `Why what was known was not enough: ${detail.failure}`));
   if (detail.tree) {
