@@ -150,8 +150,8 @@ class Cells:
         if self._tariff is None:
             return float(bought @ self.prices)
         minor = int(bought @ self._tariff.own)
-        for draw in self._tariff.draws:
-            minor += draw.fee * self.meter.count_any(np.array(draw.members))
+        for d, draw in enumerate(self._tariff.draws):
+            minor += draw.fee * self.meter.count_any(self._tariff.needing(d))
         return to_units(minor)
 
     @property

@@ -56,10 +56,9 @@ class Tariff:
         fees = np.array([sum(self.draws[d].fee for d in needs) for needs in self.needs])
         return np.asarray((self.own + fees) / UNIT, dtype=np.float64)
 
-    @property
-    def plain(self) -> bool:
-        """A price per feature and nothing else."""
-        return not self.draws and not self.computed and bool(np.isinf(self.valid).all())
+    def needing(self, draw: int) -> NDArray[np.int64]:
+        """The features that cannot be had without this draw."""
+        return np.array([f for f, needs in enumerate(self.needs) if draw in needs], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,8 @@ class _Reader:
         valid = self._valid()
         currency = one_currency(self.labels, "a price list")
         lasting = tuple(
-            min((float(valid[m]) for m in draw.members), default=np.inf) for draw in self.draws
+            min((float(v) for v, needs in zip(valid, self.needs) if d in needs), default=np.inf)
+            for d in range(len(self.draws))
         )
         return Tariff(
             self.own, tuple(self.draws), tuple(map(tuple, self.needs)), valid, lasting, computed,

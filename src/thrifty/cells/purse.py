@@ -24,8 +24,8 @@ class Purse:
         self.used, self.spent = used, 0
         words = kernels.words_for(meter.n_examples)
         self._drawn = np.zeros((len(tariff.draws), words), dtype=np.uint64)
-        for d, draw in enumerate(tariff.draws):
-            self._drawn[d] = np.bitwise_or.reduce(self._owned(np.array(draw.members)), axis=0)
+        for d in range(len(tariff.draws)):
+            self._drawn[d] = np.bitwise_or.reduce(self._owned(tariff.needing(d)), axis=0)
         self._per_example = np.zeros(meter.n_examples, dtype=np.int64)
 
     def pay(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:

@@ -1,0 +1,302 @@
+"""Price lists: what real bills look like, counted the same for arrays and for providers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import thrifty
+from thrifty import Budget, Cells, PriceList, Source
+from thrifty.cells import Ledger
+from thrifty.cells.money import amount_text, read_amount
+from thrifty.errors import BadInput, BudgetExceeded, ChangedValue, MixedCurrencies
+from thrifty.stores import MemoryStore
+from thrifty.testing import FakeProvider
+
+IDS = [f"p{i}" for i in range(6)]
+
+
+def ledger(**options) -> Ledger:
+    return Ledger(MemoryStore().book("test", {}, {}), **options)
+
+
+def paid(prices, features, provider=None, book=None, task="t", **options):
+    provider = provider or FakeProvider()
+    source = provider.source(IDS, features, prices=prices, **options)
+    return Cells(source, ledger=book or ledger(), task=task)
+
+
+def both(prices, features):
+    """The same cells from a provider and from an array."""
+    provider = FakeProvider()
+    table = np.array([[provider.value(e, f) for f in features] for e in IDS], dtype=np.uint8)
+    free = Cells(Source.from_array(table, feature_names=features), prices)
+    return paid(prices, features, provider), free
+
+
+@pytest.mark.parametrize(
+    ("given_", "minor"),
+    [(1, 10**6), (22.78, 22_780_000), ("0.0004 usd", 400), (Decimal("0.1"), 10**5),
+     (np.float64(3), 3 * 10**6), (0.1 + 0.2, 300_000), (0, 0)],
+)  # fmt: skip
+def test_amounts_are_exact(given_, minor):
+    assert read_amount(given_)[0] == minor
+
+
+@pytest.mark.parametrize(
+    "bad", [-1, float("nan"), float("inf"), "ten", "1 EUR extra", True, None, "0.0000001", 1e-9,
+            1e30, "-3"]
+)  # fmt: skip
+def test_an_amount_that_is_none_is_an_error(bad):
+    with pytest.raises(BadInput):
+        read_amount(bad)
+
+
+def test_amounts_read_well():
+    assert amount_text(5_500_000, "EUR") == "5.50 EUR"
+    assert amount_text(12_000_000) == "12"
+
+
+def test_a_panel_is_drawn_once_per_example():
+    prices = PriceList({"a": 1, "b": 2, "c": 4}, panels={"blood": (10, ["a", "b"])})
+    for cells in both(prices, ["a", "b", "c"]):
+        assert cells.prices.tolist() == [11.0, 12.0, 4.0]
+        for rows, features, cost in (
+            ([0, 1], [0], 22),  # two draws, two cells
+            ([0], [1], 2),  # the needle is in already
+            ([2], [0, 1], 13),  # one draw for both
+            ([3], [2], 4),  # not in the panel
+        ):
+            before = cells.receipt().cost
+            cells.get(rows, features)
+            assert cells.receipt().cost - before == cost
+
+
+def test_one_call_fills_several_features():
+    provider = FakeProvider()
+    prices = PriceList(1, together={"record": (7, ["a", "b", "c"])})
+    cells = paid(prices, ["a", "b", "c", "d"], provider)
+    cells.get([0, 1], [1])
+    assert provider.bill().calls == 1
+    assert cells.receipt().cost == 14.0
+    assert cells.receipt().cells == 6, "all that the call filled was bought"
+    cells.get([0, 1], [0, 2])
+    assert (provider.bill().calls, cells.receipt().cost) == (1, 14.0)
+    cells.get([0], [3])
+    assert cells.receipt().cost == 15.0
+
+
+def test_a_call_larger_than_the_provider_takes_is_refused():
+    prices = PriceList(1, together={"record": (7, ["a", "b", "c"])})
+    with pytest.raises(BadInput, match="3 features cannot be made"):
+        paid(prices, ["a", "b", "c"], max_features=2).get([0], [0])
+
+
+def test_derived_features_are_free_once_their_parent_is_there():
+    prices = PriceList({"tsh": 20, "age": 1}, derived={"tsh>4": "tsh", "tsh>10": "tsh"})
+    for cells in both(prices, ["tsh", "tsh>4", "tsh>10", "age"]):
+        cells.get([0], [1])
+        assert cells.receipt().cost == 20.0
+        cells.get([0], [0, 2])
+        assert cells.receipt().cost == 20.0
+        cells.get([0, 1], [2, 3])
+        assert cells.receipt().cost == 42.0
+
+
+def test_a_derived_feature_inside_a_panel_needs_the_draw_too():
+    prices = PriceList(
+        {"tsh": 20, "t4": 3}, panels={"blood": (5, ["tsh", "t4"])}, derived={"tsh>4": "tsh"}
+    )
+    for cells in both(prices, ["tsh", "t4", "tsh>4"]):
+        cells.get([0], [2])
+        assert cells.receipt().cost == 25.0
+        cells.get([0], [0, 1])
+        assert cells.receipt().cost == 28.0
+
+
+def test_the_parent_of_derived_features_need_not_be_a_feature():
+    prices = PriceList({"scan": 100}, derived={"bit0": "scan", "bit1": "scan"})
+    for cells in both(prices, ["bit0", "bit1"]):
+        cells.get([0, 1], [0])
+        cells.get([0, 1], [1])
+        assert cells.receipt().cost == 200.0
+
+
+def test_a_computed_feature_never_reaches_the_provider():
+    asked = []
+
+    def lab(ids, names):
+        asked.append(tuple(names))
+        return [[float(i[1:]) for _ in names] for i in ids]
+
+    source = Source.from_callable(
+        lab, examples=IDS, features=["tsh", "tsh>2"], boolean=["tsh>2"],
+        prices=PriceList({"tsh": 20}, derived={"tsh>2": ("tsh", lambda v: v > 2)}),
+    )  # fmt: skip
+    cells = Cells(source, ledger=ledger())
+    assert cells.get([1, 4], [1]).tolist() == [[0.0], [1.0]]
+    assert cells.get([4], [0]).tolist() == [[4.0]]
+    mask = np.array([0b111111], dtype=np.uint64)
+    assert cells.columns(np.array([1]), mask).tolist() == [[0b111000]]
+    assert set(asked) == {("tsh",)}
+    assert cells.receipt().cost == 120.0
+
+
+def test_a_value_may_be_bought_again_only_after_it_expired():
+    now, answers = [1000.0], [0, 1, 0, 1]
+    provider = FakeProvider(lambda e, f: answers[provider.bill().calls])
+    book = ledger(clock=lambda: now[0])
+    prices = PriceList(2, panels={"p": (5, ["a"])}, valid_for={"a": timedelta(seconds=60)})
+
+    def look(features):
+        cells = paid(prices, ["a", "b"], provider, book)
+        return cells.get([0], features).tolist()
+
+    assert look([0]) == [[0]]
+    now[0] += 60
+    assert look([0]) == [[0]] and provider.bill().calls == 1
+    now[0] += 1
+    assert look([0]) == [[1]] and provider.bill().calls == 2
+    assert book.balance().spent == 14.0, "a new test needs a new draw"
+    book.book.write(lambda pages: book.compact(pages, "t"))
+    assert look([0]) == [[1]] and provider.bill().calls == 2
+    now[0] += 61
+    assert look([0]) == [[0]]
+    assert look([1]) == [[1]]
+    now[0] += 10_000
+    assert look([1]) == [[1]] and provider.bill().calls == 4, "b never expires"
+
+
+def test_a_value_that_expires_within_a_task_stays_until_its_end():
+    now = [0.0]
+    provider, book = FakeProvider(), ledger(clock=lambda: now[0])
+    cells = paid(PriceList(1, valid_for=10), ["a"], provider, book)
+    cells.get([0], [0])
+    now[0] = 100.0
+    cells.get([0], [0])
+    assert provider.bill().calls == 1
+
+
+def test_a_changed_value_shows_both():
+    values = {"a": 0, "b": 1}
+    provider, book = FakeProvider(lambda e, f: values[f]), ledger()
+    paid(1, ["a", "b"], provider, book).get([0], [0])
+    values["a"] = 1
+    record = PriceList(1, together={"record": (3, ["a", "b"])})
+    with pytest.raises(ChangedValue, match=r"is 0 in the ledger.*now gave 1"):
+        paid(record, ["a", "b"], provider, book).get([0], [1])
+    assert [p.status for p in book.open_purchases()] == ["changed"]
+    assert paid(1, ["a", "b"], provider, book).get([0], [0]).tolist() == [[0]]
+
+
+@pytest.mark.parametrize(
+    ("prices", "message"),
+    [
+        (PriceList({"a": "1 EUR", "b": "2 USD"}), "one currency"),
+        (PriceList({"a": "1 EUR", "b": 2}, currency="CHF"), "one currency"),
+        (PriceList({"a": 1}), "every feature needs a price"),
+        (PriceList([1, 2, 3]), "expected 2 prices"),
+        (PriceList(1, panels={"p": (1, ["a", "z"])}), "no feature here"),
+        (PriceList(1, panels={"p": (1, ["a"]), "q": (1, ["a"])}), "two panels"),
+        (PriceList(1, panels={"p": 3}), r"\(fee, \[features\]\)"),
+        (PriceList(1, derived={"z": "a"}), "none of the source's features"),
+        (PriceList(1, derived={"a": ("z", abs)}), "none of the source's features"),
+        (PriceList(1, derived={"a": 3}), "parent's name"),
+        (PriceList({"a": 1, "b": 1}, derived={"b": "z"}), "has no price"),
+        (PriceList(1, valid_for={"z": 3}), "no feature here"),
+        (PriceList(1, valid_for={"a": -3}), "above 0"),
+        (PriceList(1, valid_for="soon"), "above 0"),
+    ],
+)
+def test_a_price_list_that_does_not_fit_says_why(prices, message):
+    with pytest.raises(BadInput, match=message):
+        prices.tariff(["a", "b"])
+
+
+def test_currencies_are_not_mixed():
+    with pytest.raises(MixedCurrencies):
+        Budget(total="3 EUR", per_task="1 USD")
+    with pytest.raises(MixedCurrencies, match="budget is in USD and the price list in EUR"):
+        paid(PriceList(1, currency="EUR"), ["a"], book=ledger(budget=Budget(total="3 USD")))
+    book = ledger()
+    paid(PriceList(1, currency="EUR"), ["a"], book=book)
+    with pytest.raises(MixedCurrencies, match="pays in EUR and the price list is in USD"):
+        paid(PriceList(1, currency="USD"), ["a"], book=book)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    requests=st.lists(
+        st.tuples(
+            st.lists(st.integers(0, 5), min_size=1, max_size=4),
+            st.lists(st.integers(0, 4), min_size=1, max_size=4),
+        ),
+        min_size=1, max_size=6,
+    ),
+    concurrency=st.integers(1, 3),
+    max_examples=st.integers(1, 4),
+)  # fmt: skip
+def test_the_bill_equals_a_count_by_hand(requests, concurrency, max_examples):
+    """Panels, derived features and own prices, any order of requests, any batches."""
+    features = ["a", "b", "c", "t", "t>1"]
+    prices = PriceList(
+        {"a": 1, "b": 2, "c": 4, "t": 8}, panels={"p": (16, ["a", "t"])}, derived={"t>1": "t"}
+    )
+    provider = FakeProvider()
+    cells = paid(
+        prices, features, provider, concurrency=concurrency, max_examples=max_examples,
+    )  # fmt: skip
+    table = np.array([[provider.value(e, f) for f in features] for e in IDS])
+    free = Cells(Source.from_array(table, feature_names=features), prices)
+    seen: set[tuple[int, int]] = set()
+    for rows, asked in requests:
+        assert (cells.get(rows, asked) == table[np.ix_(rows, asked)]).all()
+        free.get(rows, asked)
+        seen |= {(r, f) for r in rows for f in asked}
+    own = {0: 1, 1: 2, 2: 4, 3: 0, 4: 0}
+    expected = sum(own[f] for _, f in seen)
+    expected += 16 * len({r for r, f in seen if f in (0, 3, 4)})
+    expected += 8 * len({r for r, f in seen if f in (3, 4)})
+    assert cells.receipt().cost == free.receipt().cost == expected
+    assert cells.receipt().cells == free.receipt().cells == len(seen)
+    assert cells.receipt().max_cells_per_example == free.receipt().max_cells_per_example
+    assert provider.bill().twice == []
+
+
+def test_budgets_hold_on_arrays_before_the_look():
+    X = np.eye(6, dtype=np.uint8)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=6), budget=Budget(total=30))
+    with pytest.raises(BudgetExceeded) as caught:
+        life.learn("t", X, X[:, 0])
+    assert caught.value.needed > 0 and "is left of the 30 allowed" in str(caught.value)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=6), budget=Budget(per_example=5))
+    with pytest.raises(BudgetExceeded) as caught:
+        life.learn("t", X, X[:, 0])
+    assert caught.value.scope == "example"
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=6), budget=Budget(total=36, per_task=36))
+    assert life.learn("t", X, X[:, 0]).receipt.cost == 36.0
+    assert life.balance().spent == 36.0
+
+
+def test_a_task_that_met_its_budget_is_resumed_for_the_rest(tmp_path):
+    provider, features = FakeProvider(), ["a", "b", "c"]
+    y = [provider.value(e, "a") for e in IDS]
+
+    def learn(total):
+        source = provider.source(IDS, features, prices=2, max_examples=2)
+        life = thrifty.Lifetime(
+            thrifty.Trees(max_depth=3), store=tmp_path / "s.db", budget=Budget(total=total)
+        )
+        return life.learn("t", source, y)
+
+    with pytest.raises(BudgetExceeded, match=r"needs 36.*20 is left"):
+        learn(20)
+    assert provider.bill().calls == 0, "what cannot be finished is not begun"
+    receipt = learn(36).receipt
+    assert (receipt.cells, receipt.cost) == (18, 36.0)
+    assert provider.bill().twice == []
