@@ -92,8 +92,66 @@ def test_too_high_a_degree_or_too_many_terms_are_failures():
         assert caught.value.failure.reason == "no-polynomial-found"
 
 
+def test_equal_features_are_not_guessed():
+    X = table(300)
+    X[:, 7] = X[:, 8]
+    with pytest.raises(NotInFamily) as caught:
+        learn(X, X[:, 0] + X[:, 7] ** 2)
+    assert caught.value.failure.reason == "equal-features"
+    assert caught.value.failure.details["features"] == (7, 8)
+
+
+def test_equal_features_among_known_ones_are_not_guessed():
+    life = thrifty.Lifetime(thrifty.Polynomials(3, 2))
+    X = table()
+    life.learn("both", X, X[:, 3] + X[:, 5])
+    Z = table(300, seed=1)
+    Z[:, 3] = Z[:, 5]
+    with pytest.raises(NotInFamily) as caught:
+        life.learn("either", Z, Z[:, 3] ** 2)
+    assert caught.value.failure.reason == "equal-features"
+    assert len(life.representation) == 2
+
+
+def test_constant_features_are_left_out():
+    X = table(300)
+    X[:, 7] = 2.0
+    assert same(learn(X, 3 * X[:, 0] * X[:, 7]).model.terms_, {((0, 1),): 6.0})
+
+
+def test_boolean_features_keep_the_lowest_power():
+    X = np.round(table(400, 8, low=0, high=1))
+    life = thrifty.Lifetime(thrifty.Polynomials(3, 2))
+    first = life.learn("first", X, 2 * X[:, 0] * X[:, 1] - X[:, 2])
+    Z = np.round(table(400, 8, seed=1, low=0, high=1))
+    again = life.learn("again", Z, Z[:, 0] * Z[:, 1] * Z[:, 2] + 3 * Z[:, 2])
+    for learned, (P, y) in zip(
+        (first, again),
+        ((X, 2 * X[:, 0] * X[:, 1] - X[:, 2]), (Z, Z[:, 0] * Z[:, 1] * Z[:, 2] + 3 * Z[:, 2])),
+    ):
+        np.testing.assert_allclose(learned.model.predict(P), y, atol=1e-9)
+
+
+def test_a_failure_gives_the_numbers_that_may_explain_it():
+    X = table(400, 6)
+    X[:, 1] = 0.95 * X[:, 0] + 0.05 * X[:, 1]
+    with pytest.raises(NotInFamily) as caught:
+        learn(X, np.sin(5 * X[:, 0]))
+    details = caught.value.failure.details
+    assert details["correlation"] > 0.9 > details["correlation_by_chance"]
+    assert details["coincidence"] == 0.0
+
+
+def test_paper_mode_says_when_features_are_correlated():
+    X = table(60_000, 4)
+    X[:, 1] = np.where(X[:, 2] > 0, X[:, 0], X[:, 1])  # uniform still, and dependent
+    with pytest.raises(NotInFamily) as caught:
+        learn(X, 2 * X[:, 3], 1, 1, distribution=UNIT, method="paper", smallest_coefficient=2)
+    assert caught.value.failure.reason == "correlated-features"
+
+
 def test_too_few_rows():
-    X = table(12, 30)
+    X = table(7, 30)
     with pytest.raises(NotEnoughExamples) as caught:
         learn(X, X[:, 0] * X[:, 1] * X[:, 2] + X[:, 3])
     assert "too-few-rows" in caught.value.failure.reason

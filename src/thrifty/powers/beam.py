@@ -37,7 +37,7 @@ class Support:
 class _Beam:
     columns: list[tuple[int, ...]]
     residuals: np.ndarray  # one row per support
-    bases: list[np.ndarray]  # Q, rows x size
+    bases: np.ndarray  # Q of each support: supports x rows x size
     distances: np.ndarray  # supports x columns
 
 
@@ -69,7 +69,7 @@ def search(
     norms = np.linalg.norm(looked_at, axis=0)
     gone = norms <= 1e-9 * np.linalg.norm(matrix, axis=0)
     scaled = np.where(gone, 0.0, looked_at / np.where(gone, 1.0, norms))
-    empty = [np.zeros((len(target), 0))]
+    empty = np.zeros((1, len(target), 0))
     beam = _Beam([()], aim[None, :].copy(), empty, np.where(gone, 0.0, 1.0)[None, :])
     near = max(PROMISING, 4 * floor) * energy
 
@@ -122,20 +122,22 @@ def _extensions(scaled: np.ndarray, beam: _Beam, width: int) -> list[tuple[float
 
 
 def _extended(scaled: np.ndarray, beam: _Beam, chosen: list[tuple[float, int, int]]) -> _Beam:
-    columns, bases, residuals, fresh = [], [], [], []
-    parents = [support for _left, support, _column in chosen]
-    for _left, support, column in chosen:
-        basis = beam.bases[support]
-        direction = scaled[:, column] - basis @ (basis.T @ scaled[:, column])
-        direction -= basis @ (basis.T @ direction)  # twice is enough (Kahan)
-        direction /= np.linalg.norm(direction)
-        residual = beam.residuals[support]
-        columns.append((*beam.columns[support], column))
-        bases.append(np.column_stack([basis, direction]))
-        residuals.append(residual - direction * (direction @ residual))
-        fresh.append(direction)
-    distances = beam.distances[parents] - (np.array(fresh) @ scaled) ** 2
-    return _Beam(columns, np.array(residuals), bases, distances)
+    parents = np.array([support for _left, support, _column in chosen])
+    added = np.array([column for _left, _support, column in chosen])
+    bases = beam.bases[parents]
+    directions = scaled[:, added].T[:, :, None]
+    for _twice in range(2):  # once leaves rounding behind; twice is enough (Kahan)
+        directions = directions - bases @ (bases.transpose(0, 2, 1) @ directions)
+    directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    fresh = directions[:, :, 0]
+    residuals = beam.residuals[parents]
+    shares = np.einsum("ij,ij->i", fresh, residuals)
+    return _Beam(
+        [(*beam.columns[parent], column) for parent, column in zip(parents, added.tolist())],
+        residuals - fresh * shares[:, None],
+        np.concatenate([bases, directions], axis=2),
+        beam.distances[parents] - (fresh @ scaled) ** 2,
+    )
 
 
 def _fitted(matrix: np.ndarray, target: np.ndarray, columns: tuple[int, ...]) -> Support:

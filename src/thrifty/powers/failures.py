@@ -56,7 +56,7 @@ def correlated(columns: np.ndarray, features: np.ndarray) -> Failure | None:
     return Failure(
         "correlated-features",
         f"features {int(features[first])} and {int(features[second])} have a correlation of "
-        f"{largest:.2f} where independence allows {limit:.2f} on {len(columns)} examples; slopes "
-        "one feature at a time are then wrong. method='lattice' does not need independence",
+        f"{largest:.2f} where independence allows {limit:.2f} on {len(columns)} examples. To look "
+        "at one feature at a time is then wrong; method='lattice' does not need independence",
         {"correlation": largest, "limit": limit},
     )

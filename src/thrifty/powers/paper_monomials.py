@@ -135,6 +135,11 @@ def _why(work: Slopes, verdict: Failure, needed: int, n_rows: int) -> Failure:
     return correlated(work.logs, work.features) or verdict
 
 
+def _once_more(needed: int, available: int) -> list[int]:
+    """The predicted rows, then all there are: a misread slope must not pass for a new target."""
+    return sorted({min(needed, available), available})
+
+
 def use_rep(
     door: LogValues,
     target: np.ndarray,
@@ -149,17 +154,17 @@ def use_rep(
     basis = row_basis(known.matrix, door.cells.prices[known.features])
     work = Slopes(door, target, order, known.features[basis], delta)
     needed = work.predicted_rows()
-    n_rows = min(needed, len(order))
-    weights = solve(known.matrix[basis], work.rounded(n_rows).tolist())
-    powers = [
-        sum((int(entry) * weight for entry, weight in zip(row, weights)), Fraction(0))
-        for row in known.matrix
-    ]
-    legal = all(power >= 0 and power.denominator == 1 for power in powers)
-    if legal and sum(powers) <= rules.max_degree:
-        monomial = exponents(zip(known.features.tolist(), (int(power) for power in powers)))
-        if reproduces(door, target, monomial, rules):
-            return monomial
+    for n_rows in _once_more(needed, len(order)):
+        weights = solve(known.matrix[basis], work.rounded(n_rows).tolist())
+        powers = [
+            sum((int(entry) * weight for entry, weight in zip(row, weights)), Fraction(0))
+            for row in known.matrix
+        ]
+        legal = all(power >= 0 and power.denominator == 1 for power in powers)
+        if legal and sum(powers) <= rules.max_degree:
+            monomial = exponents(zip(known.features.tolist(), (int(power) for power in powers)))
+            if reproduces(door, target, monomial, rules):
+                return monomial
     if n_rows < needed:
         return Failure(
             "too-few-rows",
@@ -188,12 +193,12 @@ def naive(
         return Failure("empty-representation", "nothing has been learned yet")
     work = Slopes(door, target, order, known.features, delta)
     needed = work.predicted_rows()
-    n_rows = min(needed, len(order))
-    powers = work.rounded(n_rows)
-    if (powers >= 0).all() and powers.sum() <= rules.max_degree:
-        monomial = exponents(zip(known.features.tolist(), powers.tolist()))
-        if reproduces(door, target, monomial, rules):
-            return monomial
+    for n_rows in _once_more(needed, len(order)):
+        powers = work.rounded(n_rows)
+        if (powers >= 0).all() and powers.sum() <= rules.max_degree:
+            monomial = exponents(zip(known.features.tolist(), powers.tolist()))
+            if reproduces(door, target, monomial, rules):
+                return monomial
     reason = "too-few-rows" if n_rows < needed else "outside-features"
     return Failure(
         reason,

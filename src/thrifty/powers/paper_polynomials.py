@@ -30,6 +30,7 @@ from thrifty.powers.correlations import (
     partitions,
 )
 from thrifty.powers.exact_linear import row_basis, solve
+from thrifty.powers.failures import correlated
 from thrifty.powers.laws import Laws, mismatch
 from thrifty.powers.real_values import RealValues
 from thrifty.powers.representation import Exponents, PowersRepresentation, degree, exponents
@@ -154,7 +155,8 @@ def _oracle(
             f"there are {len(labels)}. method='lattice' needs a few hundred",
             {"rows": len(labels), "rows_needed": needed},
         )
-    problem = mismatch(settings.laws, features, door.values(rows, features))
+    values = door.values(rows, features)
+    problem = mismatch(settings.laws, features, values) or correlated(values, features)
     if problem is not None:
         return problem
 

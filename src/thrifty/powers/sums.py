@@ -16,9 +16,12 @@ from thrifty.powers.representation import Exponents
 from thrifty.powers.rows import shuffled
 from thrifty.powers.rules import NOISY, SPOILT
 
-__all__ = ["Polynomial", "SumRules", "term_values", "used_features"]
+__all__ = ["Polynomial", "SumRules", "Verdict", "term_values", "used_features"]
 
 Polynomial = dict[Exponents, float]
+
+#: "wrong": a row contradicts it. "unproven": every row fits, and chance could explain that.
+Verdict = Literal["right", "wrong", "unproven"]
 
 #: What fitting and evaluating a sum in double precision may lose, relative to its terms.
 SUM_ROUNDING = 1e-12
@@ -108,7 +111,7 @@ class SumRules:
         terms: Polynomial,
         fitted_rows: np.ndarray,
         log_candidates: float,
-    ) -> Literal["right", "wrong", "unproven"]:
+    ) -> Verdict:
         """Try the polynomial on random rows that it was not fitted on, until chance is ruled out.
 
         Only its own features are bought. With noisy labels a row proves little, so at least as
