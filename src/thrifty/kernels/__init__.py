@@ -38,6 +38,7 @@ from thrifty.kernels.race import (
     ruled_out,
     ruled_out_two_classes,
 )
+from thrifty.kernels.settling import best_settling_counts
 from thrifty.kernels.thresholds import (
     BINS,
     ENTROPY,
@@ -55,6 +56,7 @@ __all__ = [
     "add_to_planes",
     "best_counts",
     "best_counts_sorted",
+    "best_settling_counts",
     "bin_values",
     "charge",
     "columns_of_tiles",

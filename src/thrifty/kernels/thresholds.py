@@ -22,7 +22,10 @@ from numpy.typing import NDArray
 from thrifty.kernels.counting import popcount
 from thrifty.kernels.jit import jit
 
-__all__ = ["BINS", "ENTROPY", "GINI", "best_counts", "best_counts_sorted", "bin_values"]
+__all__ = [
+    "BINS", "ENTROPY", "GINI", "before_split", "best_counts", "best_counts_sorted", "bin_values",
+    "gain_of_cut",
+]  # fmt: skip
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -88,7 +91,7 @@ def _order(values: NDArray[Any]) -> Ints:
 
 
 @jit
-def _gain(
+def gain_of_cut(
     false: Ints, totals: Ints, n: int, before: float, lx: Floats, criterion: int
 ) -> float:
     """The gain of a cut from the counts of its false side: the same float as the gain kernels."""
@@ -117,7 +120,7 @@ def _gain(
 def _gain_two(
     false: Any, other: Any, t0: Any, t1: Any, n: Any, before: float, lx: Floats, criterion: int
 ) -> float:
-    """:func:`_gain` for two classes, without arrays."""
+    """:func:`gain_of_cut` for two classes, without arrays."""
     n_false = false + other
     a, b = t0 - false, t1 - other
     if criterion == 0:
@@ -130,7 +133,7 @@ def _gain_two(
 
 
 @jit
-def _before(totals: Ints, n: int, lx: Floats, criterion: int) -> float:
+def before_split(totals: Ints, n: int, lx: Floats, criterion: int) -> float:
     if criterion == 0:
         whole = 0.0
         for c in range(len(totals)):
@@ -166,9 +169,9 @@ def _bound(
     """  # fmt: skip
     if len(totals) == 2:
         corner[0], corner[1] = low[0], high[1]
-        one = _gain(corner, totals, n, before, lx, criterion)
+        one = gain_of_cut(corner, totals, n, before, lx, criterion)
         corner[0], corner[1] = high[0], low[1]
-        return max(one, _gain(corner, totals, n, before, lx, criterion))
+        return max(one, gain_of_cut(corner, totals, n, before, lx, criterion))
     n_low = np.int64(0)
     n_high = np.int64(0)
     left = 0.0
@@ -219,7 +222,7 @@ def _scan(
         n_false += in_bin
         gain = -np.inf
         if n_false < n:
-            gain = _gain(false, totals, n, before, lx, criterion)
+            gain = gain_of_cut(false, totals, n, before, lx, criterion)
             if gain > top:
                 top = gain
                 best[:] = false
@@ -316,7 +319,7 @@ def _look_inside(
             n_false += 1
             if values[order[i]] == values[order[i + 1]]:
                 continue
-            gain = _gain(false, totals, n, before, lx, criterion)
+            gain = gain_of_cut(false, totals, n, before, lx, criterion)
             if gain > top or (gain == top and n_false < n_best):
                 top = gain
                 n_best = n_false
@@ -339,7 +342,7 @@ def best_counts(
     ``across``: only the best feature need be right, the others are told by a cut that is no better.
     """  # fmt: skip
     N, C, n = bins.shape[0], len(totals), len(rows)
-    before = _before(totals, n, lx, criterion)
+    before = before_split(totals, n, lx, criterion)
     counts = np.zeros((C, N), dtype=np.int64)
     tops = np.empty(N, dtype=np.float64)
     hopes = np.empty(N, dtype=np.float64)
@@ -386,7 +389,7 @@ def best_counts_sorted(
     """The same for few features, by sorting: ``values`` (k, n) of the node's rows alone."""
     k, n = values.shape
     C = len(totals)
-    before = _before(totals, n, lx, criterion)
+    before = before_split(totals, n, lx, criterion)
     counts = np.zeros((C, k), dtype=np.int64)
     false = np.zeros(C, dtype=np.int64)
     for f in range(k):
@@ -397,7 +400,7 @@ def best_counts_sorted(
             false[codes[order[i]]] += 1
             if values[f, order[i]] == values[f, order[i + 1]]:
                 continue
-            gain = _gain(false, totals, n, before, lx, criterion)
+            gain = gain_of_cut(false, totals, n, before, lx, criterion)
             if gain > top:
                 top = gain
                 for c in range(C):

@@ -7,7 +7,8 @@ own *cut rule*; the features are then compared by the gain at those cuts:
 - entropy and Gini choose both by themselves;
 - the gain ratio and the price-aware gains choose the cut by entropy, as C4.5 does, which for EG2,
   CS-ID3 and IDX is also their own best cut (they grow with entropy, the price being one number);
-- a user's function, and lists, choose the cut by the function itself.
+- lists choose, by entropy or Gini, among the cuts that leave one side pure;
+- a user's function chooses the cut by itself.
 
 Missing values (NaN): rows that lack a value follow the larger child, the one with more of the rows
 that have it (the false child of two equals). Gains count those rows where they go.
@@ -17,16 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.trees.gain import CUT_BY_ENTROPY, Floats, Gain, entropy, gini
+from thrifty.trees.settle import SETTLED
 
 __all__ = [
-    "Choice", "Columns", "best_by_gain", "block_columns", "choose", "cut_gain",
+    "Choice", "Columns", "Rule", "best_by_gain", "block_columns", "choose", "cut_gain",
     "halfway", "kernel_of", "true_side",
 ]  # fmt: skip
 
@@ -74,14 +76,28 @@ def true_side(values: NDArray[Any], threshold: float) -> NDArray[np.bool_]:
     return side
 
 
-def kernel_of(gain: Gain) -> tuple[int, bool] | None:
-    """Which kernel finds the cuts of a gain, and whether it also compares the features."""
+class Rule(NamedTuple):
+    """Which kernel finds the cuts of a gain: what it maximises, and among which cuts.
+
+    ``across``: the features are compared by the same gain, so only the best one need be exact.
+    """
+
+    criterion: int
+    across: bool
+    settling: bool = False
+
+
+def kernel_of(gain: Gain) -> Rule | None:
+    """The rule of a gain that the kernels know; None where the gain itself must be asked."""
     if gain is entropy:
-        return kernels.ENTROPY, True
+        return Rule(kernels.ENTROPY, True)
     if gain is gini:
-        return kernels.GINI, True
+        return Rule(kernels.GINI, True)
     if gain in CUT_BY_ENTROPY:
-        return kernels.ENTROPY, False
+        return Rule(kernels.ENTROPY, False)
+    if SETTLED.get(gain) in (entropy, gini):
+        criterion = kernels.ENTROPY if SETTLED[gain] is entropy else kernels.GINI
+        return Rule(criterion, True, settling=True)
     return None
 
 
@@ -140,8 +156,15 @@ def block_columns(
     fast = np.flatnonzero(whole) if rule is not None else np.zeros(0, dtype=np.int64)
     if rule is not None and len(fast):
         table = kernels.xlogx_table(len(values))
-        by_feature = np.ascontiguousarray(values[:, fast].T)
-        counts[:, fast] = kernels.best_counts_sorted(by_feature, codes, totals, table, rule[0])
+        if rule.settling:
+            counts[:, fast] = kernels.best_settling_counts(
+                values[:, fast], np.arange(len(values)), codes, totals, table, rule.criterion
+            )
+        else:
+            by_feature = np.ascontiguousarray(values[:, fast].T)
+            counts[:, fast] = kernels.best_counts_sorted(
+                by_feature, codes, totals, table, rule.criterion
+            )
     by = cut_gain(gain)
     for i in np.setdiff1d(np.arange(k), fast).tolist():
         counts[:, i], thresholds[i] = best_by_gain(

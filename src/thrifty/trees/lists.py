@@ -14,13 +14,16 @@ this finds a list if there is one at all: taking a settling split never closes a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from thrifty.attempt import Attempt, Failure
 from thrifty.cells import Cells
-from thrifty.errors import BadParameter
+from thrifty.errors import BadParameter, NotInFamily
 from thrifty.trees.family import at_least_one, one_of
 from thrifty.trees.gain import Gain, gain_named
 from thrifty.trees.labels import Labels, read_classes
@@ -28,8 +31,10 @@ from thrifty.trees.list_model import ThriftyListClassifier
 from thrifty.trees.missing import allows_missing
 from thrifty.trees.paper import PaperWay, scratch_tree
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.settle import settling, stuck_list
-from thrifty.trees.tree import Tree
+from thrifty.trees.scratch import contradiction
+from thrifty.trees.scratch_real import Stuck
+from thrifty.trees.settle import settling
+from thrifty.trees.tree import Path, Tree
 from thrifty.trees.use_rep_real import MATCH
 
 __all__ = ["Lists"]
@@ -137,3 +142,21 @@ class Lists:
     def from_dict(cls, data: dict[str, Any]) -> Lists:
         """The inverse of :meth:`to_dict`."""
         return cls(**{key: value for key, value in data.items() if key != "family"})
+
+
+def stuck_list(table: Callable[[], NDArray[Any]]) -> Stuck:
+    """What to raise where no split settles a side: rows that are alike, or not a list at all."""
+
+    def stuck(
+        path: Path, rows: NDArray[np.int64], starts: NDArray[np.int64], labels: Labels
+    ) -> Exception:
+        values = np.asarray(table())[rows].astype(np.float64)
+        if (np.isnan(values).all(axis=0) | (values == values[:1]).all(axis=0)).all():
+            return contradiction(path, rows, starts, labels)
+        return NotInFamily(
+            f"no decision list is consistent with the labels: after {len(path)} tests {len(rows)} "
+            "examples are left, and every feature leaves both of its sides impure. Use "
+            "thrifty.Trees, or mend the labels."
+        )
+
+    return stuck

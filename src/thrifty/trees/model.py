@@ -24,6 +24,7 @@ from thrifty.trees.origins import Origin, origins
 from thrifty.trees.paper import scratch_tree
 from thrifty.trees.sample_weights import repeat_rows
 from thrifty.trees.tree import (
+    MOST_DEPTH,
     Path,
     Tree,
     depth,
@@ -35,8 +36,6 @@ from thrifty.trees.tree import (
 
 __all__ = ["ThriftyTreeClassifier"]
 
-_NO_BOUND = 2**31
-
 
 class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
     """A decision tree over Boolean and real-valued features.
@@ -45,7 +44,8 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    max_depth : None grows until the leaves are pure, or hold only rows that are alike
+    max_depth : None grows until the leaves are pure, or hold only rows that are alike; never deeper
+        than 300
     gain : "entropy", "gini", "gain-ratio", "eg2", "cs-id3", "idx", or a function (counts, totals,
         prices) -> gains
     class_weight : None, "balanced", or a mapping class -> weight
@@ -114,7 +114,8 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
         gain = weighted(self._learning_gain(), labels)
         cells = Cells(source, read_prices(self.prices, names))
         # With a bound, rows that cannot be told apart become a leaf of their most common class.
-        tree = scratch_tree(cells, labels, gain, max_depth=self.max_depth or _NO_BOUND)
+        deepest = min(self.max_depth or MOST_DEPTH, MOST_DEPTH)
+        tree = scratch_tree(cells, labels, gain, max_depth=deepest)
         return self._set(tree, labels, names, named=named)
 
     def _learning_gain(self) -> Gain:

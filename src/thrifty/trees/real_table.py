@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.trees.cuts import Choice, Columns, best_by_gain, choose, cut_gain, kernel_of
+from thrifty.trees.cuts import Choice, Columns, Rule, best_by_gain, choose, cut_gain, kernel_of
 from thrifty.trees.gain import Floats, Gain
 
 __all__ = ["RealTable"]
@@ -44,7 +44,7 @@ class RealTable:
         if rule is not None:
             slow = self.gapped
             if len(self.whole):
-                counts[:, self.whole] = self._by_kernel(rows, codes, totals, *rule)
+                counts[:, self.whole] = self._by_kernel(rows, codes, totals, rule)
         by = cut_gain(gain)
         for f in slow.tolist():
             counts[:, f], thresholds[f] = best_by_gain(
@@ -53,15 +53,18 @@ class RealTable:
         columns = Columns(counts, thresholds)
         return choose(columns, totals, prices, gain, lambda f: self.values[rows, f])
 
-    def _by_kernel(
-        self, rows: Ints, codes: Ints, totals: Ints, criterion: int, across: bool
-    ) -> Ints:
+    def _by_kernel(self, rows: Ints, codes: Ints, totals: Ints, rule: Rule) -> Ints:
+        table = kernels.xlogx_table(len(rows))
+        if rule.settling:
+            return kernels.best_settling_counts(
+                self._table, rows, codes, totals, table, rule.criterion
+            )
         if self._bins is None:
             self._bins, self._exact = _bins_of(self._table)
-        table = kernels.xlogx_table(len(rows))
         return kernels.best_counts(
-            self._table, self._bins, self._exact, rows, codes, totals, table, criterion, across
-        )
+            self._table, self._bins, self._exact, rows, codes, totals, table,
+            rule.criterion, rule.across,
+        )  # fmt: skip
 
 
 def _floats(values: NDArray[Any]) -> Floats:

@@ -12,16 +12,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from thrifty.errors import BadInput
+from thrifty.errors import BadInput, NotInFamily
 
 __all__ = [
-    "EMPTY", "Leaf", "Node", "Path", "Split", "Tree", "affix", "build", "conflict", "depth",
-    "features_of", "induce", "internal_nodes", "is_grown_from", "is_grown_from_prefixes",
-    "is_prefix", "label", "relabel", "same_split", "size", "skeleton", "stump", "subtree",
+    "EMPTY", "MOST_DEPTH", "Leaf", "Node", "Path", "Split", "Tree", "affix", "build", "conflict",
+    "depth", "features_of", "induce", "internal_nodes", "is_grown_from",
+    "is_grown_from_prefixes", "is_prefix", "label", "relabel", "same_split", "size", "skeleton", "stump", "subtree",
     "tree_from_dict", "tree_text",
 ]  # fmt: skip
 
 Path = tuple[bool, ...]
+
+#: deeper trees are refused: they are nested values, and printing, comparing or storing them takes a
+#: few stack frames for every test
+MOST_DEPTH = 300
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -216,13 +220,22 @@ def relabel(tree: Tree, labels: Callable[[Any], Any]) -> Tree:
     return Node(tree.split, relabel(tree.false, labels), relabel(tree.true, labels))
 
 
-def build(splits: Mapping[Path, Split], leaves: Mapping[Path, Leaf], path: Path = ()) -> Tree:
+def build(splits: Mapping[Path, Split], leaves: Mapping[Path, Leaf]) -> Tree:
     """A tree from its splits and leaves by position; positions not named are empty."""
-    if path not in splits:
-        return leaves.get(path, EMPTY)
-    return Node(
-        splits[path], build(splits, leaves, (*path, False)), build(splits, leaves, (*path, True))
-    )
+    deepest = max(map(len, splits), default=0) + 1
+    if deepest > MOST_DEPTH:
+        raise NotInFamily(
+            f"the tree would be {deepest} tests deep; at most {MOST_DEPTH} are kept. Labels that "
+            "need so many are mostly noise: bound max_depth, or learn with "
+            "accept=thrifty.Verified()."
+        )
+
+    def at(path: Path) -> Tree:
+        if path not in splits:
+            return leaves.get(path, EMPTY)
+        return Node(splits[path], at((*path, False)), at((*path, True)))
+
+    return at(())
 
 
 def same_split(a: Split, b: Split, *, by_feature: bool = False) -> bool:

@@ -1,0 +1,101 @@
+"""Families and models as plain data: out through JSON, and back the same; and their limits."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import thrifty
+from thrifty.errors import BadParameter, NotInFamily
+from thrifty.trees.anchors import cut_at
+from thrifty.trees.tree import MOST_DEPTH, affix, is_grown_from, stump
+
+RNG = np.random.default_rng(0)
+BOOLEANS = RNG.integers(0, 2, (200, 12), dtype=np.uint8)
+REALS = RNG.random((200, 12))
+GAPS = np.where(RNG.random((200, 12)) < 0.05, np.nan, REALS)
+
+FAMILIES = [
+    (thrifty.Trees(max_depth=8), BOOLEANS),
+    (thrifty.Trees(max_depth=8, gain="eg2:0.5", improve="anchors"), BOOLEANS),
+    (thrifty.Trees(max_depth=9, match="threshold", gain="gini"), REALS),
+    (thrifty.Trees(max_depth=30, missing="larger-child", class_weight={1: 2.0}), GAPS),
+    (thrifty.Trees(max_depth=8, warm_up=thrifty.WarmUp(0.9, 2, 0.5)), BOOLEANS),
+    (thrifty.Lists(max_depth=9), BOOLEANS),
+    (thrifty.Lists(max_depth=60, match="stored", missing="larger-child"), GAPS),
+]
+
+
+def labels_of(X):
+    first, second = np.nan_to_num(X[:, 2], nan=1.0), np.nan_to_num(X[:, 5], nan=0.0)
+    return ((first > 0.5) | (second > 0.5)).astype(int)
+
+
+def through_json(data):
+    return json.loads(json.dumps(data))
+
+
+@pytest.mark.parametrize("family, X", FAMILIES, ids=[repr(f)[:60] for f, _ in FAMILIES])
+def test_everything_travels_as_json(family, X):
+    y = labels_of(X)
+    life = thrifty.Lifetime(family)
+    for name in ("one", "two", "three"):
+        learned = life.learn(name, X, y)
+        assert (learned.model.predict(X) == y).all()
+    assert learned.route == "reused"
+    again = type(family).from_dict(through_json(family.to_dict()))
+    assert again == family
+    known = again.load_representation(through_json(life.representation.to_dict()))
+    assert known == life.representation
+    model = again.load_estimator(through_json(learned.model.to_dict()))
+    assert type(model) is type(learned.model) and model.tree_ == learned.model.tree_
+    assert (model.predict(X) == y).all()
+    assert np.array_equal(model.predict_proba(X), learned.model.predict_proba(X))
+
+
+def test_a_gain_that_is_a_function_cannot_be_stored():
+    for make in (thrifty.Trees, thrifty.Lists):
+        family = make(max_depth=3, gain=lambda counts, totals, prices: prices)
+        with pytest.raises(BadParameter, match="cannot be stored"):
+            family.to_dict()
+
+
+@pytest.mark.parametrize("gain", ["eg2:2", "eg2:", "eg2:much", "eg2:nan", "EG2", 3, None])
+def test_unknown_gains(gain):
+    with pytest.raises(BadParameter, match="must"):
+        thrifty.Trees(max_depth=3, gain=gain)
+
+
+def test_pieces_between_anchors_grow_the_tree_again():
+    tree = affix(affix(stump(1), (True,), stump(2)), (True, False), stump(3))
+    assert cut_at(tree, {1}) == [tree]
+    pieces = cut_at(tree, {1, 2, 3})
+    assert pieces == [stump(1), stump(2), stump(3)]
+    assert is_grown_from(tree, cut_at(tree, {3}))
+
+
+def chain(n):
+    """Labels that alternate along one feature: a list of n - 1 tests."""
+    return np.arange(n, dtype=np.float64)[:, None], np.arange(n) % 2
+
+
+def test_a_list_of_thousands_of_tests_is_refused_and_an_estimator_stops():
+    X, y = chain(3 * MOST_DEPTH)
+    life = thrifty.Lifetime(thrifty.Lists(max_depth=5000))
+    with pytest.raises(NotInFamily, match="tests deep; at most 300"):
+        life.learn("noise", X, y)
+    assert len(life) == 0
+    model = thrifty.ThriftyListClassifier().fit(X, y)
+    assert model.get_depth() == MOST_DEPTH
+    assert model.score(X, y) > 0.6 and len(str(model)) > 1000 and model.to_dict()
+    assert repr(model.tree_) and model.tree_ == model.tree_ and hash(model.tree_)
+
+
+def test_what_an_estimator_learns_alone_is_what_a_lifetime_learns_from_scratch():
+    for X in (BOOLEANS, REALS):
+        y = labels_of(X)
+        alone = thrifty.ThriftyTreeClassifier().fit(X, y)
+        life = thrifty.Lifetime(thrifty.Trees(max_depth=9))
+        assert life.learn("task", X, y).model.tree_ == alone.tree_
