@@ -122,7 +122,7 @@ def test_another_root_is_tried_before_more_rows_are_bought():
     rng = np.random.default_rng(6)
     X = rng.random((4_000, 3)) < 0.5
     y = np.where(X[:, 1], X[:, 2], True)
-    X[:, 0] = y ^ (rng.random(4_000) < 0.2)
+    X[:, 0] = y ^ (rng.random(4_000) < 0.05)
     known = Metafeatures().with_trees([stump(0), Node(Split(1), Leaf(), stump(2))])
     labels = read_classes(y)
     first = grow_on_sample(
