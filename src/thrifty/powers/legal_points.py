@@ -23,6 +23,8 @@ def vectors_up_to(length: int, total: int) -> np.ndarray:
     >>> vectors_up_to(2, 2).tolist()
     [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [2, 0]]
     """
+    if length == 0:
+        return np.zeros((1, 0), dtype=np.int64)
     # Stars and bars: the positions of the bars determine the gaps between them.
     bars = np.array(list(combinations(range(length + total), length)), dtype=np.int64)
     bars = bars.reshape(-1, length)

@@ -87,7 +87,7 @@ class SumSearch:
             # A constant feature is one with any coefficient: it is left out.
             varying = np.flatnonzero(np.ptp(values, axis=0) > 0)
             target = self.target[self.order[:n_rows]]
-            found = find_terms(values[:, varying], target, rules)
+            found = find_terms(values[:, varying], target, rules) if len(varying) else None
             if found is None:
                 continue
             problem = twins(values[:, varying], np.flatnonzero(found[0].any(axis=0)))
