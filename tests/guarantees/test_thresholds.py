@@ -43,7 +43,7 @@ def scratch(life):
 @pytest.mark.parametrize("match", ["feature", "threshold", "stored"])
 def test_recurring_thresholds(match, seed):
     K, d = 4, 4
-    stream = thrifty.streams.reals(25, 80, K, 800, d, random_state=seed)
+    stream = list(thrifty.streams.reals(25, 80, K, 800, d, random_state=seed))
     life = live(stream, d, match)
     assert all(t.model.tree_ == task.target for t, task in zip(life.tasks, stream))
     assert scratch(life) <= K and len(life.representation) <= K * d
@@ -52,7 +52,7 @@ def test_recurring_thresholds(match, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_drifting_thresholds_need_matching_by_feature(seed):
     K, d = 4, 4
-    stream = thrifty.streams.reals(25, 80, K, 800, d, random_state=seed, levels=None)
+    stream = list(thrifty.streams.reals(25, 80, K, 800, d, random_state=seed, levels=None))
     by_feature, exact = live(stream, d, "feature"), live(stream, d, "threshold")
     assert scratch(by_feature) <= K and len(by_feature.representation) <= K * d
     assert all(t.model.tree_ == task.target for t, task in zip(by_feature.tasks, stream))
@@ -62,10 +62,10 @@ def test_drifting_thresholds_need_matching_by_feature(seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("levels", [8, None])
 def test_real_streams_at_length(levels, capsys):
-    K, d, m = 8, 5, 80
+    K, d, m = 6, 5, 60
     counts = []
-    for seed in range(10):
-        stream = thrifty.streams.reals(m, 300, K, 1500, d, random_state=seed, levels=levels)
+    for seed in range(5):
+        stream = list(thrifty.streams.reals(m, 200, K, 1200, d, random_state=seed, levels=levels))
         life = live(stream, d, "feature")
         same = sum(t.model.tree_ == task.target for t, task in zip(life.tasks, stream))
         counts.append((scratch(life), same))

@@ -17,8 +17,8 @@ from thrifty.errors import BadInput, NotInFamily
 __all__ = [
     "EMPTY", "MOST_DEPTH", "Leaf", "Node", "Path", "Split", "Tree", "affix", "build", "conflict",
     "depth", "features_of", "induce", "internal_nodes", "is_grown_from",
-    "is_grown_from_prefixes", "is_prefix", "label", "relabel", "same_split", "size", "skeleton", "stump", "subtree",
-    "tree_from_dict", "tree_text",
+    "is_grown_from_prefixes", "is_prefix", "label", "relabel", "same_split", "size",
+    "skeleton", "stump", "subtree", "tree_from_dict", "tree_text",
 ]  # fmt: skip
 
 Path = tuple[bool, ...]
