@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,22 @@ class ArraySource(Source):
         super().__init__(table.shape[0], names, boolean)
         self._table = table
         self._tiles: NDArray[np.uint64] | None = None
-        self._columns: dict[int, NDArray[np.uint64]] = {}
+        # Columns packed so far, and where each feature is among them; -1: not yet.
+        self._packed = np.zeros((0, kernels.words_for(table.shape[0])), dtype=np.uint64)
+        self._place = np.full(table.shape[1], -1, dtype=np.int64)
+        self._n_packed = 0
+        self._packing = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """To another process goes the table; locks stay, packed forms are made anew."""
+        kept = {k: v for k, v in self.__dict__.items() if k not in ("_packing", "_tiles")}
+        kept["_packed"], kept["_n_packed"] = self._packed[:0], 0
+        kept["_place"] = np.full_like(self._place, -1)
+        return kept
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._tiles, self._packing = None, Lock()
 
     def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
         return self._table[np.ix_(rows, features)]
@@ -49,18 +65,27 @@ class ArraySource(Source):
         return self._table
 
     def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
-        known = self._columns
-        missing = np.array([f for f in features.tolist() if f not in known], dtype=np.int64)
-        if len(missing):
-            if self._tiles is not None:
-                packed = kernels.columns_of_tiles(self._tiles, missing)
-            else:
-                packed = kernels.pack_columns(self._table, missing)
-            known.update(zip(missing.tolist(), packed))
-        out = np.empty((len(features), kernels.words_for(self.n_examples)), dtype=np.uint64)
-        for i, f in enumerate(features.tolist()):
-            out[i] = known[f]
-        return out
+        if (self._place[features] < 0).any():
+            with self._packing:
+                self._pack(features)
+        return self._packed[self._place[features]]
+
+    def _pack(self, features: NDArray[np.int64]) -> None:
+        missing = np.unique(features[self._place[features] < 0])
+        if self._tiles is not None:
+            packed = kernels.columns_of_tiles(self._tiles, missing)
+        else:
+            packed = kernels.pack_columns(self._table, missing)
+        n = self._n_packed + len(missing)
+        if n > len(self._packed):  # room for as many again: columns come a few at a time
+            room = np.zeros((min(2 * n, len(self._place)), packed.shape[1]), dtype=np.uint64)
+            room[: self._n_packed] = self._packed[: self._n_packed]
+            room[self._n_packed : n] = packed
+            self._packed = room
+        else:
+            self._packed[self._n_packed : n] = packed
+        self._place[missing] = np.arange(self._n_packed, n)  # last: others may be reading
+        self._n_packed = n
 
     def tiles(self) -> NDArray[np.uint64]:
         if self._tiles is None:

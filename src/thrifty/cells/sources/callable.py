@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells.price_list import PriceList, as_price_list
 from thrifty.cells.sources.base import Source
-from thrifty.cells.sources.checks import checked_ids, checked_names
+from thrifty.cells.sources.checks import can_be_stored, checked_ids, checked_names
 from thrifty.errors import BadInput, BadParameter
 
 __all__ = ["CallLimits", "CallableSource"]
@@ -80,6 +80,7 @@ class CallableSource(Source):
             raise BadInput(f"a provider must be a function; got {type(fn).__name__}.")
         ids = [_plain(e) for e in examples]
         names = checked_names(list(features), len(list(features)))
+        can_be_stored(names, "feature name")
         if not ids or not names:
             raise BadInput("a source needs at least one example and one feature.")
         self.examples: tuple[str, ...] = checked_ids(ids, len(ids))

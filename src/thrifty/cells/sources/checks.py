@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from thrifty.errors import BadInput
 
-__all__ = ["boolean_columns", "checked_ids", "checked_names", "checked_table", "default_names"]
+__all__ = [
+    "boolean_columns",
+    "can_be_stored",
+    "checked_ids",
+    "checked_names",
+    "checked_table",
+    "default_names",
+]
 
 _ROWS_AT_ONCE = 1024
 
@@ -55,7 +62,19 @@ def checked_ids(examples: Iterable[Any], n: int) -> tuple[str, ...]:
                 "belongs to one example: give each its own id."
             )
         seen.add(str(example))
-    return tuple(str(example) for example in given)
+    texts = tuple(str(example) for example in given)
+    can_be_stored(texts, "example id")
+    return texts
+
+
+def can_be_stored(texts: Iterable[str], what: str) -> None:
+    """A store holds Unicode text; half a character, or a zero byte, is none."""
+    for text in texts:
+        if "\x00" in text or any("\ud800" <= c <= "\udfff" for c in text):
+            raise BadInput(
+                f"the {what} must be text that can be stored; {text!a} holds a zero byte or "
+                "half a character."
+            )
 
 
 def checked_table(X: Any) -> NDArray[Any]:
