@@ -12,6 +12,8 @@ from typing import TypeVar, cast
 
 import numba
 
+from thrifty.kernels.progress import show_compiling
+
 __all__ = ["jit"]
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -22,3 +24,4 @@ def jit(function: F) -> F:
     return cast(F, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
 
 
+show_compiling()
