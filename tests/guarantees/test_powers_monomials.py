@@ -95,7 +95,8 @@ def test_default_mode_at_length(seed):
 
 @pytest.mark.slow
 def test_scratch_with_ten_thousand_features():
-    for task in thrifty.streams.monomials(5, 10_000, 5, 300, 5, random_state=0):
+    stream = thrifty.streams.monomials(5, 10_000, 5, 300, 5, random_state=0, metafeature_degree=5)
+    for task in stream:
         life = thrifty.Lifetime(thrifty.Monomials(5))
         start = time.process_time()
         learned = life.learn(task.name, task.X, task.y)
