@@ -165,8 +165,9 @@ def _mean_depth(tree: Tree) -> float:
 
 def _limit(family: Family, representation: Any, cells: Cells) -> int | None:
     """2 (|F~| + d) cells an example (paper, Lemma 2), where the lemma holds."""
-    exact = isinstance(family, Trees) and isinstance(family.accept, Consistent | Tested)
-    if not exact or not cells.boolean.all() or len(representation) == 0:
+    if not isinstance(family, Trees) or _evidence(family):
+        return None
+    if not cells.boolean.all() or len(representation) == 0:
         return None
     each = min(cells.n_features, 2 * (len(representation) + family.max_depth))
     return int(each * cells.n_examples)
