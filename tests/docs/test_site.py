@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,18 +21,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def pages_in(nav: object) -> set[str]:
-    if isinstance(nav, str):
-        return {nav}
-    items = nav.values() if isinstance(nav, dict) else nav
-    return set().union(*map(pages_in, items))
-
-
-def test_every_page_is_in_the_navigation() -> None:
-    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    listed = pages_in(yaml.safe_load(text)["nav"])
-    there = {str(p.relative_to(ROOT / "docs")) for p in ROOT.glob("docs/**/*.md")}
-    assert there | {"reference/cli.md"} == listed
+def test_every_page_is_in_the_navigation(site: Path) -> None:
+    menu = (site / "index.html").read_text(encoding="utf-8")
+    there = [p.relative_to(ROOT / "docs").with_suffix(".html") for p in ROOT.glob("docs/**/*.md")]
+    assert [str(page) for page in there if f'href="{page}"' not in menu] == []
 
 
 def test_every_command_is_in_the_reference(site: Path) -> None:

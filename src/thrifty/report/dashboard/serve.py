@@ -55,7 +55,8 @@ def serve(
 def _listen(port: int) -> socket.socket:
     if not 0 <= port <= 65535:
         raise BadParameter(f"the port must lie in 0..65535; got {port}.")
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # The protocol is named so that asyncio turns off Nagle's delay, which costs 40 ms an answer.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
