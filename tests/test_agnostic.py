@@ -264,3 +264,15 @@ def test_a_rule_goes_on_where_it_was_after_the_store_is_opened_again(tmp_path, r
         )
         routes += learn(life, [feature])
     assert routes == want and known(life) == known(kept)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_many_at_once_is_one_by_one_under_every_rule(rule):
+    stream = adversary("against-restart", 60, 15, 2, 40, 8)
+    alone = thrifty.Lifetime(thrifty.Trees(max_depth=1), agnostic=rule)
+    for task in stream:
+        alone.learn(task.name, task.X, task.y)
+    together = thrifty.Lifetime(thrifty.Trees(max_depth=1), agnostic=rule)
+    together.learn_many(stream, n_jobs=3)
+    assert [x.bill_row() for x in together.tasks] == [x.bill_row() for x in alone.tasks]
+    assert known(together) == known(alone)
