@@ -284,3 +284,32 @@ def test_a_lifetime_of_real_races_is_the_lifetime_without():
 def test_what_cannot_be_raced_is_refused(how):
     with pytest.raises(BadParameter, match="compare='race'"):
         thrifty.Trees(compare="race", **how)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_fewer_rows_than_a_first_round(n):
+    X = np.random.default_rng(n).random((n, 5)) < 0.5
+    X[:, 4] = np.arange(n) % 2
+    y = np.arange(n) % 2
+    life = thrifty.Lifetime(thrifty.Trees(compare="race"))
+    assert (life.learn("few", X, y).model.predict(X) == y).all()
+
+
+def test_a_class_with_one_row():
+    X = np.random.default_rng(0).random((300, 12)) < 0.5
+    X[:, 6] = np.arange(300) == 17
+    y = X[:, 6].astype(int)
+    cells = Cells(X)
+    assert race_all_features(cells, read_classes(y), entropy) == full_tree(X, y)
+    assert cells.receipt().cells < X.size
+
+
+def test_a_size_limit_fails_the_race_as_it_fails_algorithm_2():
+    task = next(iter(thrifty.streams.trees(1, 40, 2, 500, 3, random_state=1)))
+    labels = read_classes(task.y)
+    whole = thrifty.Trees(max_depth=3, compare="race")
+    known = whole.improve_rep(whole.start(), whole.from_scratch(Cells(task.X), labels, None))
+    for compare in ("all", "race"):
+        family = thrifty.Trees(max_depth=3, max_nodes=1, compare=compare)
+        attempt = family.use_rep(known, Cells(task.X), labels)
+        assert attempt.model is None and attempt.failure.reason == "too-large"
