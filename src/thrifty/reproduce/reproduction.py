@@ -77,7 +77,7 @@ def reproduce(
     _run_missing(folder, jobs, n_jobs, progress)
     records = [record for job in jobs for record in folder.finished[str(job)]]
     found = verdicts(records, rows)
-    _write(folder.path, records, rows, found, _command(table, quick, seed))
+    _write(folder.path, records, rows, found, _command(table, quick, seed, grids is not None))
     return Reproduction(folder.path, records, found)
 
 
@@ -136,9 +136,14 @@ def _run_missing(
     run_jobs(missing, n_jobs, done)
 
 
-def _command(table: str, quick: bool, seed: int) -> str:
-    options = [f"--table {table}"] * (table != "all") + ["--quick"] * quick
-    return " ".join(["thrifty reproduce", *options, *[f"--seed {seed}"] * (seed != 0)])
+def _command(table: str, quick: bool, seed: int, own_grid: bool) -> str:
+    said = {
+        f"--table {table}": table != "all",
+        "--quick": quick,
+        f"--seed {seed}": seed != 0,
+        "--grid FILE": own_grid,
+    }
+    return " ".join(["thrifty reproduce", *(option for option in said if said[option])])
 
 
 def _write(
