@@ -207,6 +207,12 @@ def _ranges(target: Target) -> tuple[Row, ...]:
             stream=_stream("realizable", target),
             lower=_lower(bounds.lower_realizable, False),
             terms=_expansion_terms,
+            growth=(
+                Growth("reused_cells", "n_tasks", 1.0, "expansion"),
+                Growth("scratch_cells", "n_features", 1.0, "expansion"),
+                Growth("scratch_cells", "n_metafeatures", 1.0, "expansion"),
+                Growth("reused_cells", "n_metafeatures", 1.0, "expansion"),
+            ),
             conditions=_small,
             **grids(SMALL_FULL, SMALL_QUICK),
             **shared,
