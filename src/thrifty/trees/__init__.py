@@ -4,7 +4,9 @@ from thrifty.trees.accept import Consistent, Tested, Verified
 from thrifty.trees.family import Trees
 from thrifty.trees.list_model import ThriftyListClassifier
 from thrifty.trees.lists import Lists
+from thrifty.trees.look import draw_metafeatures, draw_tree, graphviz_text, text_with_origins
 from thrifty.trees.model import ThriftyTreeClassifier
+from thrifty.trees.origins import Origin, origins, uses
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Leaf, Node, Split, Tree
 from thrifty.trees.warm_up import WarmUp
@@ -15,6 +17,7 @@ __all__ = [
     "Lists",
     "Metafeatures",
     "Node",
+    "Origin",
     "Split",
     "Tested",
     "ThriftyListClassifier",
@@ -23,4 +26,10 @@ __all__ = [
     "Trees",
     "Verified",
     "WarmUp",
+    "draw_metafeatures",
+    "draw_tree",
+    "graphviz_text",
+    "origins",
+    "text_with_origins",
+    "uses",
 ]

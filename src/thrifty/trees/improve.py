@@ -16,9 +16,7 @@ from thrifty.trees.tree import (
     Node,
     Path,
     Tree,
-    features_of,
     internal_nodes,
-    stump,
     subtree,
 )
 from thrifty.trees.use_rep import Grown
@@ -74,8 +72,13 @@ def by_paths(known: Metafeatures, scratch: Tree, grown: Grown) -> list[Tree]:
 
 
 def by_features(known: Metafeatures, scratch: Tree, grown: Grown) -> list[Tree]:
-    """The naive baseline: remember which features were seen, as one-split metafeatures."""
-    return [stump(feature) for feature in sorted(features_of(scratch))]
+    """The naive baseline: remember which features were seen, as one-split metafeatures.
+
+    Thresholds are kept, for learners that match by them.
+    """
+    seen = {node.split for _, node in internal_nodes(scratch)}
+    ordered = sorted(seen, key=lambda split: (split.feature, split.threshold or 0.0))
+    return [Node(split, EMPTY, EMPTY) for split in ordered]
 
 
 def by_anchors(known: Metafeatures, scratch: Tree, grown: Grown) -> list[Tree]:

@@ -100,7 +100,7 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
             raise BadInput(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        source = as_source(_real_integers(X), allow_missing=allow_missing)
+        source = _source_of(X, allow_missing=allow_missing)
         labels = read_classes(_one_column(y))
         if len(labels) != source.n_examples:
             raise BadInput(
@@ -170,7 +170,7 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def _leaves(self, X: Any) -> NDArray[np.int64]:
         check_is_fitted(self, "tree_")
-        source = as_source(_real_integers(X), allow_missing=allows_missing(self.missing))
+        source = _source_of(X, allow_missing=allows_missing(self.missing))
         if source.n_features != self.n_features_in_:
             raise FeaturesChanged(
                 f"X has {source.n_features} features, but {type(self).__name__} is expecting "
@@ -255,21 +255,29 @@ def _one_column(y: Any) -> Any:
     return column_or_1d(labels, warn=True, dtype=labels.dtype) if column else labels
 
 
-def _real_integers(X: Any) -> Any:
-    """scikit-learn's users bring counts and codes as integers: they are numbers here."""
+def _source_of(X: Any, *, allow_missing: bool) -> Source:
+    """A source; integers that are no Booleans are numbers to scikit-learn's users, counts or codes.
+
+    Tried in that order, so that large Boolean tables are looked through once.
+    """
+    try:
+        return as_source(X, allow_missing=allow_missing)
+    except BadInput:
+        reals = _reals(X)
+        if reals is None:
+            raise
+        return as_source(reals, allow_missing=allow_missing)
+
+
+def _reals(X: Any) -> Any:
+    """Integers as floats; None where they are something else."""
     if isinstance(X, Source) or hasattr(X, "columns"):
-        return X
-    if hasattr(X, "tocsr"):
-        X = X.tocsr()
-        stored = X.data
-    else:
-        try:
-            X = stored = np.asarray(X)
-        except ValueError:
-            return X  # ragged: the source says so
-    if stored.dtype.kind not in "iu" or not stored.size:
-        return X
-    return X if stored.max() <= 1 and stored.min() >= 0 else X.astype(np.float64)
+        return None
+    try:
+        table = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+    except ValueError:
+        return None  # ragged
+    return table.astype(np.float64) if table.dtype.kind in "iu" else None
 
 
 def _route(source: Source, flat: FlatTree, features: list[int]) -> NDArray[np.int64]:
