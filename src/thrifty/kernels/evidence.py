@@ -1,4 +1,4 @@
-"""What a few looked-at rows say of a feature: is it useful, how much, and how much more could it be?
+"""What a few rows say of a feature: is it useful, how much, and how much more could it be?
 
 Letters: C classes, F features looked at, k ones among n rows of a class. A feature is *useless*
 (one rate p in all classes, p ~ Beta) or *useful* (a rate of its own p_c ~ Beta in each class). Its
@@ -6,8 +6,8 @@ gain at a node whose class shares are w is the mutual information of feature and
 
     G(p) = H(sum_c w_c p_c) - sum_c w_c H(p_c),        H the binary entropy in bits,
 
-and 0 when it is useless. The posterior of "useful" is exact (Beta-binomial likelihoods); the mean of
-G and of (G - incumbent)+ are averages over a fixed set of quasi-random draws, the same for every
+and 0 when it is useless. The posterior of "useful" is exact (Beta-binomial likelihoods); the means
+of G and of (G - incumbent)+ are averages over a fixed set of quasi-random draws, the same for every
 feature, so equal evidence gives equal numbers. A Beta draw is X / (X + Y) of two Gamma draws by
 Wilson and Hilferty's cube, and below 1 by Gamma(a) = Gamma(a + 1) U^(1/a).
 """
@@ -50,7 +50,7 @@ def rate_draws(n_classes: int) -> Floats:
 
 @jit
 def _log_gamma(x: float) -> float:
-    """Stirling's series above 7; below, by the recurrence. Its own, so that a twin can follow it."""
+    """Stirling's series above 7; below, by the recurrence. Written out for the twin's sake."""
     below = 1.0
     while x < 7.0:
         below *= x

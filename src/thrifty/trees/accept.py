@@ -43,7 +43,7 @@ class Verified:
     """
 
     epsilon: float = 0.1
-    delta: float = 0.2
+    delta: float = 0.15
 
     def __post_init__(self) -> None:
         _share("epsilon", self.epsilon)

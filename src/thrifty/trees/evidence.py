@@ -1,7 +1,7 @@
 """What is believed of each feature at a node before a cell is bought there.
 
-Beliefs are Beta distributions, written as pseudo-counts (ones, zeros) in an array (C + 1, 2, N): one
-for the rate in each class if the feature is useful, and last the one rate of a useless feature;
+Beliefs are Beta distributions, written as pseudo-counts (ones, zeros) in an array (C + 1, 2, N):
+one for the rate in each class if the feature is useful, and last the one rate of a useless feature;
 ``useful`` is the probability that it is useful.
 
 At the root they come from earlier tasks: a base rate needs no labels, so what was seen of a feature
@@ -12,18 +12,19 @@ nearly the parent's rate).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Belief", "belief_below", "first_belief", "share_of_unlooked", "uncertainty"]
+__all__ = [
+    "Belief", "belief_below", "first_belief", "prior_useful", "share_of_unlooked", "uncertainty",
+]  # fmt: skip
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-#: prior probability that a feature is useful at a node, before anything is known of it
-USEFUL = 0.05
 #: pseudo-rows behind a useful feature's rate in a small class
 _OPEN = 2.0
 #: pseudo-rows that a parent's rate counts for in a child that got few of its rows
@@ -39,6 +40,15 @@ class Belief:
 
     beta: Floats
     useful: Floats
+
+
+def prior_useful(n_features: int) -> float:
+    """How likely a feature is to be useful before anything is known: one in 20, and fewer of many.
+
+    >>> prior_useful(100), prior_useful(10_000)
+    (0.05, 0.01)
+    """
+    return min(0.05, 1.0 / math.sqrt(n_features))
 
 
 def first_belief(shares: Floats, rates: Floats, rows: Floats, useful: Floats) -> Belief:
@@ -73,7 +83,8 @@ def belief_below(
     rows = after.sum(axis=1)
     firm = np.minimum((_FROM_PARENT / np.maximum(1 - kept, 1e-6))[:, None], rows)
     beta = np.maximum(after / rows[:, None] * firm[:, None], 0.01)
-    useful = np.clip(_INHERITED * likely + (1 - _INHERITED) * USEFUL, 1e-4, 1 - 1e-4)
+    fresh = (1 - _INHERITED) * prior_useful(len(likely))
+    useful = np.clip(_INHERITED * likely + fresh, 1e-4, 1 - 1e-4)
     return Belief(beta, useful)
 
 

@@ -9,7 +9,14 @@ from typing import Any, ClassVar, Literal
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
-from thrifty.trees.accept import Accept, Consistent, Tested, accept_from_dict, accept_to_dict
+from thrifty.trees.accept import (
+    Accept,
+    Consistent,
+    Tested,
+    Verified,
+    accept_from_dict,
+    accept_to_dict,
+)
 from thrifty.trees.class_weights import (
     check_class_weight,
     class_weight_from_json,
@@ -21,12 +28,14 @@ from thrifty.trees.improve import IMPROVE
 from thrifty.trees.labels import Labels, read_classes
 from thrifty.trees.missing import allows_missing
 from thrifty.trees.model import ThriftyTreeClassifier
+from thrifty.trees.noisy_rep import Experience
 from thrifty.trees.paper import PaperWay, Way
 from thrifty.trees.race import RaceWay
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tested import TestedWay
 from thrifty.trees.tree import Tree
 from thrifty.trees.use_rep_real import MATCH
+from thrifty.trees.verified import VerifiedWay
 from thrifty.trees.warm_up import (
     WarmUp,
     WarmUpWay,
@@ -54,8 +63,10 @@ class Trees:
     compare : "all" buys every candidate on every row of its node (Algorithm 2); "race" drops
         candidates on samples and buys the winner alone on every row: with probability 0.999 the
         same tree, always a consistent one
-    accept : when a tree is good enough: ``Consistent()``, the paper's test, or ``Tested(error,
-        confidence)``, right on enough fresh examples: a bill that does not grow with the examples
+    accept : when a tree is good enough: ``Consistent()``, the paper's test, ``Tested(error,
+        confidence)``, right on enough fresh examples: a bill that does not grow with the examples,
+        or ``Verified(epsilon, delta)``, evidence instead of consistency, for noisy data; of the
+        other parameters it takes ``max_depth`` alone
     warm_up : ``thrifty.WarmUp(p_min, n_metafeatures, delta)`` or a number of tasks: so many are
         first learned from scratch and stored whole
     match : when a metafeature agrees with a tree over real-valued features: "feature" (thresholds
@@ -107,8 +118,12 @@ class Trees:
     def _takes_all_rows(self) -> bool:
         return self.compare == "all" and isinstance(self.accept, Consistent)
 
-    def _way(self) -> Way:
+    def _way(self) -> Any:
         """How this family's parameters say a tree is to be learned."""
+        if isinstance(self.accept, Verified):
+            if self.warm_up:
+                raise BadParameter("warm_up is for metafeatures; Verified() has none: leave it 0.")
+            return VerifiedWay(self.accept, self.max_depth)
         way = self._reuse_way()
         n = self.warm_up if isinstance(self.warm_up, int) else self.warm_up.n_tasks
         return WarmUpWay(way, n, self.improve == "anchored-families") if n else way
@@ -123,23 +138,26 @@ class Trees:
             return TestedWay(exact, self.accept)
         if not isinstance(self.accept, Consistent):
             raise BadParameter(
-                f"accept must be thrifty.Consistent() or thrifty.Tested(); got {self.accept!r}."
+                "accept must be thrifty.Consistent(), thrifty.Tested() or thrifty.Verified(); got "
+                f"{self.accept!r}."
             )
         return exact
 
-    def start(self) -> Metafeatures:
-        return Metafeatures()
+    def start(self) -> Metafeatures | Experience:
+        return Experience() if isinstance(self.accept, Verified) else Metafeatures()
 
     def read_labels(self, y: Any) -> Labels:
         return weigh(read_classes(y), self.class_weight)
 
-    def use_rep(self, representation: Metafeatures, cells: Cells, labels: Labels) -> Attempt:
-        return self._way().use_rep(representation, cells, labels)
+    def use_rep(self, representation: Any, cells: Cells, labels: Labels) -> Attempt:
+        attempt: Attempt = self._way().use_rep(representation, cells, labels)
+        return attempt
 
     def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
-        return self._way().from_scratch(cells, labels, attempt)
+        learned: Attempt = self._way().from_scratch(cells, labels, attempt)
+        return learned
 
-    def improve_rep(self, representation: Metafeatures, attempt: Attempt) -> Metafeatures:
+    def improve_rep(self, representation: Any, attempt: Attempt) -> Any:
         return self._way().improve_rep(representation, attempt)
 
     def estimator(
@@ -147,8 +165,9 @@ class Trees:
     ) -> ThriftyTreeClassifier:
         return ThriftyTreeClassifier.around(model, labels, feature_names, missing=self.missing)
 
-    def load_representation(self, data: dict[str, Any]) -> Metafeatures:
-        return Metafeatures.from_dict(data)
+    def load_representation(self, data: dict[str, Any]) -> Metafeatures | Experience:
+        kind = Experience if isinstance(self.accept, Verified) else Metafeatures
+        return kind.from_dict(data)
 
     def load_estimator(self, data: dict[str, Any]) -> ThriftyTreeClassifier:
         return ThriftyTreeClassifier.from_dict(data)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.trees.evidence import USEFUL
+from thrifty.trees.evidence import prior_useful
 from thrifty.trees.leaf_rates import row_counts
 from thrifty.trees.tree import Node, Tree, is_prefix, skeleton, tree_from_dict, tree_text
 
@@ -90,10 +90,10 @@ class Experience:
     def usefulness(self, n_features: int) -> Floats:
         """Each feature's probability of being useful at a root; on average what it always is."""
         if not self.tasks:
-            return np.full(n_features, USEFUL)
+            return np.full(n_features, prior_useful(n_features))
         useful = np.array(self.useful)
         likely = (useful + _TASKS * useful.mean() / self.tasks) / (self.tasks + _TASKS)
-        return np.asarray(likely * USEFUL / max(float(likely.mean()), 1e-12))
+        return np.asarray(likely * prior_useful(n_features) / max(float(likely.mean()), 1e-12))
 
     def after(
         self, ones: NDArray[Any], looked: NDArray[Any], shares: Floats, likely: Floats

@@ -1,29 +1,35 @@
 """The same label met again: whole earlier models as hypotheses, tested on a few hundred rows.
 
 A remembered model is a hypothesis about a new task if the classes have about the shares they had at
-home (labels are free). It is asked about rows drawn alike from every class, buying only the cells on
-their paths. What it explains of the label is
+home (labels are free). It is asked about rows drawn alike from every class, buying only the cells
+on their paths. What it explains of the label is
 
     sum_c w_c mean over rows of class c of log2(p_home(c | leaf) / p_home(c)),
 
-in bits, the classes weighted by their shares here. It is accepted when, one standard error below
-the estimate, it still explains a quarter of what it was expected to explain at home (its splits were
-chosen there, so that expectation is too high) and more than any single feature seems to.
+in bits, the classes weighted by their shares here. It is accepted when
 
-This is a test for drift and no proof: a model of another label that explains as much passes too.
+1. one standard error below the estimate, it still explains a quarter of what it was expected to
+   explain at home (its splits were chosen there, so that expectation is too high),
+2. it explains more than any single feature seems to, and
+3. the rarest class falls into its leaves as it did at home (a chi-squared test of two samples):
+   a model of a related label explains something too, but by other leaves.
+
+This is a test for drift and no proof that a fresh tree would be no better.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtrc
 
 from thrifty.cells import Cells
 from thrifty.trees.leaf_rates import leaf_rates, row_counts
 from thrifty.trees.noisy_rep import Experience, Remembered
-from thrifty.trees.tree import Leaf, Path, Tree
+from thrifty.trees.tree import Leaf, Path, Tree, subtree
 
 __all__ = ["Recurring"]
 
@@ -38,6 +44,8 @@ _AT_MOST = 4
 _SHARES = 2.0
 #: part of what was explained at home that must be explained here
 _PART = 0.25
+#: chance at which the leaves of the rarest class count as others than at home
+_OTHER = 0.03
 #: pseudo-rows: heavier than at the leaves of a model, since chosen splits flatter it
 _M = 20.0
 
@@ -59,7 +67,7 @@ class Recurring:
         self.shares = self.sizes / len(codes)
         self.starts = np.searchsorted(codes[rows], np.arange(len(self.sizes)))
         rare = int(self.sizes.argmin())
-        scored = []
+        scored: list[tuple[float, int, Remembered]] = []
         for model in experience.models:
             if self._alike(model):
                 score = self._score(model, first, only=rare)
@@ -89,7 +97,19 @@ class Recurring:
         assert best is not None
         score = scores[left.index(best[1])]
         enough = max(_PART * best[1].explained, to_beat)
-        return best[1].tree if score.explained - score.error >= enough else None
+        holds = score.explained - score.error >= enough and self._same_leaves(best[1])
+        return best[1].tree if holds else None
+
+    def _same_leaves(self, model: Remembered) -> bool:
+        """Whether the rarest class falls into the model's leaves as it did at home."""
+        c = int(self.sizes.argmin())
+        start = int(self.starts[c])
+        rows = self.rows[start : start + min(_ROUNDS[-1], int(self.sizes[c]))]
+        ends = Counter(_ends(model.tree, self.cells, rows))
+        paths = list(leaf_rates(model.tree, _M))
+        here = np.array([ends[path] for path in paths], dtype=np.float64)
+        home = np.array([row_counts(subtree(model.tree, path))[c] for path in paths])
+        return _chance_of_two_samples(here, home) >= _OTHER
 
     def _score(self, model: Remembered, n: int, only: int | None = None) -> _Score:
         home = row_counts(model.tree)
@@ -118,6 +138,26 @@ def _still_possible(
         if s.explained + 2 * s.error >= max(_PART * m.explained, top)
     ]
     return [m for m, _ in both], [s for _, s in both]
+
+
+def _chance_of_two_samples(a: Floats, b: Floats) -> float:
+    """The chance of counts as different as these if both came from one distribution.
+
+    >>> _chance_of_two_samples(np.array([20.0, 5.0]), np.array([20.0, 5.0]))
+    1.0
+    """
+    pooled = (a + b) / (a.sum() + b.sum())
+    rare = pooled * min(a.sum(), b.sum()) < 2
+    a, b = np.append(a[~rare], a[rare].sum()), np.append(b[~rare], b[rare].sum())
+    pooled = (a + b) / (a.sum() + b.sum())
+    some = pooled > 0
+    if some.sum() < 2:
+        return 1.0
+    statistic = 0.0
+    for counts in (a[some], b[some]):
+        expected = pooled[some] * counts.sum()
+        statistic += float(((counts - expected) ** 2 / expected).sum())
+    return float(chdtrc(int(some.sum()) - 1, statistic))
 
 
 def _ends(tree: Tree, cells: Cells, rows: Ints) -> list[Path]:

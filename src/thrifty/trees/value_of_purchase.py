@@ -14,8 +14,8 @@ number of features, and drop a rival when its expected improvement is at most ``
 
     price = epsilon * delta * h / (N * b)
 
-Markov's inequality says that a rival dropped at its first look explains more than epsilon * h beyond
-the incumbent with posterior probability at most delta / N, so that none of the N does with
+Markov's inequality says that a rival dropped at its first look explains more than epsilon * h
+beyond the incumbent with posterior probability at most delta / N, so that none of the N does with
 probability 1 - delta. With money, N becomes the sum of the features' prices in units of the cell.
 """
 
@@ -41,8 +41,10 @@ Floats = NDArray[np.float64]
 _FIRST, _ONE_IN = 8, 200
 #: how much more rows the next batch takes
 _GROWTH = 2.0
-#: rows a leaf has at least
-_LEAF = 2
+#: part of the price asked for a leader's rows: if it stays ahead they are needed to route them
+_ROUTING = 0.1
+#: rows a leaf has at least; pruning decides which small ones stay
+_LEAF = 1
 
 
 def first_look(n_rows: int) -> int:
@@ -194,7 +196,7 @@ class _Here:
         f = int(mean.argmax())
         looked = self.looked[:, f] >= np.minimum(self.sizes, self.task.first)
         rest = len(self.rows) - int(self.looked[:, f].sum())
-        pays = self.verdict[2, f] * self.share > self.task.price[f] * rest
+        pays = self.verdict[2, f] * self.share > _ROUTING * self.task.price[f] * rest
         return f if mean[f] > self.incumbent and looked.any() and pays else -1
 
     def _worth_buying(self, full: NDArray[np.bool_]) -> tuple[Ints, Ints]:

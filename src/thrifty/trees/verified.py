@@ -9,8 +9,8 @@ The three rungs, cheapest first:
 3. *scratch*: the same, when in the end every cell was bought; also where there are so few rows that
    a first look is all of them.
 
-What is promised. Under the posterior (a feature's rates are independent Betas, or one Beta when it is
-useless) a rival that is dropped at its first look would have explained more than epsilon of the
+What is promised. Under the posterior (a feature's rates are independent Betas, or one Beta when it
+is useless) a rival that is dropped at its first look would have explained more than epsilon of the
 label's entropy beyond the incumbent with probability at most delta / N; so with probability
 1 - delta none of the N would. What is not: the posterior is a model, not the truth; rivals dropped
 later are dropped against the price of a larger batch, and the bound grows with it; and a tree of
@@ -26,13 +26,14 @@ from numpy.typing import NDArray
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
+from thrifty.errors import BadInput
 from thrifty.trees.accept import Verified
-from thrifty.trees.evidence import USEFUL, Belief, first_belief
+from thrifty.trees.evidence import Belief, first_belief
 from thrifty.trees.labels import Labels
 from thrifty.trees.leaf_rates import pruned, smoothed
 from thrifty.trees.noisy_rep import Experience
 from thrifty.trees.recurring import Recurring
-from thrifty.trees.tree import Leaf, Tree
+from thrifty.trees.tree import Leaf, Node, Tree
 from thrifty.trees.value_of_purchase import Account, Purchases
 
 __all__ = ["VerifiedWay"]
@@ -51,7 +52,7 @@ class _Terms:
 
 @dataclass(frozen=True)
 class _Taught:
-    """What ImproveRep takes from an attempt: the tree with its counts, what was seen of features."""
+    """What ImproveRep takes from an attempt: the tree with its counts, the looks at features."""
 
     tree: Tree
     account: Account
@@ -66,6 +67,7 @@ class VerifiedWay:
     max_depth: int
 
     def use_rep(self, experience: Experience, cells: Cells, labels: Labels) -> Attempt:
+        _only_booleans(cells)
         codes, back = _codes_in_use(labels)
         if len(back) == 1:  # nothing to tell apart, nothing to buy
             counts = np.bincount(labels.codes, minlength=labels.n_classes)
@@ -101,6 +103,15 @@ class VerifiedWay:
         return after.with_model(pruned(taught.tree), account.explained)
 
 
+def _only_booleans(cells: Cells) -> None:
+    if not cells.boolean.all():
+        first = cells.feature_names[int((~cells.boolean).argmax())]
+        raise BadInput(
+            f"accept=Verified() learns from Boolean features, 0 or 1; {first} holds other numbers. "
+            "Cut such a feature into Boolean ones (value > quantile), priced as derived from it."
+        )
+
+
 def _first_look(experience: Experience, task: Purchases) -> Belief:
     """Look at a few rows of every feature, and say what is believed before they are counted.
 
@@ -115,7 +126,7 @@ def _first_look(experience: Experience, task: Purchases) -> Belief:
         task.look(c)
     seen = task.counts() / np.maximum(task.looked, 1)
     overall = (float((task.shares @ seen).mean()) * 2 * N + 0.5) / (2 * N + 1)
-    return first_belief(task.shares, np.full(N, overall), np.full(N, 2.0), np.full(N, USEFUL))
+    return first_belief(task.shares, np.full(N, overall), np.full(N, 2.0), experience.usefulness(N))
 
 
 def _codes_in_use(labels: Labels) -> tuple[Ints, Ints]:
@@ -132,8 +143,6 @@ def _in_all_classes(tree: Tree, back: Ints, n_classes: int) -> Tree:
         counts = np.zeros(n_classes)
         counts[back] = np.asarray(tree.counts)
         return Leaf(int(back[tree.label]), tuple(counts.tolist()))
-    from thrifty.trees.tree import Node
-
     return Node(
         tree.split,
         _in_all_classes(tree.false, back, n_classes),
