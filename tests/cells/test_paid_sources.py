@@ -1,0 +1,288 @@
+"""Sources that are called: batches, concurrency, rates, ids, and the doors over them."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import anyio
+import numpy as np
+import pytest
+
+import thrifty
+from thrifty import Cells, Source
+from thrifty.cells import Ledger
+from thrifty.cells.points import on_point
+from thrifty.errors import BadInput, BadParameter, PurchaseInDoubt
+from thrifty.stores import MemoryStore, SQLiteStore
+from thrifty.testing import Crash, FakeProvider, crash_at
+
+IDS = [f"p{i}" for i in range(130)]
+FEATURES = [f"f{i}" for i in range(9)]
+
+
+def ledger(**options) -> Ledger:
+    return Ledger(MemoryStore().book("test", {}, {}), **options)
+
+
+def truth(provider, ids=IDS, features=FEATURES):
+    return np.array([[provider.value(e, f) for f in features] for e in ids])
+
+
+def test_a_paid_door_gives_what_an_array_gives():
+    """get, columns and everything, bit for bit, and the same receipt."""
+    provider = FakeProvider()
+    table = truth(provider)
+    paid = Cells(provider.source(IDS, FEATURES, prices=1), ledger=ledger(), task="t")
+    free = Cells(Source.from_array(table.astype(bool)))
+    mask = thrifty.kernels.mask_of_rows(np.arange(3, 120, 2), 130)
+    features = np.array([8, 0, 3])
+    assert (paid.columns(features, mask) == free.columns(features, mask)).all()
+    assert (paid.get([5, 1, 5], [2, 8]) == free.get([5, 1, 5], [2, 8])).all()
+    a, b = paid.receipt(), free.receipt()
+    assert (a.cells, a.cost, a.max_cells_per_example) == (b.cells, b.cost, b.max_cells_per_example)
+    assert (paid.everything() == free.everything()).all()
+    assert paid.receipt().cells == 130 * 9
+    assert provider.bill().twice == []
+
+
+def test_a_family_learns_the_same_tree_from_a_provider():
+    for task in thrifty.streams.trees(4, 30, 2, 200, 3, random_state=3):
+        X = np.asarray(task.X)
+        provider = FakeProvider(lambda e, f, X=X: int(X[int(e), int(f[1:])]))
+        source = provider.source(range(200), [f"x{i}" for i in range(30)], prices=1)
+        paid = thrifty.Lifetime(thrifty.Trees(max_depth=3)).learn("t", source, task.y)
+        free = thrifty.Lifetime(thrifty.Trees(max_depth=3)).learn("t", X, task.y)
+        assert paid.model.tree_ == free.model.tree_
+        assert paid.receipt.cells == free.receipt.cells == sum(provider.bill().cells.values())
+
+
+def test_real_values_come_back_to_the_last_bit(tmp_path):
+    values = {(e, f): np.random.default_rng(len(e + f)).normal() * 1e-3 for e in IDS for f in "ab"}
+    provider = FakeProvider(lambda e, f: values[e, f])
+    book = SQLiteStore(tmp_path / "s.db").book("x", {}, {})
+    for task in ("one", "two"):
+        source = provider.source(IDS, ["a", "b"], prices=1, boolean=False)
+        cells = Cells(source, ledger=Ledger(book), task=task)
+        got = cells.get(range(130), [0, 1])
+        assert got.tolist() == [[values[e, "a"], values[e, "b"]] for e in IDS]
+        book.write(lambda pages, task=task: Ledger(book).compact(pages, task))
+    assert provider.bill().calls == 1
+
+
+def test_missing_values_are_values_where_they_are_allowed():
+    provider = FakeProvider(lambda e, f: float("nan") if e == "p1" else 1.5)
+    source = provider.source(IDS[:3], ["a"], prices=1, boolean=False, allow_missing=True)
+    cells = Cells(source, ledger=ledger())
+    assert np.isnan(cells.get([1], [0])).all()
+    cells.get([0, 1, 2], [0])
+    assert provider.bill().twice == []
+
+
+def test_batches_have_the_size_the_provider_takes():
+    sizes = []
+
+    def ask(ids, names):
+        sizes.append((len(ids), len(names)))
+        return np.zeros((len(ids), len(names)))
+
+    source = Source.from_callable(
+        ask, examples=IDS, features=FEATURES, prices=1, max_examples=50, max_features=4,
+        max_cells=120,
+    )  # fmt: skip
+    Cells(source, ledger=ledger()).everything()
+    assert sum(a * b for a, b in sizes) == 130 * 9
+    assert all(a <= 50 and b <= 4 and a * b <= 120 for a, b in sizes)
+
+
+def test_calls_run_at_once_and_no_more_than_allowed():
+    now, most, lock = 0, 0, threading.Lock()
+
+    def ask(ids, names):
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.02)
+        with lock:
+            now -= 1
+        return np.zeros((len(ids), len(names)))
+
+    source = Source.from_callable(
+        ask, examples=IDS, features=FEATURES, prices=1, max_examples=10, concurrency=4
+    )
+    book = ledger()
+    Cells(source, ledger=book).everything()
+    assert 2 <= most <= 4
+    assert book.balance().reserved == 0.0
+
+
+def test_async_calls_run_at_once():
+    now, most = 0, 0
+
+    async def ask(ids, names):
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await anyio.sleep(0.02)
+        now -= 1
+        return np.zeros((len(ids), len(names)))
+
+    source = Source.from_callable(
+        ask, examples=IDS, features=FEATURES, prices=1, max_examples=10, concurrency=5
+    )
+    Cells(source, ledger=ledger()).everything()
+    assert 2 <= most <= 5
+
+
+def test_the_rate_limit_holds_across_purchases():
+    times = []
+
+    def ask(ids, names):
+        times.append(time.monotonic())
+        return np.zeros((len(ids), len(names)))
+
+    source = Source.from_callable(
+        ask, examples=IDS, features=FEATURES, prices=1, max_examples=1, per_second=20
+    )
+    cells = Cells(source, ledger=ledger())
+    for start in range(0, 30, 10):  # three purchases of ten calls each
+        cells.get(range(start, start + 10), [0])
+    in_a_second = [sum(1 for t in times if s <= t < s + 0.95) for s in times]
+    assert max(in_a_second) <= 41, "a full bucket, and what leaks in meanwhile"
+    assert times[-1] - times[0] >= 0.4, "thirty calls do not fit into one bucket of twenty"
+
+
+def test_inside_a_running_event_loop():
+    """A notebook has one."""
+    provider = FakeProvider()
+
+    async def cell():
+        return Cells(provider.source(IDS, FEATURES, prices=1), ledger=ledger()).get([0], [0])
+
+    assert anyio.run(cell).tolist() == [[provider.value("p0", "f0")]]
+
+
+def test_the_same_patient_in_two_tasks_is_the_same_cell():
+    provider, life = FakeProvider(), thrifty.Lifetime(thrifty.Trees(max_depth=3))
+    for task, ids in (("one", IDS[:60]), ("two", IDS[40:100])):
+        source = provider.source(ids, FEATURES, prices=1)
+        life.learn(task, source, [provider.value(e, "f4") for e in ids])
+    assert provider.bill().twice == []
+    bill = life.bill()
+    assert bill["cells"].sum() == sum(provider.bill().cells.values()) == life.balance().spent
+    assert bill["reused_cells"][1] == 20, "the twenty patients of both, on the one feature needed"
+
+
+def test_integers_and_text_name_the_same_example():
+    provider, book = FakeProvider(), ledger()
+    Cells(provider.source([7, 8], ["a"], prices=1), ledger=book).get([0, 1], [0])
+    Cells(provider.source(["8", "9"], ["a"], prices=1), ledger=book).get([0], [0])
+    assert provider.bill().calls == 1
+
+
+def test_a_provider_gets_ids_as_the_user_wrote_them():
+    seen = []
+
+    def ask(ids, names):
+        seen.extend(ids)
+        return [[0] for _ in ids]
+
+    source = Source.from_callable(ask, examples=np.array([7, 8]), features=["a"], prices=1)
+    Cells(source, ledger=ledger()).get([0, 1], [0])
+    assert seen == [7, 8] and all(type(i) is int for i in seen)
+
+
+def test_predictions_pay_through_the_lifetimes_ledger(tmp_path):
+    provider, store = FakeProvider(), tmp_path / "s.db"
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=store)
+    train = provider.source(IDS[:50], FEATURES, prices=2)
+    life.learn("t", train, [provider.value(e, "f4") for e in IDS[:50]])
+    before = provider.bill().calls
+    new = life.attach(provider.source(IDS[40:70], FEATURES, prices=2))
+    right = [provider.value(e, "f4") for e in IDS[40:70]]
+    assert life["t"].predict(new).tolist() == right
+    assert life["t"].receipt_.cells == 20, "ten of the thirty were paid for in learning"
+    assert provider.bill().calls == before + 1
+    again = thrifty.Lifetime.open(store)
+    other = again.attach(provider.source(IDS[40:70], FEATURES, prices=2))
+    assert again["t"].predict(other).tolist() == right
+    assert provider.bill().calls == before + 1, "paid for in another process"
+    assert again.balance().spent == 2 * sum(provider.bill().cells.values())
+
+
+def test_a_source_outside_a_lifetime_pays_once_too():
+    provider = FakeProvider()
+    source = provider.source(IDS, FEATURES, prices=1)
+    assert (Cells(source).get([0], [0]) == Cells(source).get([0], [0])).all()
+    assert provider.bill().calls == 1
+
+
+def test_there_is_no_way_around_the_ledger():
+    source = FakeProvider().source(IDS, FEATURES, prices=1)
+    for look in (lambda: source.read([0], [0]), lambda: source.columns([0]), source.tiles):
+        with pytest.raises(BadInput, match="through a ledger"):
+            look()
+
+
+@pytest.mark.parametrize("point", ["after-intent", "after-call", "before-settle"])
+def test_with_keys_a_crash_resolves_itself(tmp_path, point):
+    provider = FakeProvider(idempotent=True)
+    path = tmp_path / "s.db"
+    store = SQLiteStore(path)
+    source = provider.source(IDS[:4], ["a"], prices=1)
+    with pytest.raises(BaseException) as caught, crash_at(point):
+        Cells(source, ledger=Ledger(store.book("x", {}, {})), task="t").get(range(4), [0])
+    assert isinstance(caught.value, Crash) or caught.group_contains(Crash)
+    on_point(None)
+    again = Ledger(SQLiteStore(path).book("x", {}, {}))
+    cells = Cells(source, ledger=again, task="t")  # opening it is enough
+    assert again.open_purchases() == []
+    assert cells.get(range(4), [0]).shape == (4, 1)
+    assert provider.bill().twice == [] and again.balance().spent == 4.0
+
+
+def test_an_interrupted_purchase_is_in_doubt_at_once(tmp_path):
+    def ask(ids, names):
+        raise KeyboardInterrupt
+
+    source = Source.from_callable(ask, examples=["p"], features=["a"], prices=3)
+    book = Ledger(SQLiteStore(tmp_path / "s.db").book("x", {}, {}))
+    with pytest.raises(BaseException) as caught:
+        Cells(source, ledger=book).get([0], [0])
+    assert isinstance(caught.value, KeyboardInterrupt) or caught.group_contains(KeyboardInterrupt)
+    assert [p.status for p in book.open_purchases()] == ["doubt"]
+    assert book.balance().reserved == 3.0
+    with pytest.raises(PurchaseInDoubt):
+        Cells(source, ledger=book).get([0], [0])
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"examples": []}, BadInput),
+        ({"features": []}, BadInput),
+        ({"examples": ["p", "p"]}, BadInput),
+        ({"examples": [1, "1"]}, BadInput),
+        ({"examples": [1.5]}, BadInput),
+        ({"examples": [None]}, BadInput),
+        ({"features": ["a", "a"]}, BadInput),
+        ({"boolean": ["z"]}, BadInput),
+        ({"idempotent": True}, BadInput),
+        ({"max_examples": 0}, BadParameter),
+        ({"concurrency": 0}, BadParameter),
+        ({"per_second": -1}, BadParameter),
+        ({"timeout": float("inf")}, BadParameter),
+        ({"attempts": 1.5}, BadParameter),
+    ],
+)
+def test_a_source_that_cannot_be(options, error):
+    with pytest.raises(error):
+        Source.from_callable(
+            lambda ids, names: None, **{"examples": ["p"], "features": ["a"], **options}
+        )
+
+
+def test_a_provider_that_is_no_function():
+    with pytest.raises(BadInput, match="must be a function"):
+        Source.from_callable(3, examples=["p"], features=["a"])
