@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 
@@ -81,6 +82,19 @@ def test_names_of_a_frame_appear_in_the_formula():
 def test_labels_and_examples_must_match():
     with pytest.raises(BadInput, match="one label per example"):
         thrifty.MonomialRegressor().fit(X, np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "family",
+    [thrifty.Monomials(4), thrifty.Polynomials(3, 2, distribution=stats.uniform(1, 1))],
+    ids=["monomials", "polynomials"],
+)
+def test_a_lifetime_is_kept_in_a_store(family, tmp_path):
+    life = thrifty.Lifetime(family, store=str(tmp_path / "life.db"))
+    model = life.learn("task", X, X[:, 1] * X[:, 5]).model
+    again = thrifty.Lifetime(family, store=str(tmp_path / "life.db"))
+    assert again.representation == life.representation
+    assert np.array_equal(again["task"].predict(X), model.predict(X))
 
 
 @pytest.mark.parametrize(

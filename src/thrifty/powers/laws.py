@@ -78,7 +78,7 @@ def mismatch(laws: Laws, features: np.ndarray, values: np.ndarray) -> Failure | 
 
     ``values`` must be random rows: rows chosen by their labels follow another law.
     """
-    if laws is None or len(values) < 5:
+    if laws is None or len(values) < 2:
         return None
     for column, feature in enumerate(features.tolist()):
         law = law_of(laws, feature)

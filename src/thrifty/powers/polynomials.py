@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from thrifty.powers.labels import real_labels
 from thrifty.powers.laws import laws_from_dict, laws_to_dict, mismatch, read_laws
 from thrifty.powers.model import PolynomialRegressor
 from thrifty.powers.paper_polynomials import KnownTarget, PaperSettings
+from thrifty.powers.pursuit import MOST_COLUMNS
 from thrifty.powers.real_values import RealValues
 from thrifty.powers.representation import PowersRepresentation
 from thrifty.powers.rows import both_ends, shuffled
@@ -148,7 +150,7 @@ class Polynomials:
         found: Polynomial | Failure
         if self.method == "lattice":
             search = SumSearch(door, labels, both_ends(labels), self.rules)
-            found = search.over(np.arange(door.n_features), first=60)
+            found = search.over(np.arange(door.n_features), self._first_batch(door.n_features))
             self._warn_of_mismatch(door)
         else:
             found = paper_polynomials.from_scratch(door, labels, self._paper)
@@ -156,11 +158,18 @@ class Polynomials:
             refuse(found)
         return Attempt("scratch", found, None if attempt is None else attempt.failure)
 
+    def _first_batch(self, n_features: int) -> int:
+        """Where all monomials fit into one search, few rows do; screening features needs more."""
+        few = math.comb(n_features + self.max_degree, self.max_degree) <= MOST_COLUMNS
+        return 4 * self.max_terms + 8 if few else 60
+
     def _warn_of_mismatch(self, door: RealValues) -> None:
         """Compare the law a user gave with random rows that were bought anyway."""
         if self.distribution is None:
             return
-        rows, features = shuffled(door.n_examples)[:12], np.arange(door.n_features)
+        # Every fourth row bought is among the first of this order.
+        n_rows = self._first_batch(door.n_features) // 5
+        rows, features = shuffled(door.n_examples)[:n_rows], np.arange(door.n_features)
         problem = mismatch(self.distribution, features, door.values(rows, features))
         if problem is not None:
             warnings.warn(f"{problem.message} ({problem.reason})", UserWarning, stacklevel=4)

@@ -23,7 +23,7 @@ from thrifty.powers.legal_points import vectors_up_to
 from thrifty.powers.scan import Scan, entries
 from thrifty.powers.sums import SumRules
 
-__all__ = ["Terms", "best_support", "find_terms"]
+__all__ = ["MOST_COLUMNS", "Terms", "best_support", "find_terms"]
 
 #: Exponents per feature position, and coefficients, of a fit over some features.
 Terms = tuple[np.ndarray, Support]
