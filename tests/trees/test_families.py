@@ -99,3 +99,33 @@ def test_what_an_estimator_learns_alone_is_what_a_lifetime_learns_from_scratch()
         alone = thrifty.ThriftyTreeClassifier().fit(X, y)
         life = thrifty.Lifetime(thrifty.Trees(max_depth=9))
         assert life.learn("task", X, y).model.tree_ == alone.tree_
+
+
+def test_a_source_is_asked_only_for_the_cells_on_each_path():
+    y = labels_of(BOOLEANS)
+    model = thrifty.ThriftyTreeClassifier().fit(BOOLEANS, y)
+    asked = []
+
+    def provider(examples, features):
+        asked.append((len(examples), list(features)))
+        columns = [int(name[1:]) for name in features]
+        return BOOLEANS[np.ix_(np.asarray(examples), columns)]
+
+    source = thrifty.Source.from_callable(
+        provider, examples=list(range(200)), features=[f"x{i}" for i in range(12)]
+    )
+    assert (model.predict(source) == y).all()
+    on_paths = sum(n * len(features) for n, features in asked)
+    root = model.tree_.split.feature
+    assert on_paths == 200 + int((BOOLEANS[:, root] == 0).sum())  # "or": one test, or two
+    assert (model.predict(thrifty.Source.from_array(BOOLEANS)) == y).all()
+
+
+def test_a_source_with_gaps_follows_the_larger_child():
+    y = labels_of(GAPS)
+    model = thrifty.ThriftyTreeClassifier(missing="larger-child").fit(GAPS, y)
+    source = thrifty.Source.from_array(GAPS, allow_missing=True)
+    assert (model.predict(source) == model.predict(GAPS)).all()
+    strict = thrifty.ThriftyTreeClassifier().fit(np.nan_to_num(GAPS), y)
+    with pytest.raises(thrifty.errors.BadInput, match="got NaN for x"):
+        strict.predict(source)

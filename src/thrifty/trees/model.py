@@ -300,3 +300,25 @@ def _route(source: Source, flat: FlatTree, features: list[int]) -> NDArray[np.in
         if gaps:
             lost = np.isnan(asked)
             at[moving[lost]] = flat.larger[nodes[lost]]
+
+
+def _route_lazily(cells: Cells, flat: FlatTree, allow_missing: bool) -> NDArray[np.int64]:
+    """The leaf of every example, asking only what its path asks: a request a level and feature."""
+    at = np.zeros(cells.n_examples, dtype=np.int64)
+    while True:
+        asked = flat.feature[at]
+        if not (asked >= 0).any():
+            return at
+        for feature in np.unique(asked[asked >= 0]).tolist():
+            rows = np.flatnonzero(asked == feature)
+            values = np.asarray(cells.get(rows, [feature])[:, 0], dtype=np.float64)
+            nodes = at[rows]
+            at[rows] = flat.child[nodes, (values >= flat.threshold[nodes]).astype(np.int64)]
+            lost = np.isnan(values)
+            if lost.any() and not allow_missing:
+                raise BadInput(
+                    f"every value must be known; got NaN for {cells.feature_names[feature]} on "
+                    f"example {int(rows[lost][0])}. Impute it, or learn with "
+                    "missing='larger-child'."
+                )
+            at[rows[lost]] = flat.larger[nodes[lost]]
