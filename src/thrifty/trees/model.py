@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from thrifty.cells import Cells, Source, as_source, read_prices
 from thrifty.cells.sources.checks import default_names
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged
-from thrifty.lazy import walk
+from thrifty.lazy import Walked, walk
 from thrifty.trees.class_weights import check_class_weight, weigh, weighted
 from thrifty.trees.flat import FlatTree, flatten
 from thrifty.trees.gain import Gain, gain_named
@@ -180,6 +180,8 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
             cells = Cells(X)
             walked = walk(cells, self._flat.forest())
             self.receipt_ = cells.receipt()
+            if not allows_missing(self.missing):
+                _no_gaps(walked, self.feature_names_)
             return walked.at[:, 0]
         if self._told_names:
             validate_data(self, X, reset=False, skip_check_array=True)  # the names
@@ -302,23 +304,12 @@ def _route(source: Source, flat: FlatTree, features: list[int]) -> NDArray[np.in
             at[moving[lost]] = flat.larger[nodes[lost]]
 
 
-def _route_lazily(cells: Cells, flat: FlatTree, allow_missing: bool) -> NDArray[np.int64]:
-    """The leaf of every example, asking only what its path asks: a request a level and feature."""
-    at = np.zeros(cells.n_examples, dtype=np.int64)
-    while True:
-        asked = flat.feature[at]
-        if not (asked >= 0).any():
-            return at
-        for feature in np.unique(asked[asked >= 0]).tolist():
-            rows = np.flatnonzero(asked == feature)
-            values = np.asarray(cells.get(rows, [feature])[:, 0], dtype=np.float64)
-            nodes = at[rows]
-            at[rows] = flat.child[nodes, (values >= flat.threshold[nodes]).astype(np.int64)]
-            lost = np.isnan(values)
-            if lost.any() and not allow_missing:
-                raise BadInput(
-                    f"every value must be known; got NaN for {cells.feature_names[feature]} on "
-                    f"example {int(rows[lost][0])}. Impute it, or learn with "
-                    "missing='larger-child'."
-                )
-            at[rows[lost]] = flat.larger[nodes[lost]]
+def _no_gaps(walked: Walked, names: Sequence[str]) -> None:
+    """A value that came as NaN must not lead anywhere in silence."""
+    lost = np.argwhere(np.isnan(walked.values))
+    if len(lost):
+        example, column = map(int, lost[0])
+        raise BadInput(
+            f"every value must be known; got NaN for {names[int(walked.features[column])]} on "
+            f"example {example}. Impute it, or learn with missing='larger-child'."
+        )
