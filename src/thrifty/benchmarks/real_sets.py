@@ -1,0 +1,130 @@
+"""Real data as tasks: each label one task, with its own fresh training rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["LIMITS", "RealTask", "Table", "data_folder", "label_tasks", "load", "site_tasks"]
+
+Ints = NDArray[np.int64]
+
+#: the sets with a target: the largest share of cells (%) at which 0.98 of the quality must be kept
+LIMITS = {
+    "bibtex": 5.0, "slashdot": 6.0, "tmc2007_500": 8.0, "rcv1s1_500": 6.0, "yahoo_arts_500": 8.0,
+    "thyroid0387_cost": 12.0, "jester_items": 28.0,
+}  # fmt: skip
+_LEAST = 20  # positives and negatives that a label must have
+
+
+@dataclass(frozen=True)
+class Table:
+    """Boolean features, labels (-1: unknown), and what each feature's test costs, if it does."""
+
+    name: str
+    X: NDArray[np.uint8]
+    Y: NDArray[np.int8]
+    test_of_feature: Ints | None = None
+    test_cost: NDArray[np.float64] | None = None
+
+    def labels(self) -> list[int]:
+        """Labels with enough rows of both kinds."""
+        enough = ((self.Y == 1).sum(0) >= _LEAST) & ((self.Y == 0).sum(0) >= _LEAST)
+        return np.flatnonzero(enough).tolist()
+
+
+@dataclass(frozen=True)
+class RealTask:
+    """A label on some rows."""
+
+    name: str
+    X: NDArray[np.uint8]
+    y: Ints
+    X_test: NDArray[np.uint8]
+    y_test: Ints
+
+
+def data_folder() -> Path | None:
+    """Where the sets are: THRIFTY_DATA, or ``shared/data`` beside the repository."""
+    given = os.environ.get("THRIFTY_DATA")
+    beside = Path(__file__).resolve().parents[4] / "shared" / "data"
+    for folder in ([Path(given)] if given else []) + [beside, Path("../shared/data")]:
+        if folder.is_dir():
+            return folder
+    return None
+
+
+def load(name: str) -> Table:
+    """A set by name; ``digits`` comes with scikit-learn and is always there."""
+    if name == "digits":
+        from sklearn.datasets import load_digits
+
+        X, y = load_digits(return_X_y=True)
+        return Table(name, (X > 7).astype(np.uint8), np.eye(10, dtype=np.int8)[y])
+    folder = data_folder()
+    if folder is None:
+        raise FileNotFoundError(f"{name}: no data folder; set THRIFTY_DATA to it.")
+    with np.load(folder / f"{name}.npz", allow_pickle=False) as z:
+        X, Y = z["X"], z["Y"].astype(np.int8)
+        if X.dtype != np.uint8:
+            X = (np.median(X, axis=0) < X).astype(np.uint8)
+        prices = "test_cost" in z.files
+        return Table(
+            name,
+            np.ascontiguousarray(X),
+            Y,
+            z["test_of_feature"].astype(np.int64) if prices else None,
+            z["test_cost"].astype(np.float64) if prices else None,
+        )
+
+
+def _spread(items: Sequence[int], most: int | None) -> list[int]:
+    """At most so many, evenly over the whole."""
+    if most is None or len(items) <= most:
+        return list(items)
+    return [items[int(i)] for i in np.linspace(0, len(items) - 1, most)]
+
+
+def _split(table: Table, label: int, pool: Ints, n_rows: int, seed: list[int]) -> RealTask:
+    """Fresh training rows from the pool, the rest to test on; two rows of each class at least."""
+    y = table.Y[:, label]
+    known = pool[y[pool] >= 0]
+    n = min(n_rows, len(known) * 2 // 3)
+    for attempt in range(100):
+        mixed = np.random.default_rng([*seed, attempt]).permutation(known)
+        train, test = mixed[:n], mixed[n:]
+        if min((y[train] == 1).sum(), (y[train] == 0).sum()) >= 2 and (y[test] == 1).any():
+            break
+    return RealTask(
+        f"{table.name}-{label}", table.X[train], y[train].astype(np.int64),
+        table.X[test], y[test].astype(np.int64),
+    )  # fmt: skip
+
+
+def label_tasks(
+    table: Table, seed: int, *, most: int | None = None, n_rows: int = 1500
+) -> Iterator[RealTask]:
+    """Every label once, in label order, each on its own random rows."""
+    everyone = np.arange(len(table.X))
+    for label in _spread(table.labels(), most):
+        yield _split(table, label, everyone, n_rows, [seed, label])
+
+
+def site_tasks(
+    table: Table, seed: int, *, sites: int = 4, most: int | None = None, n_rows: int = 1500
+) -> Iterator[tuple[int, RealTask]]:
+    """The rows split at random into sites; each label met at each of them, site after site."""
+    rows = np.random.default_rng([seed, 99]).permutation(len(table.X))
+    wanted = _spread(table.labels(), most)
+    pools = np.array_split(rows, sites)
+    y = table.Y
+    wanted = [lab for lab in wanted if all((y[p, lab] == 1).sum() >= 6 for p in pools)]
+    for site, pool in enumerate(pools):
+        for label in wanted:
+            task = _split(table, label, pool, n_rows, [seed, site, label])
+            yield site, replace(task, name=f"site{site}-{task.name}")
