@@ -2,7 +2,7 @@
 
     python benchmarks/powers.py                    everything (several minutes)
     python benchmarks/powers.py monomials          the figures of one part; also: line,
-    python benchmarks/powers.py --json line        polynomials, noise, peers
+    python benchmarks/powers.py --json line        polynomials, noise, choices, peers
 
 Peers that are not installed are left out and named: pip install scikit-learn openturns pysindy.
 Each figure stands beside the limit it is held against; a miss is marked.
@@ -18,9 +18,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog, nnls
 
 import thrifty
 from thrifty.errors import ThriftyError
+from thrifty.powers.beam import search
+from thrifty.powers.design import design
+from thrifty.powers.legal_points import legal_points
+from thrifty.powers.representation import PowersRepresentation, exponents
+from thrifty.powers.rows import both_ends, shuffled
+from thrifty.streams.products import metafeatures
 
 Row = dict[str, Any]
 
@@ -45,7 +52,7 @@ def monomials() -> Iterator[Row]:
         yield _scratch_rows(n_features, degree) | {"limits": "80 rows, 10 s"}
 
 
-def _lifetime(name: str, family: Any, stream: Any) -> Row:
+def _lifetime(name: str, family: Any, stream: Any, coefficients: bool = True) -> Row:
     """A stream through a lifetime: how many exact, and what each route cost."""
     life = thrifty.Lifetime(family)
     start, exact, refused = time.process_time(), 0, 0
@@ -55,7 +62,7 @@ def _lifetime(name: str, family: Any, stream: Any) -> Row:
         except ThriftyError:
             refused += 1
             continue
-        exact += _same(model, task.target)
+        exact += _same(model, task.target, coefficients)
     cells = {route: [t.receipt.cells for t in life.tasks if t.route == route]
              for route in ("reused", "screened", "scratch")}  # fmt: skip
     width = life.tasks[0].receipt.n_features
@@ -74,10 +81,14 @@ def _lifetime(name: str, family: Any, stream: Any) -> Row:
     }
 
 
-def _same(model: Any, target: Any) -> bool:
+def _same(model: Any, target: Any, coefficients: bool = True) -> bool:
+    """The same powers; the same terms, with the same coefficients unless labels are noisy."""
     if hasattr(model, "exponents_"):
         return bool(model.exponents_ == target)
-    return set(model.terms_) == set(target)
+    if set(model.terms_) != set(target):
+        return False
+    off = [abs(model.terms_[term] - value) / abs(value) for term, value in target.items()]
+    return not coefficients or max(off) < 1e-6
 
 
 def _scratch_rows(n_features: int, degree: int) -> Row:
@@ -163,8 +174,95 @@ def noise() -> Iterator[Row]:
             )
             yield _lifetime(
                 f"polynomials N=30 K=5 d=3 t=2 m=40 on [{low}, {high}], noise {level:.0%}",
-                thrifty.Polynomials(3, 2, label_precision=level), stream,
+                thrifty.Polynomials(3, 2, label_precision=level), stream, coefficients=False,
             ) | {"limits": "0 wrong"}  # fmt: skip
+
+
+# --------------------------------------------------------------------------- choices
+
+
+def choices() -> Iterator[Row]:
+    """Why rows are taken from both ends, and why supports are searched by a beam."""
+    for n_features, degree in ((1000, 10), (10_000, 5)):
+        yield {"what": f"rows for non-negative least squares, N={n_features} d={degree}"} | {
+            name: _rows_by_order(n_features, degree, order) for name, order in ORDERS.items()
+        }
+    for low, high in ((1, 2), (-1, 1)):
+        yield {"what": f"rows to reuse, N=100 K=10 d=4 t=3 on [{low}, {high}]"} | {
+            name: _rows_by_solver(low, high, solver) for name, solver in SOLVERS.items()
+        }
+
+
+ORDERS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "both ends and random (used)": both_ends,
+    "random": lambda labels: shuffled(len(labels)),
+    "highest first": lambda labels: np.argsort(-labels),
+    "lowest first": np.argsort,
+}
+
+
+def _rows_by_order(n_features: int, degree: int, order: Callable[..., Any]) -> str:
+    needed = []
+    stream = thrifty.streams.monomials(
+        6, n_features, 10, 1000, degree, random_state=3, metafeature_degree=degree
+    )
+    for task in stream:
+        logs, target = np.log(task.X), np.log(task.y)
+        rows = order(target)
+        powers = np.zeros(n_features)
+        powers[list(task.target)] = list(task.target.values())
+        for n_rows in range(8, 200, 4):
+            weights, _norm = nnls(logs[rows[:n_rows]], target[rows[:n_rows]])
+            if np.array_equal(np.rint(weights), powers):
+                break
+        needed.append(n_rows)
+    return f"mean {np.mean(needed):.0f} max {max(needed)}"
+
+
+def _by_beam(table: np.ndarray, target: np.ndarray) -> list[int]:
+    return list(search(table, target, 3, 1000, 1e-18, constant=0)[0].columns)
+
+
+def _by_basis_pursuit(table: np.ndarray, target: np.ndarray) -> list[int]:
+    norms = np.linalg.norm(table, axis=0)
+    both = np.hstack([table / norms, -table / norms])
+    found = linprog(np.ones(both.shape[1]), A_eq=both, b_eq=target, method="highs")
+    if found.x is None:
+        return []
+    weights = np.abs(found.x[: len(norms)] - found.x[len(norms) :])
+    return np.argsort(-weights)[:3].tolist()
+
+
+def _by_matching_pursuit(table: np.ndarray, target: np.ndarray) -> list[int]:
+    return list(search(table, target, 3, 1, 1e-18)[0].columns)
+
+
+SOLVERS: dict[str, Callable[..., list[int]]] = {
+    "beam of 1000 (used)": _by_beam,
+    "basis pursuit": _by_basis_pursuit,
+    "matching pursuit": _by_matching_pursuit,
+}
+
+
+def _rows_by_solver(low: float, high: float, solver: Callable[..., list[int]]) -> str:
+    """Rows, taken from both ends, at which 27 of 30 known targets are found."""
+    stream = thrifty.streams.polynomials(30, 100, 10, 500, 4, 3, random_state=0, low=low, high=high)
+    random = np.random.default_rng(0)
+    known = PowersRepresentation().extended(
+        exponents(powers) for powers in metafeatures(random, 100, 10, (1, 2))
+    )
+    points = legal_points(known.matrix, 4, 10**6)
+    names = [exponents(zip(known.features.tolist(), point)) for point in points.tolist()]
+    tasks = list(stream)
+    for n_rows in (6, 8, 11, 15, 20, 27, 36, 48, 64, 96):
+        right = 0
+        for task in tasks:
+            rows = both_ends(task.y)[:n_rows]
+            table = design(task.X[np.ix_(rows, known.features)], points)
+            right += {names[column] for column in solver(table, task.y[rows])} == set(task.target)
+        if right >= 27:
+            return f"{n_rows} rows ({n_rows * len(known.features)} cells)"
+    return "more than 96 rows"
 
 
 # --------------------------------------------------------------------------- peers
@@ -279,6 +377,7 @@ PARTS = {
     "line": line,
     "polynomials": polynomials,
     "noise": noise,
+    "choices": choices,
     "peers": peers,
 }
 
