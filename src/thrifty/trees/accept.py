@@ -42,8 +42,8 @@ class Verified:
     more; only their product sets the price of a cell.
     """
 
-    epsilon: float = 0.1
-    delta: float = 0.15
+    epsilon: float = 0.125
+    delta: float = 0.1
 
     def __post_init__(self) -> None:
         _share("epsilon", self.epsilon)
