@@ -6,7 +6,6 @@ same idempotency key where the provider honours keys. Everything else ends as *u
 
 from __future__ import annotations
 
-import functools
 import inspect
 import time
 from collections.abc import Sequence
@@ -96,25 +95,31 @@ async def _once(
     if limiter is not None:
         await limiter.acquire()
     source.note_call()
+    begun: list[bool] = []
     try:
         with anyio.fail_after(source.limits.timeout):
-            return Outcome("answer", await _invoke(source, list(examples), list(features), key))
+            answer = await _invoke(source, list(examples), list(features), key, begun)
+            return Outcome("answer", answer)
     except refusals as error:
         return Outcome("refused", error=type(error).__name__)
     except PurchaseFailed as error:
         return Outcome("failed", error=type(error).__name__)
     except Exception as error:
-        return Outcome("unknown", error=type(error).__name__)
+        # What went wrong before the function was entered (no thread to be had) billed nothing.
+        return Outcome("unknown" if begun else "refused", error=type(error).__name__)
 
 
 async def _invoke(
-    source: CallableSource, examples: list[Any], features: list[str], key: str
+    source: CallableSource, examples: list[Any], features: list[str], key: str, begun: list[bool]
 ) -> Any:
     import anyio
 
-    fn = source.fn
-    if source.idempotent:
-        fn = functools.partial(fn, idempotency_key=key)
+    keyed = {"idempotency_key": key} if source.idempotent else {}
+
+    def fn(ids: list[Any], names: list[str]) -> Any:
+        begun.append(True)
+        return source.fn(ids, names, **keyed)
+
     if inspect.iscoroutinefunction(source.fn) or inspect.iscoroutinefunction(
         getattr(source.fn, "__call__", None)  # noqa: B004
     ):

@@ -228,10 +228,11 @@ class Ledger:
         ids = tuple(p.id for p in purchases)
         shown = ", ".join(map(str, ids[:5]))
         kinds = sorted({"doubt" if p.status == "pending" else p.status for p in purchases})
+        why = next((f" ({p.note})" for p in purchases if p.status == "doubt" and p.note), "")
         return PurchaseInDoubt(
             f"cells of this task belong to {len(ids)} purchase(s) whose end is open "
-            f"({', '.join(kinds)}): {shown}. Their money stays reserved or spent, and they are not "
-            f"bought again until you say what happened: thrifty resolve {ids[0]}, or "
+            f"({', '.join(kinds)}): {shown}{why}. Their money stays reserved or spent, and they are "
+            f"not bought again until you say what happened: thrifty resolve {ids[0]}, or "
             f"life.ledger.resolve({ids[0]}, 'billed' or 'not-billed').",
             purchases=ids,
         )
