@@ -44,7 +44,7 @@ faults: $(VENV)/.test
 	$(BIN)/python -m pytest -m "slow or not slow" tests/faults
 
 bench: $(VENV)/.test
-	$(BIN)/python benchmarks/scratch.py
+	$(BIN)/thrifty bench
 
 docs: $(VENV)/.test
 	$(BIN)/mkdocs build --strict

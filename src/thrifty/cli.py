@@ -24,6 +24,7 @@ _COMMANDS = (
     "dashboard",
     "reproduce",
     "pack",
+    "bench",
 )
 
 app = typer.Typer(

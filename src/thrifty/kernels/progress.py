@@ -11,7 +11,7 @@ __all__ = ["show_compiling"]
 
 
 class _Compiling(event.Listener):
-    """Says on stderr that kernels are being compiled; names them where the line can be rewritten."""
+    """Says on stderr that kernels are compiled; names each where the line can be rewritten."""
 
     def __init__(self) -> None:
         self._told = False
@@ -50,4 +50,5 @@ def _say(text: str) -> None:
 
 def show_compiling() -> None:
     """Listen from now on; numba tells of compilations only, not of kernels loaded from disk."""
-    event.register("numba:compile", _Compiling())
+    listen: Any = event.register  # numba is untyped here
+    listen("numba:compile", _Compiling())
