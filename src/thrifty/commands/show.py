@@ -48,6 +48,7 @@ def register(app: typer.Typer) -> None:
             typer.echo(f"the representation was not enough: {learned.failure}")
         typer.echo(
             f"{receipt.cells} cells for {money(receipt.cost, receipt.currency)}, at most "
-            f"{receipt.max_cells_per_example} on one example; {receipt.reused_cells} reused, {receipt.avoided_cells} avoided"
+            f"{receipt.max_cells_per_example} on one example; {receipt.reused_cells} reused, "
+            f"{receipt.avoided_cells} avoided"
         )
         typer.echo(str(model))
