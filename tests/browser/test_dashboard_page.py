@@ -86,7 +86,7 @@ def test_it_loads_sorts_and_opens_a_task(window, check_page, shared: Dashboard) 
     page = window()
     page.goto(shared.address)
     assert "token" not in page.url, "the token must not stay in the address"
-    assert page.locator("#card-tasks").inner_text() == "2"
+    expect(page.locator("#card-tasks")).to_have_text("2")
     page.get_by_role("link", name="Tasks").click()
     page.get_by_role("button", name="Task", exact=True).click()
     names = page.locator("#tasks tbody td:nth-child(2)")
@@ -103,6 +103,7 @@ def test_nothing_overflows_and_axe_is_content(
 ) -> None:
     page = window(width, scheme)
     page.goto(shared.address)
+    expect(page.locator("#card-tasks")).to_have_text("2")
     for name in PAGES:
         page.goto(f"{shared.home}/{name}")
         page.wait_for_timeout(300)  # what scripts fill in
@@ -112,6 +113,7 @@ def test_nothing_overflows_and_axe_is_content(
 def test_new_spend_shows_within_two_seconds(window, dashboard: Dashboard) -> None:
     page = window()
     page.goto(dashboard.address)
+    expect(page.locator("#card-tasks")).to_have_text("2")
     before = page.locator("#card-cost").inner_text()
     life = thrifty.Lifetime(FAMILY, store=str(dashboard.store))
     new = [f"new-{i}" for i in range(200)]
@@ -135,6 +137,7 @@ def test_new_spend_shows_within_two_seconds(window, dashboard: Dashboard) -> Non
 def test_it_survives_a_store_that_is_being_written(window, shared: Dashboard) -> None:
     page = window()
     page.goto(shared.address)
+    expect(page.locator("#card-tasks")).to_have_text("2")
     writer = sqlite3.connect(shared.store, isolation_level=None)
     writer.execute("BEGIN EXCLUSIVE")
     began = time.monotonic()
@@ -151,7 +154,7 @@ def test_a_doubt_is_resolved_only_after_a_confirmation(window, dashboard: Dashbo
     page = window()
     page.goto(dashboard.address)
     page.get_by_role("link", name="In doubt").click()
-    assert page.locator("section.panel").count() == 1
+    expect(page.locator("section.panel")).to_have_count(1)
     page.get_by_role("button", name="It was not billed").click()
     assert "are you sure" in page.locator("h1").inner_text()
     page.get_by_role("link", name="No, go back").click()

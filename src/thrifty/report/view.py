@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from thrifty.cells.money import to_units
@@ -101,20 +102,20 @@ class LifetimeView:
     metafeature_texts: tuple[str, ...] = ()
     ledger: LedgerView | None = None
 
-    @property
+    @cached_property
     def cells(self) -> int:
         return sum(task.cells for task in self.tasks)
 
-    @property
+    @cached_property
     def cost(self) -> float:
         return sum(task.cost for task in self.tasks)
 
-    @property
+    @cached_property
     def everything(self) -> int:
         """Cells that learning every task from scratch would have bought."""
         return sum(task.everything for task in self.tasks)
 
-    @property
+    @cached_property
     def priced(self) -> bool:
         """Whether money says something that cells do not."""
         return bool(self.currency) or any(task.cost != task.cells for task in self.tasks)

@@ -30,6 +30,7 @@ _STATIC = {
 }  # fmt: skip
 _OUTCOMES = ("billed", "not-billed")
 _LARGEST_FORM = 4096
+_READING = "Reading the store. This page fills itself as soon as it is read."
 
 Resolve = Callable[[int, str], None]
 
@@ -78,8 +79,9 @@ class _Pages:
 
     async def overview(self, request: Request) -> Response:
         scene = self.watcher.scene
+        said = summary(scene.view, scene.lineage) if scene.seen_at else [_READING]
         return self._page(
-            "overview.html", sentences=summary(scene.view, scene.lineage),
+            "overview.html", sentences=said,
             cards=cards_of(scene.view), pictures=scene.pictures,
         )  # fmt: skip
 

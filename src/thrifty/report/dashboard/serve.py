@@ -40,8 +40,7 @@ def serve(
     port = int(listener.getsockname()[1])
     token = secrets.token_urlsafe(24)
     watcher = Watcher(reader.look)
-    watcher.look_once()
-    watcher.start()  # pictures appear on the page as soon as they are drawn
+    watcher.start()  # a large store takes seconds to read; pages fill themselves when it is
     app = Guard(make_app(watcher, _resolver(reader)), port, token)
     announce(f"http://127.0.0.1:{port}/?token={token}")
     # No access log: its lines would hold the token.
@@ -60,6 +59,7 @@ def _listen(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
+        listener.listen(128)  # whoever opens the address at once waits instead of failing
     except OSError as error:
         listener.close()
         raise ThriftyError(

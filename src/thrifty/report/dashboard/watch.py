@@ -103,7 +103,9 @@ class Watcher:
         if len(view.tasks) != len(self._rows):
             new = enumerate(view.tasks[len(self._rows) :], len(self._rows))
             self._rows = (*self._rows, *(task_row(i, task) for i, task in new))
-        self._view, self._trouble = view, trouble
+        self._trouble = trouble
+        if changed or not self._seen_at:
+            self._view = view  # an unchanged one keeps the sums it has worked out
         if not trouble:
             self._seen_at = time.time()
         if changed:
