@@ -151,6 +151,25 @@ def test_wrong_rules(wrong, message):
         thrifty.metered(model, X, **wrong)
 
 
+def test_a_model_explains_one_example_for_the_price_of_its_path():
+    model, X = learned_tree(3)
+    asked = []
+
+    def laboratory(examples, features):
+        asked.extend((e, f) for e in examples for f in features)
+        return X[np.ix_([int(e) for e in examples], [int(f[1:]) for f in features])]
+
+    source = thrifty.Source.from_callable(
+        laboratory, examples=range(len(X)), features=[f"x{i}" for i in range(15)], prices=2.5
+    )
+    told = model.explain(source, 7)
+    assert [int(step.feature[1:]) for step in told.steps] == path(model.tree_.to_dict(), X[7])
+    assert {int(e) for e, _ in asked} == {7} and len(asked) == told.cells
+    assert told.cost == 2.5 * told.cells and told.answer == model.predict(X)[7]
+    with pytest.raises(thrifty.errors.BadInput, match=r"0\.\.199"):
+        model.explain(source, 200)
+
+
 def test_explain_an_example_that_is_not_there():
     model, X = learned_tree(0)
     with pytest.raises(BadParameter, match=r"0\.\.199"):

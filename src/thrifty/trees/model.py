@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from thrifty.cells import Cells, Source, as_source, read_prices
 from thrifty.cells.sources.checks import default_names
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged
-from thrifty.lazy import Walked, walk
+from thrifty.lazy import Explanation, Walked, walk
+from thrifty.lazy import explain as explain_path
 from thrifty.trees.class_weights import check_class_weight, weigh, weighted
 from thrifty.trees.flat import FlatTree, flatten
 from thrifty.trees.gain import Gain, gain_named
@@ -162,6 +163,24 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
         """The share of each class among the training rows of each example's leaf."""
         leaves = self._leaves(X)
         return self._flat.share[leaves]
+
+    def explain(self, X: Any, example: int) -> Explanation:
+        """Path, cells and cost of one example; only its own cells are bought.
+
+        >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+        >>> print(ThriftyTreeClassifier().fit(X, [0, 0, 0, 1]).explain(X, 2))
+        example 2: 0 for 2 cells, cost 2
+          x0 = 1 (compared with 0.5), paid 1
+          x1 = 0 (compared with 0.5), paid 1
+        """
+        check_is_fitted(self, "tree_")
+        cells = Cells(as_source(_real_integers(X), allow_missing=allows_missing(self.missing)))
+        if not 0 <= example < cells.n_examples:
+            raise BadInput(f"example must lie in 0..{cells.n_examples - 1}; got {example!r}.")
+        forest = self._flat.forest()
+        walked = walk(cells, forest, rows=np.array([example]))
+        answer = self.classes_[self._flat.label[walked.at[example, 0]]]
+        return explain_path(forest, walked, example, answer, cells.feature_names, cells.prices)
 
     def get_depth(self) -> int:
         """Tests on the longest path."""
