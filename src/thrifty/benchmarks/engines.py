@@ -87,6 +87,8 @@ def _shards(pool: Pool, task: Any) -> str:
     """A tree from scratch over two shards, once they are in place."""
     labels = read_classes(task.y)
     shards = _open_shards(pool, as_source(task.X), labels, "entropy", 2)
+    for ready in [shard.call("best") for _, shard in shards]:
+        ready.result()
     start = time.perf_counter()
     _grow(shards, labels, None)
     return f"{1e3 * (time.perf_counter() - start):.1f}"
