@@ -12,7 +12,7 @@ from thrifty.errors import BadParameter
 
 __all__ = ["PARTS", "register"]
 
-PARTS = ("scratch", "memory", "kernels", "disk", "metered", "engines")
+PARTS = ("scratch", "memory", "thresholds", "kernels", "disk", "metered", "engines")
 
 
 def register(app: typer.Typer) -> None:
@@ -47,7 +47,7 @@ def register(app: typer.Typer) -> None:
 
 def run_part(part: str, *, large: bool, small: bool) -> list[dict[str, Any]]:
     """The rows of one part."""
-    from thrifty.benchmarks import disk, engines, kernels, metered, scratch
+    from thrifty.benchmarks import disk, engines, kernels, metered, scratch, thresholds
 
     wide = (5_000, 50_000) if large else (2_000, 10_000)
     if part == "scratch":
@@ -57,6 +57,8 @@ def run_part(part: str, *, large: bool, small: bool) -> list[dict[str, Any]]:
         return rows + scratch.measure(*scratch.LARGE) if large else rows
     if part == "memory":
         return [scratch.memory(2_000, 5_000) if small else scratch.memory()]
+    if part == "thresholds":
+        return thresholds.measure(300, 120, 1) if small else thresholds.measure()
     if part == "kernels":
         return kernels.measure(*((500, 2_000) if small else wide))
     if part == "disk":
