@@ -174,7 +174,7 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
           x1 = 0 (compared with 0.5), paid 1
         """
         check_is_fitted(self, "tree_")
-        cells = Cells(as_source(_real_integers(X), allow_missing=allows_missing(self.missing)))
+        cells = Cells(_source_of(X, allow_missing=allows_missing(self.missing)))
         if not 0 <= example < cells.n_examples:
             raise BadInput(f"example must lie in 0..{cells.n_examples - 1}; got {example!r}.")
         forest = self._flat.forest()
