@@ -13,7 +13,7 @@ import thrifty
 from thrifty import Cells, Source
 from thrifty.cells import Ledger
 from thrifty.cells.points import on_point
-from thrifty.errors import BadInput, BadParameter, PurchaseInDoubt
+from thrifty.errors import BadInput, BadParameter, PurchaseInDoubt, StoreError
 from thrifty.stores import MemoryStore, SQLiteStore
 from thrifty.testing import Crash, FakeProvider, crash_at
 
@@ -240,6 +240,34 @@ def test_with_keys_a_crash_resolves_itself(tmp_path, point):
     assert again.open_purchases() == []
     assert cells.get(range(4), [0]).shape == (4, 1)
     assert provider.bill().twice == [] and again.balance().spent == 4.0
+
+
+def test_what_a_claim_brings_is_not_bought_again(tmp_path):
+    """A purchase becomes claimable while a request for the same cells is waiting for it."""
+    provider = FakeProvider(idempotent=True)
+    store = SQLiteStore(tmp_path / "s.db")
+    source = provider.source(IDS[:4], ["a"], prices=1)
+    door = Cells(source, ledger=Ledger(store.book("x", {}, {})), task="mine")
+    with pytest.raises(BaseException), crash_at("after-call"):
+        other = Ledger(SQLiteStore(tmp_path / "s.db").book("x", {}, {}))
+        other.book.store.write = _dies_after(other.book.store.write, 2)
+        Cells(source, ledger=other, task="other").get(range(2), [0])
+    door.get(range(4), [0])  # this door was open before, so the claim comes in the middle of buying
+    assert provider.bill().twice == []
+    assert door.receipt().cells == 2, "the other task's purchase stays its own"
+
+
+def _dies_after(write, times):
+    """A store that works for a while: the process it belonged to is dead then."""
+
+    def limited(*arguments):
+        nonlocal times
+        times -= 1
+        if times < 0:
+            raise StoreError("the process is dead")
+        return write(*arguments)
+
+    return limited
 
 
 def test_an_interrupted_purchase_is_in_doubt_at_once(tmp_path):

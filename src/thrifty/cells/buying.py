@@ -222,6 +222,9 @@ class Buyer:
         waiting: deque[Call] = deque()
         while self._queue and len(mine) < self.source.limits.concurrency:
             call = self._queue.popleft()
+            if not self._all_missing(call):
+                self._stale = True  # a purchase that we claimed has brought some of it
+                continue
             if self._blocked(call, others, mine):
                 waiting.append(call)
                 continue
@@ -265,6 +268,14 @@ class Buyer:
         check_budget(
             pages, self.limits, self.task, self.known.examples[some], costs[some], n
         )
+
+    def _all_missing(self, call: Call) -> bool:
+        """Whether every cell of a call is still unknown; the last look before money is reserved."""
+        mask = kernels.mask_of_rows(call.rows, self.known.n_examples)
+        missing = self.known.missing(call.features, mask)
+        if any(self.tariff.draws[d].together for d in self.tariff.needs[int(call.features[0])]):
+            return bool((np.bitwise_or.reduce(missing, axis=0) == mask).all())
+        return bool((missing == mask).all())
 
     def _blocked(
         self, call: Call, others: list[Purchase], mine: list[Purchase]

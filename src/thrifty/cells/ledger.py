@@ -209,9 +209,12 @@ class Ledger:
         examples = pages.names("example", block.examples)
         features = pages.names("feature", block.features)
         checked = read_answer(values, examples, features, block.boolean)
-        forever = np.full(len(features), np.inf)
+        # What was known when the purchase was begun had expired, or it would not have been bought;
+        # only a value that came later can contradict this one.
+        at_once = np.zeros(len(features))
         none = np.zeros(0, dtype=np.int32)
-        known = Known(block.examples, block.features, none, block.boolean, forever, now)
+        begun = purchase.created_at
+        known = Known(block.examples, block.features, none, block.boolean, at_once, begun)
         known.follow(pages)
         change = find_changes(known, block, checked)
         if change is not None:
@@ -231,7 +234,7 @@ class Ledger:
         why = next((f" ({p.note})" for p in purchases if p.status == "doubt" and p.note), "")
         return PurchaseInDoubt(
             f"cells of this task belong to {len(ids)} purchase(s) whose end is open "
-            f"({', '.join(kinds)}): {shown}{why}. Their money stays reserved or spent, and they are "
+            f"({', '.join(kinds)}): {shown}{why}. Their money stays reserved or spent; they are "
             f"not bought again until you say what happened: thrifty resolve {ids[0]}, or "
             f"life.ledger.resolve({ids[0]}, 'billed' or 'not-billed').",
             purchases=ids,

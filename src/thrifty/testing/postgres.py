@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import signal
+import subprocess
 import tempfile
 import uuid
 import warnings
@@ -40,7 +42,11 @@ class PostgresServer:
             process.wait(30)
         else:
             self._server.stop()
-        self._server.ensure_postgres_running()
+        for _ in range(12):  # a busy machine may need more than the ten seconds it is given
+            with contextlib.suppress(subprocess.TimeoutExpired, subprocess.CalledProcessError):
+                self._server.ensure_postgres_running()
+                return
+        raise RuntimeError("the PostgreSQL server does not come back")
 
 
 @contextmanager
