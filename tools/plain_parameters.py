@@ -24,6 +24,7 @@ class PlainParameters(griffe.Extension):
 
 
 def moved(text: str) -> str:
+    text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text)  # Sphinx's roles are not Markdown's
     lines, out, inside = text.split("\n"), [], False
     for i, line in enumerate(lines):
         if i + 1 < len(lines) and re.fullmatch(r"-{3,}", lines[i + 1].strip()):

@@ -11,12 +11,16 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from thrifty.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md", *ROOT.glob("examples/*.md")])
@@ -58,8 +62,15 @@ def run_python(block: Block, page: Path, names: dict) -> None:
 
 
 def run_console(block: Block, page: Path) -> None:
+    """Our own commands run in this process, which has them loaded; others in a shell."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for command in re.findall(r"^\$ (.+)$", block.code, re.M):
+        words = shlex.split(command)
+        if words[0] == "thrifty":
+            asked = CliRunner().invoke(app, words[1:])
+            why = f"{page.name}: {command}\n{asked.output}{asked.exception!r}"
+            assert asked.exit_code == 0, why
+            continue
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", command], capture_output=True, text=True,
             env={**os.environ, "PATH": path}, timeout=120,
