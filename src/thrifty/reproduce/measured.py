@@ -73,7 +73,7 @@ def forms(records: Sequence[Record], row: Row) -> dict[str, Fit]:
         if terms is None:
             continue
         design = [_mean_terms(terms, point, runs) for point, runs in points.items()]
-        if len(bills) > len(design[0]):
+        if len(bills) >= len(design[0]) + 2:  # fewer points would fit anything
             found[name] = fit_form(design, bills)
     return found
 

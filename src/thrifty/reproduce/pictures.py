@@ -94,7 +94,7 @@ def draw_row(records: Sequence[Record], row: Row, grid: Grid, path: Path) -> boo
     panels[0][0].set_yscale("log")
     panels[0][0].set_ylabel("cells on good tasks")
     figure.suptitle(
-        f"{row.title}: {row.theory}; bounds are those of {row.fitted}", fontsize=10, x=0.02,
+        f"{row.title}\n{row.theory}; bounds are those of {row.fitted}", fontsize=9, x=0.02,
         ha="left",
     )  # fmt: skip
     _legend(figure, panels[0][0])
@@ -144,7 +144,7 @@ def _legend(figure: Any, panel: Any) -> None:
     columns = len(labels) if figure.get_figwidth() > 10 else 4
     lines = -(-len(labels) // columns)
     figure.legend(handles, labels, loc="lower center", ncol=columns, fontsize=8, frameon=False)
-    figure.tight_layout(rect=(0, 0.06 * lines, 1, 0.98))
+    figure.tight_layout(rect=(0, 0.06 * lines, 1, 1))
 
 
 def _log_x(panel: Any, values: Sequence[int]) -> None:

@@ -227,8 +227,9 @@ def _ranges(target: Target) -> tuple[Row, ...]:
             stream=_stream("intermediate", target),
             lower=_lower(bounds.lower_intermediate, True),
             terms=_balanced_terms,
-            bends="here r is so large that c* comes near N: Balanced then carries nearly all "
-            "features, and its bill levels off at m N instead of growing as sqrt(r)",
+            bends="this adversary poses most bad tasks in one block before the good ones, so what "
+            "Balanced carries into the good ones depends on where its last restart fell: "
+            "anything between K and K + c features",
             conditions=_middle,
             **grids(MIDDLE_FULL, MIDDLE_QUICK),
             **{**shared, "fitted": "balanced"},
