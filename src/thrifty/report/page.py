@@ -42,10 +42,15 @@ def cards_of(view: LifetimeView) -> list[Card]:
         Card("known", "metafeatures", f"{len(view.metafeature_texts):,}"),
     ]
     if view.priced:
-        cards.insert(2, Card("cost", f"spent ({view.unit})", amount(view.cost)))
+        cards.insert(2, Card("cost", f"spent ({view.unit})", _short(view.cost)))
     if view.ledger is not None and view.ledger.reserved:
-        cards.append(Card("reserved", "reserved", amount(view.ledger.reserved)))
+        cards.append(Card("reserved", "reserved", _short(view.ledger.reserved)))
     return cards
+
+
+def _short(money: float) -> str:
+    """Cents say nothing beside tens of thousands."""
+    return amount(round(money) if money >= 10_000 else money)
 
 
 def report_page(view: LifetimeView, scores: Mapping[str, float] | None = None) -> str:
