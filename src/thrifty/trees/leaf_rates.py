@@ -68,11 +68,12 @@ def leaf_rates(tree: Tree, m: float) -> dict[tuple[bool, ...], Floats]:
     return out
 
 
-def pruned(tree: Tree, m: float = M) -> Tree:
-    """Without the splits that would not have helped rows left out one at a time.
+def pruned(tree: Tree, m: float = M, per_split: float = 0.0) -> tuple[Tree, float]:
+    """Without the splits that would not have helped, and the bits a row that the others explain.
 
     A subtree goes when its rows, each judged by its leaf without itself, are no likelier under the
-    subtree than under one leaf in its place. Only the counts are needed.
+    subtree than under one leaf in its place. Only the counts are needed. ``per_split`` bits are
+    charged for each split: log2 N pays for having chosen it among N features.
     """
 
     def walk(at: Tree, parent: Floats) -> tuple[Tree, float]:
@@ -83,12 +84,15 @@ def pruned(tree: Tree, m: float = M) -> Tree:
         rates = _towards(counts, parent, m)
         false, below_false = walk(at.false, rates)
         true, below_true = walk(at.true, rates)
-        if below_false + below_true <= alone:
+        below = below_false + below_true - per_split
+        if below <= alone:
             return Leaf(int(counts.argmax()), tuple(counts.tolist())), alone
-        return Node(at.split, false, true), below_false + below_true
+        return Node(at.split, false, true), below
 
     counts = row_counts(tree)
-    return walk(tree, counts / counts.sum())[0]
+    shares = counts / counts.sum()
+    kept, bits = walk(tree, shares)
+    return kept, (bits - _left_out(counts, shares, m)) / float(counts.sum())
 
 
 def _left_out(counts: Floats, parent: Floats, m: float) -> float:

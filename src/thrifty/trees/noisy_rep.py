@@ -33,13 +33,15 @@ _TASKS = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A model, pruned, with the rows of each class at its leaves.
+    """A model with the rows of each class at its leaves.
 
-    ``explained`` is what its splits were expected to explain of the label, in bits; ``met`` the
-    number of the task that it was learned in.
+    ``core`` is the part of it that was surely not chosen by luck, and what is tested elsewhere;
+    ``explained`` is what the core explains of the label, in bits a row; ``met`` the number of the
+    task that it was learned in.
     """
 
     tree: Tree
+    core: Tree
     explained: float
     met: int
 
@@ -56,15 +58,21 @@ class Remembered:
         spread = np.sqrt(p * (1 - p) / mine.sum() + q * (1 - q) / theirs.sum()) + 1e-12
         if (np.abs(p - q) > 2 * spread).any():
             return False
-        a, b = skeleton(self.tree), skeleton(other.tree)
+        a, b = skeleton(self.core), skeleton(other.core)
         return is_prefix(a, b, by_feature=True) or is_prefix(b, a, by_feature=True)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"tree": self.tree.to_dict(), "explained": self.explained, "met": self.met}
+        return {
+            "tree": self.tree.to_dict(),
+            "core": self.core.to_dict(),
+            "explained": self.explained,
+            "met": self.met,
+        }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Remembered:
-        return cls(tree_from_dict(data["tree"]), float(data["explained"]), int(data["met"]))
+        tree, core = tree_from_dict(data["tree"]), tree_from_dict(data["core"])
+        return cls(tree, core, float(data["explained"]), int(data["met"]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,11 +119,14 @@ class Experience:
             useful=_plus(self.useful, likely, n),
         )
 
-    def with_model(self, tree: Tree, explained: float) -> Experience:
-        """With a model more, near-equal ones merged into it and old ones forgotten."""
-        if not isinstance(tree, Node):
+    def with_model(self, tree: Tree, core: Tree, explained: float) -> Experience:
+        """With a model more, near-equal ones merged into it and old ones forgotten.
+
+        A model without a core is not worth keeping.
+        """
+        if not isinstance(core, Node):
             return self
-        new = Remembered(tree, explained, self.tasks)
+        new = Remembered(tree, core, explained, self.tasks)
         kept = [
             model
             for model in self.models

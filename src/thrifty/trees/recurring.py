@@ -1,17 +1,16 @@
 """The same label met again: whole earlier models as hypotheses, tested on a few hundred rows.
 
 A remembered model is a hypothesis about a new task if the classes have about the shares they had at
-home (labels are free). It is asked about rows drawn alike from every class, buying only the cells
-on their paths. What it explains of the label is
+home (labels are free). Its core, the splits that were surely not chosen by luck, is asked about
+rows drawn alike from every class, buying only the cells on their paths. It explains, of the label,
 
     sum_c w_c mean over rows of class c of log2(p_home(c | leaf) / p_home(c)),
 
-in bits, the classes weighted by their shares here. It is accepted when
+in bits, the classes weighted by their shares here. The whole model is accepted when its core
 
-1. one standard error below the estimate, it still explains a quarter of what it was expected to
-   explain at home (its splits were chosen there, so that expectation is too high),
-2. it explains more than any single feature seems to, and
-3. the rarest class falls into its leaves as it did at home (a chi-squared test of two samples):
+1. one standard error below the estimate, still explains half of what it explained at home,
+2. explains more than any single feature seems to, and
+3. has the rarest class in its leaves as it had at home (a chi-squared test of two samples):
    a model of a related label explains something too, but by other leaves.
 
 This is a test for drift and no proof that a fresh tree would be no better.
@@ -43,7 +42,7 @@ _AT_MOST = 4
 #: shares may differ by so many standard errors
 _SHARES = 2.0
 #: part of what was explained at home that must be explained here
-_PART = 0.25
+_PART = 0.5
 #: chance at which the leaves of the rarest class count as others than at home
 _OTHER = 0.03
 #: pseudo-rows: heavier than at the leaves of a model, since chosen splits flatter it
@@ -105,21 +104,21 @@ class Recurring:
         c = int(self.sizes.argmin())
         start = int(self.starts[c])
         rows = self.rows[start : start + min(_ROUNDS[-1], int(self.sizes[c]))]
-        ends = Counter(_ends(model.tree, self.cells, rows))
-        paths = list(leaf_rates(model.tree, _M))
+        ends = Counter(_ends(model.core, self.cells, rows))
+        paths = list(leaf_rates(model.core, _M))
         here = np.array([ends[path] for path in paths], dtype=np.float64)
-        home = np.array([row_counts(subtree(model.tree, path))[c] for path in paths])
+        home = np.array([row_counts(subtree(model.core, path))[c] for path in paths])
         return _chance_of_two_samples(here, home) >= _OTHER
 
     def _score(self, model: Remembered, n: int, only: int | None = None) -> _Score:
-        home = row_counts(model.tree)
-        rates = leaf_rates(model.tree, _M)
+        home = row_counts(model.core)
+        rates = leaf_rates(model.core, _M)
         explained, variance = 0.0, 0.0
         for c, start in enumerate(self.starts.tolist()):
             if only is not None and c != only:
                 continue
             rows = self.rows[start : start + min(n, int(self.sizes[c]))]
-            ends = _ends(model.tree, self.cells, rows)
+            ends = _ends(model.core, self.cells, rows)
             bits = np.array([np.log2(rates[end][c] * home.sum() / home[c]) for end in ends])
             weight = 1.0 if only is not None else float(self.shares[c])
             explained += weight * float(bits.mean())

@@ -192,12 +192,12 @@ class _Here:
 
     def _leader(self, full: NDArray[np.bool_]) -> int:
         """A feature that is expected to beat the incumbent and worth all its remaining rows."""
-        mean = np.where(full, -1.0, self.verdict[1])
-        f = int(mean.argmax())
+        cost = _ROUTING * self.task.price * (len(self.rows) - self.looked.sum(axis=0))
+        ahead = ~full & (self.verdict[1] > self.incumbent)
+        f = int(np.where(ahead, self.verdict[1] * self.share - cost, -np.inf).argmax())
         looked = self.looked[:, f] >= np.minimum(self.sizes, self.task.first)
-        rest = len(self.rows) - int(self.looked[:, f].sum())
-        pays = self.verdict[2, f] * self.share > _ROUTING * self.task.price[f] * rest
-        return f if mean[f] > self.incumbent and looked.any() and pays else -1
+        pays = self.verdict[2, f] * self.share > cost[f]
+        return f if ahead[f] and looked.any() and pays else -1
 
     def _worth_buying(self, full: NDArray[np.bool_]) -> tuple[Ints, Ints]:
         """Features whose next batch pays, and up to which row of each class it goes."""

@@ -19,6 +19,7 @@ good splits is not the best tree. ``tests/guarantees/test_verified.py`` measures
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,7 +89,7 @@ class VerifiedWay:
         whole = cells.n_features * len(codes)
         bought = int(cells.meter.bought_per_feature.sum() + cells.meter.reused_per_feature.sum())
         taught = _Taught(tree, task.account, task.shares)
-        model = smoothed(_in_all_classes(pruned(tree), back, labels.n_classes))
+        model = smoothed(_in_all_classes(pruned(tree)[0], back, labels.n_classes))
         return Attempt("scratch" if bought >= whole else "screened", model, grown=taught)
 
     def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
@@ -100,7 +101,8 @@ class VerifiedWay:
             return experience
         account = taught.account
         after = experience.after(account.ones, account.looked, taught.shares, account.likely)
-        return after.with_model(pruned(taught.tree), account.explained)
+        core, explained = pruned(taught.tree, per_split=math.log2(len(account.likely)))
+        return after.with_model(pruned(taught.tree)[0], core, explained)
 
 
 def _only_booleans(cells: Cells) -> None:
