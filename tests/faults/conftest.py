@@ -63,11 +63,9 @@ class Clinic:
         life = self.open()
         bill = self.provider().bill()
         assert bill.twice == []
+        # The bill first, then what is open, then what is known: others go on meanwhile.
         open_cells = self.being_bought(life)
         known = self.known(life)
-        open_cells |= {
-            (e, f) for p in life.ledger.open_purchases() for e in p.examples for f in p.features
-        }
         for (example, feature), value in known.items():
             assert value == self.provider().value(example, feature)
         for cell in bill.cells:
@@ -76,13 +74,15 @@ class Clinic:
         assert balance.reserved + balance.spent >= self.price * sum(bill.cells.values())
 
     def being_bought(self, life) -> set:
-        """Cells that a process which is alive is buying at this moment."""
+        """Cells of purchases that are open: being made, or listed as in doubt at that moment."""
+        now = life.ledger.clock()
 
         def work(pages):
+            waiting = {p.id for p in life.ledger.waiting(pages)}
+            assert all(p.id in waiting or is_live(p, now) for p in pages.blocking())
             return {
                 (e, f)
                 for p in pages.blocking()
-                if is_live(p, life.ledger.clock())
                 for e in pages.names("example", p.block.examples)
                 for f in pages.names("feature", p.block.features)
             }

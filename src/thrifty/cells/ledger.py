@@ -165,11 +165,12 @@ class Ledger:
 
     def open_purchases(self) -> list[OpenPurchase]:
         """Purchases that are in doubt, malformed or contradict the ledger."""
-        return self.book.read(
-            lambda pages: [
-                _described(pages, p) for p in pages.blocking() if not is_live(p, self.clock())
-            ]
-        )
+        return self.book.read(self.waiting)
+
+    def waiting(self, pages: Pages) -> list[OpenPurchase]:
+        """The same, inside a transaction."""
+        now = self.clock()
+        return [_described(pages, p) for p in pages.blocking() if not is_live(p, now)]
 
     def resolve(self, id: int, outcome: str, values: Any = None) -> None:
         """Say what became of a purchase that is in doubt.
