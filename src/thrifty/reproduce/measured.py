@@ -113,10 +113,22 @@ def growth(records: Sequence[Record], row: Row, grid: Grid) -> list[Grown]:
         if len({run[expected.axis] for run in runs}) < 3:
             continue
         slope = fit_slope([r[expected.axis] for r in runs], [r[expected.part] for r in runs])
+        theory = expected.exponent
+        if theory is None:
+            parts = [_part_of_theory(row, run, expected.part) for run in runs]
+            theory = fit_slope([r[expected.axis] for r in runs], parts).value
         found.append(
-            Grown(row.key, expected.learner, expected.part, expected.axis, slope, expected.exponent)
+            Grown(row.key, expected.learner, expected.part, expected.axis, slope, theory)
         )
     return found
+
+
+def _part_of_theory(row: Row, run: Record, part: str) -> float:
+    """What the theory's sum says of the same part of the bill, without constants."""
+    assert row.terms is not None
+    terms = row.terms(point_of(run), Seen(run["good_tasks"], run["bad_tasks"]))
+    scratch, *reused = terms.values()
+    return scratch if part == "scratch_cells" else sum(reused)
 
 
 def beside_paper(records: Sequence[Record], rows: Iterable[Row]) -> list[dict[str, Any]]:

@@ -123,7 +123,7 @@ def _growth(records: Sequence[Record], row: Row, grid: Grid) -> str:
             "grows": f"{_PARTS[g.part]} ({g.learner})",
             "with": LETTERS[g.axis],
             "slope on log axes": str(g.slope),
-            "theory": f"{g.theory:g}",
+            "theory, same points": f"{g.theory:.3g}",
         }
         for g in growth(records, row, grid)
     ]

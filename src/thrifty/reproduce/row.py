@@ -45,12 +45,16 @@ class Condition:
 
 @dataclass(frozen=True)
 class Growth:
-    """One part of the bill along one axis, on log axes: the theory's exponent."""
+    """One part of the bill along one axis, on log axes.
+
+    The theory's exponent is that of its own sum over the same points: of its first term for
+    ``scratch_cells``, of the others for ``reused_cells``. Where it is said, it is that.
+    """
 
     part: str  # "cells", "scratch_cells" or "reused_cells"
     axis: str
-    exponent: float
     learner: str = "paper"
+    exponent: float | None = None
 
 
 Terms = Callable[[Point, Seen], Mapping[str, float]]

@@ -139,17 +139,13 @@ def _warm_conditions(p: Point) -> list[Condition]:
     return [*_few_metafeatures(p), Condition(first, _warm(p).n_tasks < p.n_tasks)]
 
 
-def _per_example(*parts: str) -> tuple[Growth, ...]:
-    """Scratch grows with N; reuse with m; and with K, by the exponents the theory gives."""
-    scratch_k, reuse_k, reuse_d = (float(part) for part in parts)
-    return (
-        Growth("reused_cells", "n_tasks", 1.0),
-        Growth("scratch_cells", "n_features", 1.0),
-        Growth("scratch_cells", "n_metafeatures", scratch_k),
-        Growth("reused_cells", "n_metafeatures", reuse_k),
-        Growth("reused_cells", "max_depth", reuse_d),
-    )
-
+_GROWTH = (
+    Growth("reused_cells", "n_tasks"),
+    Growth("scratch_cells", "n_features"),
+    Growth("scratch_cells", "n_metafeatures"),
+    Growth("reused_cells", "n_metafeatures"),
+    Growth("reused_cells", "max_depth"),
+)
 
 TREE_ROWS = (
     Row(
@@ -173,7 +169,7 @@ TREE_ROWS = (
         bends="the d in m K d is not reached: a failure may add d subtrees, but prunings of others "
         "are dropped and about K remain, so that a reused task costs about K + 1 cells an example "
         "at every depth",
-        growth=_per_example("1", "1", "1"),
+        growth=_GROWTH,
         conditions=_few_metafeatures,
         right=_same_tree,
     ),
@@ -202,7 +198,7 @@ TREE_ROWS = (
             "m K": p.n_tasks * p.n_metafeatures,
             "m": p.n_tasks,
         },
-        growth=_per_example("1", "1", "1"),
+        growth=_GROWTH,
         conditions=_warm_conditions,
         right=_same_tree,
     ),
@@ -225,7 +221,7 @@ TREE_ROWS = (
             "m (K + d)": p.n_tasks * (p.n_metafeatures + p.max_depth),
         },
         leaner=_lean,
-        growth=_per_example("1", "1", "1"),
+        growth=_GROWTH,
         conditions=_few_metafeatures,
         right=_same_tree,
     ),
@@ -249,7 +245,7 @@ TREE_ROWS = (
         leaner=_lean,
         bends="the K^2 is not reached: on random streams about K lists are learned from scratch, "
         "not K + 2 K^2, and both parts of the bill grow as K",
-        growth=_per_example("2", "2", "1"),
+        growth=_GROWTH,
         conditions=_few_metafeatures,
         right=_same_tree,
     ),

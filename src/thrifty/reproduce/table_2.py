@@ -208,10 +208,10 @@ def _ranges(target: Target) -> tuple[Row, ...]:
             lower=_lower(bounds.lower_realizable, False),
             terms=_expansion_terms,
             growth=(
-                Growth("reused_cells", "n_tasks", 1.0, "expansion"),
-                Growth("scratch_cells", "n_features", 1.0, "expansion"),
-                Growth("scratch_cells", "n_metafeatures", 1.0, "expansion"),
-                Growth("reused_cells", "n_metafeatures", 1.0, "expansion"),
+                Growth("reused_cells", "n_tasks", "expansion"),
+                Growth("scratch_cells", "n_features", "expansion"),
+                Growth("scratch_cells", "n_metafeatures", "expansion"),
+                Growth("reused_cells", "n_metafeatures", "expansion"),
             ),
             conditions=_small,
             **grids(SMALL_FULL, SMALL_QUICK),
@@ -289,8 +289,8 @@ _ROOT = Row(
     fitted="balanced",
     terms=_balanced_terms,
     growth=(
-        Growth("cells", "n_unrelated", 0.5, "balanced"),
-        Growth("cells", "n_unrelated", 1.0, "restart"),
+        Growth("cells", "n_unrelated", "balanced", 0.5),
+        Growth("cells", "n_unrelated", "restart", 1.0),
     ),
 )
 
