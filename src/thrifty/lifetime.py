@@ -29,7 +29,7 @@ from thrifty.stores.saved import (
 
 AnySource = TypeVar("AnySource", bound=Source)
 
-__all__ = ["Learned", "Lifetime"]
+__all__ = ["Learned", "Lifetime", "learned_from_row"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +164,8 @@ class Lifetime:
         if now is not None:
             self._now = now
         for row in rows:
-            known = own is not None and own.name == row.name
-            self._tasks[row.name] = own if known and own is not None else _learned(self.family, row)
+            mine = own is not None and own.name == row.name
+            self._tasks[row.name] = own if mine and own else learned_from_row(self.family, row)
 
     @property
     def representation(self) -> Any:
@@ -385,7 +385,8 @@ def _finished(source: Source, cells: Cells, learned: Learned, *, durable: bool) 
     return Finished(row, cells.counted, learned.receipt.currency, count)
 
 
-def _learned(family: Family, row: TaskRow) -> Learned:
+def learned_from_row(family: Family, row: TaskRow) -> Learned:
+    """A task as it stands in a store."""
     receipt = dict(row.receipt)
     good = receipt.pop("good", None)
     return Learned(

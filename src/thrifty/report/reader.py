@@ -10,13 +10,11 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from thrifty.attempt import Failure
-from thrifty.cells import Receipt
 from thrifty.cells.ledger import Ledger, OpenPurchase
 from thrifty.cells.money import to_units
 from thrifty.cells.purchase import Purchase
 from thrifty.errors import StoreError
-from thrifty.lifetime import Learned
+from thrifty.lifetime import learned_from_row
 from thrifty.report.view import (
     LedgerView,
     LifetimeView,
@@ -27,7 +25,7 @@ from thrifty.report.view import (
     task_view,
 )  # fmt: skip
 from thrifty.stores import SQLiteStore, Store, open_store
-from thrifty.stores.pages import SqlPages, TaskRow
+from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import SavedLifetime, Snapshot
 
 __all__ = ["Reader", "open_to_read", "read_store"]
@@ -88,7 +86,7 @@ class Reader:
         before = self._now.version if self._now is not None else -1
         now, rows = saved.news(before, len(self._tasks))
         self._now = now or self._now
-        self._tasks += [task_view(_learned(saved, row)) for row in rows]
+        self._tasks += [task_view(learned_from_row(saved.family, row)) for row in rows]
         assert self._now is not None, "the first look always reads the representation"
         names = self._now.features or ()
         currency, ledger = self._ledger(saved)
@@ -130,17 +128,6 @@ def _choose(names: list[str], wanted: str | None, where: str) -> str | None:
         asked = "give one with --lifetime" if wanted is None else f"there is no {wanted!r}"
         raise StoreError(f"{where} holds these lifetimes: {listed}; {asked}.")
     return wanted
-
-
-def _learned(saved: SavedLifetime, row: TaskRow) -> Learned:
-    receipt = {key: value for key, value in row.receipt.items() if key != "good"}
-    return Learned(
-        name=row.name,
-        route=row.route,  # type: ignore[arg-type]
-        model=saved.family.load_estimator(row.model),
-        receipt=Receipt.from_dict(receipt),
-        failure=None if row.failure is None else Failure(**row.failure),
-    )
 
 
 def _line(p: Purchase) -> PurchaseView:
