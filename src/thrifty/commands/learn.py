@@ -16,7 +16,7 @@ from thrifty.cells.purchase import Purchase
 from thrifty.commands.opening import AsJson, money, print_json
 from thrifty.commands.task_file import TaskFile, read_task_file
 from thrifty.commands.task_source import open_source
-from thrifty.errors import BadInput, ThriftyError
+from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.stores.families import family_from_dict
 
@@ -29,8 +29,8 @@ def make_family(file: TaskFile) -> Any:
     name = given.pop("name", "Trees")
     try:
         return family_from_dict({"family": name, **_complete(name, given)})
-    except TypeError as error:
-        raise BadInput(f"the family {name} cannot be made: {error}.") from error
+    except StoreError as error:
+        raise BadInput(f"the family {name} cannot be made: {error.__cause__}.") from error
 
 
 def _complete(name: str, given: dict[str, Any]) -> dict[str, Any]:
