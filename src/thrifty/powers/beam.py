@@ -23,6 +23,9 @@ DEPENDENT = 1e-10
 #: Supports whose relative squared residual is below this are fitted properly and looked at.
 PROMISING = 1e-7
 
+#: How many of them, of each size.
+LOOKED_AT = 60
+
 
 @dataclass(frozen=True, slots=True)
 class Support:
@@ -48,6 +51,7 @@ def search(
     width: int,
     floor: float = 0.0,
     constant: int | None = None,
+    rivals: bool = False,
 ) -> list[Support]:
     """The best supports of up to ``max_terms`` columns, by rising residual.
 
@@ -56,7 +60,8 @@ def search(
     of the terms where it is needed.
 
     Stops at the first size where a residual falls to ``floor`` times |target|^2 or to rounding:
-    the smallest support that explains the labels.
+    the smallest support that explains the labels. With ``rivals`` it goes on to ``max_terms``,
+    and the best supports of every size come back, whatever they leave unexplained.
     """
     energy = float(target @ target)
     if energy == 0.0:
@@ -73,26 +78,27 @@ def search(
     beam = _Beam([()], aim[None, :].copy(), empty, np.where(gone, 0.0, 1.0)[None, :])
     near = max(PROMISING, 4 * floor) * energy
 
-    def fitted(columns: tuple[int, ...]) -> Support:
+    def fitted(columns: tuple[int, ...]) -> list[Support]:
         plain = _fitted(matrix, target, columns)
-        if constant is None or plain.rss <= max(floor, 1e-18) * energy:
-            return plain
-        if len(columns) >= max_terms:
-            return plain
-        return _fitted(matrix, target, (*columns, constant))
+        enough = plain.rss <= max(floor, 1e-18) * energy and not rivals
+        if constant is None or enough or len(columns) >= max_terms:
+            return [plain]
+        return [plain, _fitted(matrix, target, (*columns, constant))]
 
     best: list[Support] = []
     for _size in range(min(max_terms, len(target) - 1)):
         chosen = _extensions(scaled, beam, width)
         if not chosen:
             break
-        promising = [pick for pick in chosen if pick[0] <= near]
-        best += [fitted((*beam.columns[s], column)) for _left, s, column in promising[:40]]
-        if best and min(support.rss for support in best) <= max(floor, 1e-18) * energy:
+        promising = [pick for pick in chosen if rivals or pick[0] <= near]
+        for _left, support, column in promising[:LOOKED_AT]:
+            best += fitted((*beam.columns[support], column))
+        found = best and min(support.rss for support in best) <= max(floor, 1e-18) * energy
+        if found and not rivals:
             break
         beam = _extended(scaled, beam, chosen)
     if not best:
-        best = [fitted(columns) for columns in beam.columns[:5]]
+        best = [support for columns in beam.columns[:5] for support in fitted(columns)]
     return sorted(best, key=lambda support: (support.rss > floor * energy, support.rss))
 
 

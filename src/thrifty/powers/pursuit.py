@@ -87,11 +87,12 @@ def best_support(columns: np.ndarray, target: np.ndarray, rules: SumRules) -> Su
     n_rows, n_columns = columns.shape
     width = max(50, min(1000, MOST_PAIRS // n_columns))
     floor = rules.floor(n_rows)
-    supports = search(columns, target, rules.max_terms, width, floor, constant=0)
-    if not supports or supports[0].rss > floor * float(target @ target):
+    supports = search(
+        columns, target, rules.max_terms, width, floor, constant=0, rivals=rules.noisy
+    )
+    if not supports:
         return None
-    log_candidates = len(supports[0].columns) * math.log(n_columns)
-    return supports[0] if rules.clear(supports, n_rows, log_candidates) else None
+    return rules.clear_winner(supports, n_rows, n_columns, float(target @ target))
 
 
 def _standardised(values: np.ndarray) -> np.ndarray:

@@ -68,29 +68,42 @@ class SumRules:
 
     def weights(self, target: np.ndarray) -> np.ndarray | None:
         """Row weights: with relative noise, large labels are the least precise ones."""
-        if not self.noisy:
-            return None
-        typical = 0.1 * float(np.sqrt(np.mean(target**2)))
-        return np.asarray(1.0 / (np.abs(target) + max(typical, 1e-300)))
+        return 1.0 / _label_sizes(target) if self.noisy else None
 
-    def clear(self, supports: list[Support], n_rows: int, log_candidates: float) -> bool:
-        """Whether the best support is so much better than every rival that noise cannot be it."""
+    def clear_winner(
+        self, supports: list[Support], n_rows: int, n_columns: int, energy: float
+    ) -> Support | None:
+        """The support that gives the labels, unless another one comes too near for noise to tell.
+
+        A term more must pay for itself: each costs the log of the number it was chosen from.
+        """
         if not self.noisy:
-            return True
-        best = set(supports[0].columns)
-        rivals = [s.rss for s in supports[1:] if not best <= set(s.columns)]
-        if not rivals:
-            return True
-        gap = 0.5 * n_rows * math.log(min(rivals) / max(supports[0].rss, 1e-300))
-        return gap >= log_candidates - math.log(self.risk)
+            return supports[0] if supports[0].rss <= self.floor(n_rows) * energy else None
+        term = math.log(n_columns)
+
+        def score(support: Support) -> float:
+            fit = 0.5 * n_rows * math.log(max(support.rss, 1e-300))
+            return fit + term * len(support.columns)
+
+        best = min(supports, key=score)
+        if best.rss > self.floor(n_rows) * energy:
+            return None
+        wider = set(best.columns)
+        others = [score(other) for other in supports if not wider <= set(other.columns)]
+        needed = term * len(best.columns) - math.log(self.risk)
+        return best if min(others, default=math.inf) - score(best) >= needed else None
 
     def errors(
         self, terms: Polynomial, features: np.ndarray, values: np.ndarray, target: np.ndarray
     ) -> np.ndarray:
-        """The miss of each row relative to the sum of |terms| (and of the label) there."""
+        """The miss of each row, relative to what limits the precision there.
+
+        Rounding grows with the sum of |terms|. Noise grows with the label: relative to the terms,
+        two large ones that cancel would explain any noise away.
+        """
         table = term_values(terms, features, values)
-        size = np.maximum(np.abs(table).sum(axis=1), np.abs(target))
-        return np.asarray(np.abs(target - table.sum(axis=1)) / np.where(size > 0, size, 1.0))
+        sizes = _label_sizes(target) if self.noisy else _term_sizes(table, target)
+        return np.asarray(np.abs(target - table.sum(axis=1)) / sizes)
 
     def holds(self, errors: np.ndarray) -> bool:
         """Whether these misses are no larger than the labels' precision explains."""
@@ -144,7 +157,8 @@ class SumRules:
         target: np.ndarray,
         log_candidates: float,
     ) -> bool:
-        size = float(np.abs(term_values(terms, features, values)).sum(axis=1).mean())
+        table = term_values(terms, features, values)
+        size = float((np.abs(target) if self.noisy else np.abs(table).sum(axis=1)).mean())
         spread = float(target.std()) or size
         widest = float(np.sqrt(np.mean(errors**2))) if self.noisy else float(errors.max())
         miss = max(widest, SUM_ROUNDING) * max(1.0, size / (math.sqrt(12.0) * max(spread, 1e-300)))
@@ -153,3 +167,14 @@ class SumRules:
         if chance >= 0.95:
             return False
         return log_candidates + len(errors) * math.log(chance) <= math.log(self.risk)
+
+
+def _label_sizes(target: np.ndarray) -> np.ndarray:
+    """|y|, and a tenth of its typical size, so that labels near zero do not decide everything."""
+    typical = 0.1 * float(np.sqrt(np.mean(target**2)))
+    return np.asarray(np.abs(target) + max(typical, 1e-300))
+
+
+def _term_sizes(table: np.ndarray, target: np.ndarray) -> np.ndarray:
+    sizes = np.maximum(np.abs(table).sum(axis=1), np.abs(target))
+    return np.asarray(np.where(sizes > 0, sizes, 1.0))
