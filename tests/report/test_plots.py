@@ -13,7 +13,7 @@ from thrifty.report.cumulative import bills_of, cumulative_cells, draw_cumulativ
 from thrifty.report.features import spend_by_feature
 from thrifty.report.growth import growth_of
 from thrifty.report.ink import figure
-from thrifty.report.lineage import origins
+from thrifty.report.lineage import metafeature_of_nodes
 from thrifty.report.metafeature import reuse_of
 from thrifty.report.pictures import PICTURES
 from thrifty.report.prediction import prediction_prices
@@ -75,7 +75,7 @@ def test_reused_trees_come_from_metafeatures_and_these_from_scratch_tasks(
     for task in view.tasks:
         if task.route == "reused":
             nodes = {path for path, _ in internal_nodes(task.tree)}
-            assert set(origins(task.tree, view.metafeatures)) == nodes
+            assert set(metafeature_of_nodes(task.tree, view.metafeatures)) == nodes
     assert all(view.tasks[n].route == "scratch" for n in lineage.taught_by)
     for taught, used in zip(lineage.taught_by, lineage.used_by):
         assert all(n > taught for n in used)
@@ -84,7 +84,7 @@ def test_reused_trees_come_from_metafeatures_and_these_from_scratch_tasks(
 def test_a_node_comes_from_the_metafeature_that_covers_most_of_its_neighbours() -> None:
     small, large = stump(1), affix(stump(1), (True,), stump(2))
     tree = affix(affix(stump(5), (False,), stump(1)), (False, True), stump(2))
-    assert origins(tree, [small, large]) == {(False,): 1, (False, True): 1}
+    assert metafeature_of_nodes(tree, [small, large]) == {(False,): 1, (False, True): 1}
 
 
 def test_growth_ends_at_what_is_known(view: LifetimeView) -> None:

@@ -6,10 +6,10 @@ with -1 where no metafeature induced it. Short on purpose: a report holds thousa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from thrifty.report.lineage import Lineage, origins
+from thrifty.report.lineage import Lineage, metafeature_of_nodes
 from thrifty.report.view import LifetimeView, TaskView
 from thrifty.trees.tree import Leaf, Path, Tree
 
@@ -58,9 +58,8 @@ def task_detail(task: TaskView, view: LifetimeView) -> dict[str, Any]:
     if task.tree is None:
         detail["text"] = task.text
     else:
-        # A task from scratch taught its metafeatures; only what was reused came from one.
-        known: Sequence[Tree] = view.metafeatures
-        detail["tree"] = small_tree(task.tree, view, origins(task.tree, known))
+        origin = metafeature_of_nodes(task.tree, view.metafeatures)
+        detail["tree"] = small_tree(task.tree, view, origin)
     return detail
 
 
