@@ -39,15 +39,19 @@ class Verified:
     A rival feature is dropped once it is believed, with probability ``1 - delta`` over all rivals,
     not to explain more than ``epsilon`` of the label's entropy beyond the feature that was chosen;
     :mod:`thrifty.trees.verified` says what that promises and what it does not. Smaller values buy
-    more; only their product sets the price of a cell.
+    more; only their product sets the price of a cell. ``certain`` drops rivals by confidence bounds
+    instead: a theorem (:mod:`thrifty.trees.certain`) for many more cells.
     """
 
     epsilon: float = 0.125
     delta: float = 0.1
+    certain: bool = False
 
     def __post_init__(self) -> None:
         _share("epsilon", self.epsilon)
         _share("delta", self.delta)
+        if not isinstance(self.certain, bool):
+            raise BadParameter(f"certain must be True or False; got {self.certain!r}.")
 
 
 Accept = Consistent | Tested | Verified

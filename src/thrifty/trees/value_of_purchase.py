@@ -32,7 +32,7 @@ from thrifty.cells import Cells
 from thrifty.trees.evidence import Belief, belief_below, share_of_unlooked, uncertainty
 from thrifty.trees.tree import Leaf, Node, Split, Tree
 
-__all__ = ["Account", "Purchases", "first_look", "label_entropy"]
+__all__ = ["Account", "NodePurchases", "Purchases", "first_look", "label_entropy"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -78,6 +78,7 @@ class Purchases:
 
     def __init__(self, cells: Cells, codes: Ints, order: Ints, terms: Any) -> None:
         self.cells, self.codes, self.max_depth = cells, codes, terms.max_depth
+        self.epsilon, self.delta = terms.epsilon, terms.delta
         self.n_classes = int(codes.max()) + 1
         self.values = np.zeros((cells.n_features, len(codes)), dtype=np.uint8)
         self.rows = order[np.argsort(codes[order], kind="stable")]
@@ -93,14 +94,14 @@ class Purchases:
 
     def look(self, c: int) -> None:
         """The first look at every feature, in one class."""
-        here = _Here(self, self.rows, self.looked)
+        here = NodePurchases(self, self.rows, self.looked)
         to = self.looked.copy()
         to[c] = np.maximum(to[c], min(self.first, int(here.sizes[c])))
         here.buy(np.arange(self.cells.n_features), to)
 
     def counts(self) -> Ints:
         """Ones so far among all rows, by class and feature."""
-        return _Here(self, self.rows, self.looked).count(np.arange(self.cells.n_features))
+        return NodePurchases(self, self.rows, self.looked).count(np.arange(self.cells.n_features))
 
     def judged(self, belief: Belief) -> Floats:
         """What the looks so far say of each feature at the root: see ``kernels.judge``."""
@@ -109,13 +110,17 @@ class Purchases:
             self.draws,
         )  # fmt: skip
 
+    def choose(self, here: NodePurchases, belief: Belief, depth: int) -> bool:
+        """Whether some feature is worth splitting on at a node, after buying what pays."""
+        return here.choose(belief)
+
     def grow(self, belief: Belief) -> Tree:
         return self._grow(self.rows, self.looked, belief, 0)
 
     def _grow(self, rows: Ints, looked: Ints, belief: Belief, depth: int) -> Tree:
-        here = _Here(self, rows, looked)
+        here = NodePurchases(self, rows, looked)
         done = depth == self.max_depth or here.sizes.max() == len(rows) or len(rows) < 2 * _LEAF
-        if done or not here.choose(belief):
+        if done or not self.choose(here, belief, depth):
             if depth == 0:
                 self.account = Account(here.count(here.every), looked, here.likely)
             return Leaf(int(here.sizes.argmax()), tuple(here.sizes.tolist()))
@@ -131,7 +136,7 @@ class Purchases:
         return Node(Split(here.best), below[0], below[1])
 
 
-class _Here:
+class NodePurchases:
     """The purchases at one node."""
 
     def __init__(self, task: Purchases, rows: Ints, looked: Ints) -> None:
@@ -145,6 +150,7 @@ class _Here:
         self.best, self.incumbent = -1, 0.0
         self.likely = np.zeros(looked.shape[1])
         self.bought: set[int] = set()
+        self.ones = np.zeros_like(looked)
 
     def choose(self, belief: Belief) -> bool:
         """Buy what pays; whether some feature then is worth splitting on."""

@@ -15,6 +15,8 @@ label's entropy beyond the incumbent with probability at most delta / N; so with
 1 - delta none of the N would. What is not: the posterior is a model, not the truth; rivals dropped
 later are dropped against the price of a larger batch, and the bound grows with it; and a tree of
 good splits is not the best tree. ``tests/guarantees/test_verified.py`` measures how often it holds.
+``certain=True`` drops by confidence bounds instead (:mod:`thrifty.trees.certain`): it needs no model
+of the features and many more cells, and it tests no earlier models.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from thrifty.attempt import Attempt
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.trees.accept import Verified
+from thrifty.trees.certain import CertainPurchases
 from thrifty.trees.evidence import Belief, first_belief
 from thrifty.trees.labels import Labels
 from thrifty.trees.leaf_rates import pruned, smoothed
@@ -75,10 +78,11 @@ class VerifiedWay:
             return Attempt("reused", Leaf(int(back[0]), tuple(counts.tolist())))
         order = np.random.default_rng(_SEED).permutation(len(codes))
         terms = _Terms(self.accept.epsilon, self.accept.delta, self.max_depth)
-        task = Purchases(cells, codes, order, terms)
+        kind = CertainPurchases if self.accept.certain else Purchases
+        task = kind(cells, codes, order, terms)
         tree = None
         belief: Belief | None = None
-        if len(experience) and len(back) == labels.n_classes:
+        if len(experience) and len(back) == labels.n_classes and not self.accept.certain:
             known = Recurring(experience, cells, codes, task.rows, task.first)
             if known.left:
                 belief = _first_look(experience, task)
