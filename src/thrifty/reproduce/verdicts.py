@@ -13,6 +13,15 @@ from thrifty.reproduce.row import Row
 __all__ = ["Verdict", "verdicts"]
 
 _ENOUGH = 0.98
+#: a stream that hurts one rule may suit another
+_ON_ONE_STREAM = {
+    "balanced": "with all bad tasks first, Balanced carries those that came after its last "
+    "restart, up to c of them, through all good tasks, and Restart at most K. That placement is "
+    "not the one that hurts Restart.",
+    "doubling": "with all bad tasks first, Restart has forgotten most of them when the good ones "
+    "come. A rule that does not know K has no sign yet that they are bad: until using them has "
+    "cost what learning them did, it keeps them. That placement is not the one that hurts Restart.",
+}
 _SLOPE, _SLACK = 0.5, 0.15
 
 
@@ -148,8 +157,5 @@ def _within_on_each(found: Sequence[Contest], rule: str, factor: float) -> Verdi
         "placements", f"the same on each stream alone ({rule.capitalize()})",
         f"at most {factor:g}", f"at most {times:.2f} (m={worst.n_tasks}, r={worst.n_unrelated})",
         times <= factor,
-        "" if times <= factor else
-        "with all bad tasks first and m < N, Restart forgets them by luck of the placement, while "
-        "a rule that does not know K has no sign yet that they are bad: using them has not cost "
-        "what learning them did.",
+        "" if times <= factor else _ON_ONE_STREAM[rule],
     )  # fmt: skip
