@@ -8,10 +8,10 @@ Proof. Rows are looked at in an order that does not depend on their values. So a
 could become a node (k features and branches above it: at most (2 N)^k places) the m rows of a class
 looked at, out of n, are a random sample without replacement, and their share of ones lies within
 sqrt(ln(2 / d) (1 - (m - 1) / n) / (2 m)) of the share among all n but with probability d (Hoeffding
-and Serfling). d is delta divided by levels, places, features, classes and rounds. The gain is convex
-in the rates for given class shares, so over the box of rates it is largest at a corner: a rival is
-dropped when no corner beats the incumbent's exact gain by more than the tolerance. A rival that
-cannot be dropped is bought in full, and then its gain is exact.
+and Serfling). d is delta divided by levels, places, features, classes and rounds. The gain is
+convex in the rates for given class shares, so over the box of rates it is largest at a corner: a
+rival is dropped when no corner beats the incumbent's exact gain by more than the tolerance. A rival
+that cannot be dropped is bought in full, and then its gain is exact.
 
 It needs no model of the features, and far more cells: use it where rows are many.
 """

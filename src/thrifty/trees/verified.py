@@ -15,8 +15,8 @@ label's entropy beyond the incumbent with probability at most delta / N; so with
 1 - delta none of the N would. What is not: the posterior is a model, not the truth; rivals dropped
 later are dropped against the price of a larger batch, and the bound grows with it; and a tree of
 good splits is not the best tree. ``tests/guarantees/test_verified.py`` measures how often it holds.
-``certain=True`` drops by confidence bounds instead (:mod:`thrifty.trees.certain`): it needs no model
-of the features and many more cells, and it tests no earlier models.
+``certain=True`` drops by confidence bounds instead (:mod:`thrifty.trees.certain`): it needs no
+model of the features and many more cells, and it tests no earlier models.
 """
 
 from __future__ import annotations
