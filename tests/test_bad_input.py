@@ -1,4 +1,4 @@
-"""Every bad input gets an error that says what was expected, what came, what to do; none changes a thing."""
+"""Bad input gets an error: what was expected, what came, what to do. Nothing changes."""
 
 from __future__ import annotations
 

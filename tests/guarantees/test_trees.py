@@ -1,4 +1,4 @@
-"""Theorem 1 on seeded streams: few tasks from scratch, the scratch tree every time, a bounded bill."""
+"""Theorem 1 on seeded streams: few tasks from scratch, the scratch tree, a bounded bill."""
 
 from __future__ import annotations
 
