@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -157,7 +157,7 @@ def register(app: typer.Typer) -> None:
         tasks: int = typer.Option(200, min=1, help="How many tasks."),
         features: int = typer.Option(2000, min=40, help="How many features."),
         seed: int = typer.Option(0, help="Seed of the stream."),
-        out: Path = typer.Option(Path("demo"), help="Folder for the picture."),
+        out: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path("demo"),
         as_json: bool = typer.Option(False, "--json", help="Print the bill as JSON."),
     ) -> None:
         """Learn a lifetime of related tasks; print its bill and draw it."""
