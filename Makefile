@@ -41,10 +41,11 @@ guarantees: $(VENV)/.test
 	$(BIN)/python -m pytest -m "slow or not slow" tests/guarantees
 
 faults: $(VENV)/.test
-	$(BIN)/python -m pytest -m "slow or not slow" tests/faults
+	$(BIN)/python -m pytest -m "slow or not slow" tests/faults tests/engines
 
 bench: $(VENV)/.test
 	$(BIN)/thrifty bench
+	$(BIN)/python -m pytest -m slow tests/metered
 
 docs: $(VENV)/.test
 	$(BIN)/mkdocs build --strict
