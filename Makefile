@@ -15,8 +15,8 @@ test: $(VENV)/.test browser
 	@echo "== types"; $(BIN)/mypy
 	@echo "== imports"; $(BIN)/lint-imports
 	@echo "== tests"; $(BIN)/python -m pytest -n 2 -m "not slow" --durations=10
-	@echo "== kernels again with the JIT off"
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow" tests/kernels
+	@echo "== kernels and tree learners against their twins once more, with the JIT off"
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow" tests/kernels tests/trees/test_use_rep.py
 
 setup: $(VENV)/.test
 
