@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import thrifty
-from thrifty.errors import NotEnoughExamples
+from thrifty.errors import NotEnoughExamples, NotInFamily
 from thrifty.powers import KnownTarget
 
 
@@ -71,6 +71,25 @@ def test_default_mode_at_length(low, high, seed):
     assert len(life.representation) <= 10
     assert cells(life, "reused").max() <= 1000
     assert cells(life, "scratch").max() <= 300 * 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [7, 9, 11])
+@pytest.mark.parametrize("level", [0.03, 0.05])
+def test_noise_gives_the_right_terms_or_a_refusal(seed, level):
+    life = thrifty.Lifetime(thrifty.Polynomials(3, 2, label_precision=level))
+    stream = thrifty.streams.polynomials(
+        20, 12, 5, 400, 3, 2, random_state=seed, low=1, high=2, noise=level
+    )
+    learned = 0
+    for task in stream:
+        try:
+            model = life.learn(task.name, task.X, task.y).model
+        except (NotEnoughExamples, NotInFamily):
+            continue
+        learned += 1
+        assert set(model.terms_) == set(task.target), task.name
+    assert learned >= 8 and len(life.representation) <= 5
 
 
 @pytest.mark.slow
