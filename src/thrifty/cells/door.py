@@ -167,19 +167,19 @@ class Cells:
     def receipt(self) -> Receipt:
         """What has been bought through this door so far."""
         bought = self.meter.bought_per_feature
-        cells = int(bought.sum())
-        some = bought.nonzero()[0]
+        cells, reused, some = kernels.tally(bought, self.meter.reused_per_feature)  # type: ignore[no-untyped-call]
+        names = self._source.feature_names
         whole = self.n_examples * self.n_features - self._owned_before
         return Receipt(
-            cells=cells,
+            cells=int(cells),
             cost=self._cost(),
-            reused_cells=int(self.meter.reused_per_feature.sum()),
-            avoided_cells=whole - cells,
+            reused_cells=int(reused),
+            avoided_cells=whole - int(cells),
             max_cells_per_example=self.meter.max_per_example(),
             n_examples=self.n_examples,
             n_features=self.n_features,
             currency=self._tariff.currency if self._tariff is not None else "",
-            per_feature={self.feature_names[f]: int(bought[f]) for f in some.tolist()},
+            per_feature={names[f]: n for f, n in zip(some.tolist(), bought[some].tolist())},
         )
 
     @staticmethod

@@ -10,7 +10,7 @@ the last bit.
 from thrifty.kernels.counting import count_columns, count_segments, popcount
 from thrifty.kernels.evidence import count_ones, judge, rate_draws
 from thrifty.kernels.gains import entropy_gains, gini_gains, xlogx_table
-from thrifty.kernels.metering import add_to_planes, charge, largest_in_planes
+from thrifty.kernels.metering import add_to_planes, charge, largest_in_planes, tally
 from thrifty.kernels.more_gains import (
     eg2_gains,
     split_information,
@@ -83,6 +83,7 @@ __all__ = [
     "ruled_out",
     "ruled_out_two_classes",
     "split_information",
+    "tally",
     "tile_of_columns",
     "unpack_columns",
     "weighted_entropy_gains",

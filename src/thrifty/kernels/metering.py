@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from thrifty.kernels.counting import popcount
 from thrifty.kernels.jit import jit
 
-__all__ = ["add_to_planes", "charge", "largest_in_planes"]
+__all__ = ["add_to_planes", "charge", "largest_in_planes", "tally"]
 
 
 Words = NDArray[np.uint64]
@@ -56,6 +56,21 @@ def charge(
             new = fresh & ~had
             bought[f] += popcount(new)
             add_to_planes(planes, new, w)
+
+
+@jit
+def tally(bought, reused):  # type: ignore[no-untyped-def]
+    """(cells bought, cells reused, features with a purchase) in one pass over the features."""
+    cells = again = np.int64(0)
+    some = np.empty(len(bought), dtype=np.int64)
+    n = 0
+    for f in range(len(bought)):
+        again += reused[f]
+        if bought[f] != 0:
+            cells += bought[f]
+            some[n] = f
+            n += 1
+    return cells, again, some[:n]
 
 
 @jit
