@@ -1,7 +1,8 @@
-"""Lets mkdocstrings read our docstrings, which write ``name : what it is`` on one line.
+"""Lets mkdocstrings read our docstrings.
 
-In numpy's own style that place is the type's; types are in our signatures already, so the words
-after the colon are the description.
+They write ``name : what it is`` on one line; in numpy's own style that place is the type's, but
+types are in our signatures already. And short ones show an example without a heading: without a
+fence, Markdown would take its brackets for links.
 """
 
 from __future__ import annotations
@@ -24,14 +25,22 @@ class PlainParameters(griffe.Extension):
 
 
 def moved(text: str) -> str:
+    """The docstring as griffe and Markdown expect it."""
     text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text)  # Sphinx's roles are not Markdown's
-    lines, out, inside = text.split("\n"), [], False
+    lines, out, section = text.split("\n"), [], ""
+    fenced = False
     for i, line in enumerate(lines):
         if i + 1 < len(lines) and re.fullmatch(r"-{3,}", lines[i + 1].strip()):
-            inside = line.strip() in _TITLES
+            section = line.strip()
+        if fenced and not line.strip():
+            out.append("```")
+            fenced = False
+        if line.startswith(">>>") and not fenced and section != "Examples":
+            out.append("```pycon")
+            fenced = True
         match = _LINE.match(line)
-        if inside and match:
+        if section in _TITLES and match:
             out += [match.group(1), f"    {match.group(2)}"]
         else:
             out.append(line)
-    return "\n".join(out)
+    return "\n".join([*out, "```"] if fenced else out)
