@@ -54,3 +54,20 @@ def test_the_site_asks_nobody_else(site: Path) -> None:
     page = (site / "index.html").read_text(encoding="utf-8")
     loaded = re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(https?://[^"]+)"', page)
     assert loaded == []
+
+
+def test_the_readme_links_to_files_that_exist() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(links) > 10
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_docstrings_are_read_as_we_write_them() -> None:
+    sys.path.insert(0, str(ROOT / "tools"))
+    from plain_parameters import moved
+
+    text = "Sum.\n\nParameters\n----------\nage : in years\n\n>>> [(1, 2), (3, 4)]\n[(1, 2)]"
+    read = moved(text)
+    assert "age\n    in years" in read
+    assert "```pycon\n>>> [(1, 2), (3, 4)]\n[(1, 2)]\n```" in read
