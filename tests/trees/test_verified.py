@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -243,3 +244,20 @@ def test_beliefs_stay_beliefs(share, rate, kept):
 def test_the_first_look_grows_with_the_rows():
     assert first_look(10) == 8
     assert first_look(20_000) == 100
+
+
+def test_a_fee_is_minded_once():
+    """Bits of one dear test: the second one costs nothing where the first was bought."""
+    X, y = noisy(13, N=30, features=(3, 4))
+    names = [f"x{f}" for f in range(30)]
+    frame = pd.DataFrame(X, columns=names)
+    one_test = thrifty.PriceList(
+        per_feature={**dict.fromkeys(names, 1), "x3": 20}, derived={"x4": "x3"}
+    )
+    two_tests = thrifty.PriceList(per_feature={**dict.fromkeys(names, 1), "x3": 20, "x4": 20})
+    costs = []
+    for prices in (one_test, two_tests):
+        learned = thrifty.Lifetime(family(), prices=prices).learn("t", frame, y)
+        assert {3, 4} <= features_of(learned.model.tree_)
+        costs.append(learned.receipt.cost)
+    assert costs[0] < 0.8 * costs[1]

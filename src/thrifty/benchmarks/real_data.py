@@ -21,6 +21,7 @@ from thrifty.benchmarks.real_learners import (
     leaf_probabilities,
 )
 from thrifty.benchmarks.real_sets import RealTask, Table, label_tasks, site_tasks
+from thrifty.cells import Cells
 
 __all__ = ["compare_learners", "measure_memory", "measure_money", "measure_sites"]
 
@@ -242,7 +243,6 @@ def price_list(table: Table) -> thrifty.PriceList:
 
 def measure_money(table: Table, *, seeds: int, most: int | None) -> list[Result]:
     """Dollars per example: minding prices, not minding them, and buying every test."""
-    from thrifty.cells import Cells
     from thrifty.trees.noisy_rep import Experience
 
     prices = price_list(table)
@@ -256,8 +256,8 @@ def measure_money(table: Table, *, seeds: int, most: int | None) -> list[Result]
             for task in label_tasks(table, seed, most=most):
                 frame = _named(task.X)
                 cells = Cells(frame, prices)
-                if row == "price-blind":  # the door still charges; the learner sees equal prices
-                    cells.prices = np.ones(cells.n_features)
+                if row == "price-blind":
+                    cells = _Blind(frame, prices)
                 labels = family.read_labels(task.y)
                 attempt, representation = thrifty.protocol.learn_task(
                     family, representation, cells, labels
@@ -278,6 +278,18 @@ def measure_money(table: Table, *, seeds: int, most: int | None) -> list[Result]
             "AP ratio": float(np.mean(quality) / np.mean(whole)),
         })  # fmt: skip
     return out
+
+
+class _Blind(Cells):
+    """The door charges as always; the learner sees equal prices and no fees."""
+
+    def __init__(self, source: Any, prices: thrifty.PriceList) -> None:
+        super().__init__(source, prices)
+        self.prices = np.ones(self.n_features)
+
+    @property
+    def fees(self) -> tuple[tuple[float, tuple[int, ...]], ...]:
+        return ()
 
 
 def _named(X: NDArray[np.uint8]) -> Any:

@@ -77,6 +77,7 @@ def draw_bills(curve: Sequence[dict[str, Any]], path: Path) -> None:
             bills = bill_curve(curve, names[i], learner)
             panel.plot(range(1, len(bills) + 1), bills, color=_INK[ink], label=learner)
         panel.set_ylim(0)
+        panel.xaxis.get_major_locator().set_params(integer=True)
         panel.set_title(names[i], fontsize=10)
         panel.set_xlabel("tasks")
         panel.set_ylabel("cells a task so far, %")

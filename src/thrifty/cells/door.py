@@ -99,6 +99,12 @@ class Cells:
         """Which features are Boolean; the others are real-valued."""
         return self._source.boolean
 
+    @property
+    def fees(self) -> tuple[tuple[float, tuple[int, ...]], ...]:
+        """Paid once per example for several features: (fee, features); ``prices`` hold it too."""
+        draws = () if self._tariff is None else self._tariff.draws
+        return tuple((to_units(draw.fee), draw.members) for draw in draws if draw.fee)
+
     def get(self, rows: Any, features: Any) -> NDArray[Any]:
         """Values of rows x features, shape (len(rows), len(features))."""
         at = self._indices(rows, self.n_examples, "row")

@@ -87,8 +87,7 @@ class Purchases:
         self.first = first_look(len(codes))
         self.looked = np.zeros((self.n_classes, cells.n_features), dtype=np.int64)
         worth = terms.epsilon * terms.delta * label_entropy(self.shares) / self.first
-        total = float(cells.prices.sum())
-        self.price = worth * cells.prices / total if total > 0 else np.zeros(cells.n_features)
+        self.price, self.fees = _in_bits(cells, worth)
         self.draws = kernels.rate_draws(self.n_classes)
         self.account = Account(self.looked, self.looked, np.zeros(cells.n_features))
 
@@ -134,6 +133,18 @@ class Purchases:
             for side in (~true, true)
         ]
         return Node(Split(here.best), below[0], below[1])
+
+
+def _in_bits(cells: Cells, worth: float) -> tuple[Floats, list[tuple[float, Ints]]]:
+    """Prices and fees scaled so that all the features of one example are worth so many bits."""
+    own = np.array(cells.prices, dtype=np.float64)
+    fees = [(fee, np.array(features)) for fee, features in cells.fees]
+    for fee, features in fees:
+        own[features] -= fee
+    own = np.maximum(own, 0.0)
+    total = float(own.sum()) + sum(fee for fee, _ in fees)
+    scale = worth / total if total > 0 else 0.0
+    return own * scale, [(fee * scale, features) for fee, features in fees]
 
 
 class NodePurchases:
@@ -198,7 +209,7 @@ class NodePurchases:
 
     def _leader(self, full: NDArray[np.bool_]) -> int:
         """A feature that is expected to beat the incumbent and worth all its remaining rows."""
-        cost = _ROUTING * self.task.price * (len(self.rows) - self.looked.sum(axis=0))
+        cost = _ROUTING * self._cost(np.broadcast_to(self.sizes[:, None], self.looked.shape))
         ahead = ~full & (self.verdict[1] > self.incumbent)
         f = int(np.where(ahead, self.verdict[1] * self.share - cost, -np.inf).argmax())
         looked = self.looked[:, f] >= np.minimum(self.sizes, self.task.first)
@@ -213,11 +224,21 @@ class NodePurchases:
         open_ = uncertainty(self.belief, self.ones, self.looked, self.shares)
         open_ = open_ * share_of_unlooked(self.looked, step) / np.maximum(cells, 1)
         c = np.where(cells > 0, open_, -1.0).argmax(axis=0)
-        cost = self.task.price * cells[c, self.every]
-        which = np.flatnonzero(~full & (self.verdict[2] * self.share > cost))
         to = self.looked.copy()
-        to[c[which], which] = step[c[which], which]
+        to[c, self.every] = step[c, self.every]
+        which = np.flatnonzero(~full & (self.verdict[2] * self.share > self._cost(to)))
         return which, to
+
+    def _cost(self, to: Ints) -> Floats:
+        """What looking at each feature up to row ``to[c, f]`` costs, in bits.
+
+        A fee is not due on rows where it was paid for another feature.
+        """
+        cost = self.task.price * (to - self.looked).sum(axis=0)
+        for fee, features in self.task.fees:
+            paid = self.looked[:, features].max(axis=1)
+            cost[features] += fee * np.maximum(to[:, features] - paid[:, None], 0).sum(axis=0)
+        return np.asarray(cost)
 
     def _buy_and_judge(self, which: Ints, to: Ints) -> None:
         self.buy(which, to)
