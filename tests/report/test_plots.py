@@ -87,6 +87,14 @@ def test_a_node_comes_from_the_metafeature_that_covers_most_of_its_neighbours() 
     assert metafeature_of_nodes(tree, [small, large]) == {(False,): 1, (False, True): 1}
 
 
+def test_labelled_metafeatures_and_screened_tasks_have_a_lineage() -> None:
+    labelled = tree_from_dict({"feature": 1, "false": {"label": 0}, "true": {"label": 1}})
+    first = TaskView("a", "screened", 8, 8.0, 0, 0, 2, 4, 2, tree=labelled)
+    second = TaskView("b", "screened", 8, 8.0, 0, 0, 2, 4, 2, tree=labelled)
+    lineage = lineage_of(LifetimeView(tasks=(first, second), metafeatures=(labelled,)))
+    assert (lineage.taught_by, lineage.used_by) == ((0,), ((1,),))
+
+
 def test_growth_ends_at_what_is_known(view: LifetimeView) -> None:
     growth = growth_of(view, lineage_of(view))
     assert growth.metafeatures[-1] == len(view.metafeatures)

@@ -180,7 +180,7 @@ def register(app: typer.Typer) -> None:
         console.print(_sentences(seen))
         console.print(f"Picture of the cumulative bill: {picture.resolve()}", soft_wrap=True)
         console.print(
-            f"The lifetime is kept in {out / _STORE}; look at it with: thrifty bill {out / _STORE}",
+            f"The lifetime is kept in {out / _STORE}; look at it: thrifty report {out / _STORE}",
             soft_wrap=True,
         )
 

@@ -29,15 +29,15 @@ def cumulative_cells(bills: Mapping[str, Sequence[int]]) -> dict[str, NDArray[np
 def bills_of(view: LifetimeView) -> dict[str, list[int]]:
     """Cells per task: of this lifetime, and of those it is held against.
 
-    The naive baseline and the bound are left out where the models are not trees.
+    The naive baseline and the bound belong to consistent trees; elsewhere they are left out.
     """
+    accept = view.family.get("accept", {}).get("accept", "Consistent")
+    theory = view.family.get("family") == "Trees" and accept == "Consistent"
     bills = {"Thrifty": [task.cells for task in view.tasks]}
-    if view.tasks and all(task.tree is not None for task in view.tasks):
+    if theory:
         bills["features seen (naive)"] = _naive(view)
     bills["scratch every time"] = [task.everything for task in view.tasks]
-    if view.family.get("family") == "Trees" and view.family.get("accept", {}).get(
-        "accept", "Consistent"
-    ) == "Consistent":  # fmt: skip
+    if theory:
         bills["bound"] = _bound(view, int(view.family["max_depth"]))
     return bills
 

@@ -36,17 +36,21 @@ class Lineage:
 
 
 def lineage_of(view: LifetimeView) -> Lineage:
-    """Who taught each metafeature, and which tasks it served."""
-    known = view.metafeatures
+    """Who taught each metafeature, and which tasks it served.
+
+    A screened task both uses what is known and teaches; it is not counted as its own pupil.
+    """
+    known = [skeleton(metafeature) for metafeature in view.metafeatures]
     taught: list[int | None] = [None] * len(known)
     used: list[list[int]] = [[] for _ in known]
     for number, task in enumerate(view.tasks):
         if task.tree is None:
             continue
-        if task.route == "reused":
+        if task.route != "scratch":
             for metafeature in sorted(set(metafeature_of_nodes(task.tree, known).values())):
-                used[metafeature].append(number)
-        else:
+                if task.route == "reused" or taught[metafeature] is not None:
+                    used[metafeature].append(number)
+        if task.route != "reused":
             for metafeature in _held_by(task.tree, known):
                 if taught[metafeature] is None:
                     taught[metafeature] = number

@@ -98,7 +98,7 @@ class Reader:
             currency=currency,
             tasks=tuple(self._tasks),
             ledger=ledger,
-            **members_of(self._now.representation),
+            **members_of(self._now.representation, names),
         )
 
     def _ledger(self, saved: SavedLifetime) -> tuple[str, LedgerView]:

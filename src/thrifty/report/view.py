@@ -14,6 +14,7 @@ from typing import Any
 from thrifty.cells.money import to_units
 from thrifty.cells.price_list import as_price_list
 from thrifty.lifetime import Learned, Lifetime
+from thrifty.powers.representation import written
 from thrifty.trees.tree import Leaf, Node, Tree
 
 __all__ = [
@@ -173,15 +174,16 @@ def view_of(life: Lifetime, title: str = "lifetime", prices: Any = None) -> Life
         **prices_by_name(prices, names),
         currency=next((t.receipt.currency for t in life.tasks if t.receipt.currency), ""),
         tasks=tuple(task_view(learned) for learned in life.tasks),
-        **members_of(life.representation),
+        **members_of(life.representation, names),
     )
 
 
-def members_of(representation: Any) -> dict[str, Any]:
+def members_of(representation: Any, feature_names: Sequence[str]) -> dict[str, Any]:
     """The members of a representation: as trees where they are, and as text."""
     members = tuple(representation)
     trees = tuple(member for member in members if isinstance(member, Leaf | Node))
-    return {"metafeatures": trees, "metafeature_texts": tuple(map(str, members))}
+    texts = (written(m, feature_names) if isinstance(m, tuple) else str(m) for m in members)
+    return {"metafeatures": trees, "metafeature_texts": tuple(texts)}
 
 
 def prices_by_name(prices: Any, feature_names: Sequence[str]) -> dict[str, Any]:
