@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -140,19 +141,52 @@ def dashboard(folder: Path, n_tasks: int, n_examples: int, n_features: int) -> d
         started = time.perf_counter() - began
         while client.get(home + "/pictures/bill.svg").status_code != 200:
             time.sleep(0.5)
-        slowest: dict[str, float] = {}
-        medians: dict[str, float] = {}
-        for page in PAGES:
-            seconds = [_asked(client, home + page) for _ in range(20)]
-            medians[page], slowest[page] = statistics.median(seconds), max(seconds)
+        quiet = _ask_all(client, home)
+        with learning(store) as life:
+            busy = _ask_all(client, home, pause=0.04)
+            learned = len(life) - n_tasks
     return {
         "tasks": n_tasks,
         "cells": n_examples * n_features,
         "store_megabytes": round(store.stat().st_size / 1e6, 1),
         "seconds_to_start": round(started, 2),
-        "median_ms": {page: round(1000 * s, 1) for page, s in medians.items()},
-        "slowest_ms": {page: round(1000 * s, 1) for page, s in slowest.items()},
+        "quiet_ms": quiet,
+        "learned_meanwhile": learned,
+        "learning_ms": busy,
     }
+
+
+def _ask_all(client: httpx.Client, home: str, pause: float = 0.0) -> dict[str, list[float]]:
+    """Milliseconds by page: the median and the slowest of twenty, the pages in turn."""
+    asked: dict[str, list[float]] = {page: [] for page in PAGES}
+    for _ in range(20):
+        for page in PAGES:
+            asked[page].append(1000 * _asked(client, home + page))
+            time.sleep(pause)
+    return {
+        page: [round(statistics.median(ms), 1), round(max(ms), 1)] for page, ms in asked.items()
+    }
+
+
+@contextmanager
+def learning(store: Path) -> Iterator[thrifty.Lifetime]:
+    """Tasks keep arriving in the store, a few each second; pictures are drawn again and again."""
+    enough = threading.Event()
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=5), store=str(store))
+
+    def learn() -> None:
+        n_features = len(life.tasks[0].model.feature_names_in_)
+        stream = thrifty.streams.trees(1000, n_features, 12, 400, 5, random_state=2)
+        for task in stream:
+            life.learn(f"new {task.name}", task.X, task.y)
+            if enough.wait(0.3):
+                return
+
+    thread = threading.Thread(target=learn)
+    thread.start()
+    yield life
+    enough.set()
+    thread.join()
 
 
 def _asked(client: httpx.Client, address: str) -> float:
@@ -185,9 +219,12 @@ def main() -> None:
           f"written in {page['seconds_to_write']} s")  # fmt: skip
     print(f"dashboard over {live['tasks']:,} tasks and {live['cells']:,} cells "
           f"({live['store_megabytes']} MB): starts in {live['seconds_to_start']} s")  # fmt: skip
-    for name in live["median_ms"]:
-        print(f"  {name:36} median {live['median_ms'][name]:7.1f} ms, slowest "
-              f"{live['slowest_ms'][name]:7.1f} (limit {1000 * LIMIT_ANSWER:.0f})")  # fmt: skip
+    busy_title = f"learning {live['learned_meanwhile']} tasks"
+    print(f"  milliseconds, median / slowest (limit {1000 * LIMIT_ANSWER:.0f})"
+          f"{'quiet':>18}{busy_title:>22}")  # fmt: skip
+    for name, quiet in live["quiet_ms"].items():
+        busy = live["learning_ms"][name]
+        print(f"  {name:40}{quiet[0]:10.1f} /{quiet[1]:7.1f}{busy[0]:12.1f} /{busy[1]:7.1f}")
 
 
 if __name__ == "__main__":
