@@ -59,8 +59,10 @@ def register(app: typer.Typer) -> None:
             with out.open("w", newline="", encoding="utf-8") as target:
                 csv.writer(target).writerows(rows)
         if receipt is not None:
-            cost = money(receipt.cost, receipt.currency)
-            typer.echo(f"{receipt.cells} cells bought for {cost}.", err=True)
+            # A table is free to read, and the bill is about learning: here only cells are counted.
+            cost = "" if source.free else f" for {money(receipt.cost, receipt.currency)}"
+            done = "read" if source.free else "bought"
+            typer.echo(f"{receipt.cells} cells {done}{cost}.", err=True)
 
 
 def _plain(value: Any) -> Any:
