@@ -41,6 +41,7 @@ guarantees: $(VENV)/.test
 	$(BIN)/python -m pytest -m "slow or not slow" tests/guarantees
 
 faults: $(VENV)/.test
+	$(PIP) -e '.[ray]'
 	$(BIN)/python -m pytest -m "slow or not slow" tests/faults tests/engines
 
 bench: $(VENV)/.test
