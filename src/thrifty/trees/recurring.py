@@ -8,7 +8,7 @@ rows drawn alike from every class, buying only the cells on their paths. It expl
 
 in bits, the classes weighted by their shares here. The whole model is accepted when its core
 
-1. one standard error below the estimate, still explains 0.6 of what it explained at home,
+1. one standard error below the estimate, still explains 0.4 of what it explained at home,
 2. explains more than any single feature seems to, and
 3. has the rarest class in its leaves as it had at home (a chi-squared test of two samples):
    a model of a related label explains something too, but by other leaves.
@@ -42,9 +42,9 @@ _AT_MOST = 4
 #: shares may differ by so many standard errors
 _SHARES = 2.0
 #: part of what was explained at home that must be explained here
-_PART = 0.6
+_PART = 0.4
 #: chance at which the leaves of the rarest class count as others than at home
-_OTHER = 0.1
+_OTHER = 0.06
 #: pseudo-rows: heavier than at the leaves of a model, since chosen splits flatter it
 _M = 20.0
 
