@@ -21,7 +21,7 @@ probability 1 - delta. With money, N becomes the sum of the features' prices in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -64,13 +64,11 @@ def label_entropy(shares: Floats) -> float:
 
 @dataclass
 class Account:
-    """What the growing of one tree found, for the representation and the route."""
+    """What the looks at the root found of each feature, for the representation."""
 
     ones: Ints
     looked: Ints
     likely: Floats
-    explained: float = 0.0
-    rivals: set[int] = field(default_factory=set)
 
 
 class Purchases:
@@ -125,8 +123,6 @@ class Purchases:
             return Leaf(int(here.sizes.argmax()), tuple(here.sizes.tolist()))
         if depth == 0:
             self.account = Account(here.ones, looked.copy(), here.likely)
-        self.account.explained += here.incumbent * here.share
-        self.account.rivals |= here.bought
         true = self.values[here.best, rows] == 1
         below = [
             self._grow(rows[side], here.passed_on(side), here.belief_for(belief, side), depth + 1)
@@ -160,7 +156,6 @@ class NodePurchases:
         self.every = np.arange(looked.shape[1])
         self.best, self.incumbent = -1, 0.0
         self.likely = np.zeros(looked.shape[1])
-        self.bought: set[int] = set()
         self.ones = np.zeros_like(looked)
 
     def choose(self, belief: Belief) -> bool:
@@ -242,7 +237,6 @@ class NodePurchases:
 
     def _buy_and_judge(self, which: Ints, to: Ints) -> None:
         self.buy(which, to)
-        self.bought.update(which.tolist())
         self.ones[:, which] = self.count(which)
         self._judge(which)
 
