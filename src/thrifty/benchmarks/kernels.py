@@ -71,7 +71,7 @@ def thirty_columns(n_examples: int) -> dict[str, Any]:
         return use_rep(known, packed, labels, entropy, max_depth=9, max_nodes=None)
 
     tree = ours().model
-    mine = best_of(ours, 15).best
+    mine = best_of(ours, 150).best  # as long on the clock as the nine fits below
     X = problem.X.astype(np.float32)
     model = DecisionTreeClassifier(criterion="entropy", random_state=0)
     theirs = best_of(lambda: model.fit(X, problem.y, check_input=False), 9).best

@@ -95,24 +95,28 @@ class _Grower:
 
     def grow(self) -> None:
         everyone = np.bitwise_or.reduce(self.class_masks, axis=0)
-        stack: list[tuple[Path, NDArray[np.uint64], list[Node], frozenset[int]]]
-        stack = [((), everyone, [], frozenset())]
+        whole = np.bitwise_count(self.class_masks).sum(axis=1, dtype=np.int64)
+        stack: list[
+            tuple[Path, NDArray[np.uint64], NDArray[np.int64], list[Node], frozenset[int]]
+        ]
+        stack = [((), everyone, whole, [], frozenset())]
         while stack:
-            path, mask, carried, asked = stack.pop()
-            masks = self.class_masks & mask
-            totals = np.bitwise_count(masks).sum(axis=1, dtype=np.int64)
-            if (totals > 0).sum() <= 1:
+            path, mask, totals, carried, asked = stack.pop()
+            if np.count_nonzero(totals) <= 1:
                 self.leaves[path] = Leaf(int(np.argmax(totals)), tuple(totals.tolist()))
                 continue
             within_bounds(path, len(self.splits), self.max_depth, self.max_nodes)
             pieces = carried + self.roots
-            feature, column = self._best(path, pieces, asked, mask, masks, totals)
-            self.splits[path] = split = Split(feature)
-            agreeing = [piece for piece in pieces if piece.split == split]
-            for branch, side in ((True, mask & column), (False, mask & ~column)):
+            feature, column, true = self._best(path, pieces, asked, mask, totals)
+            self.splits[path] = Split(feature)
+            agreeing = [piece for piece in pieces if piece.split.feature == feature]
+            # The winner's counts are its true child's totals: nothing is counted twice.
+            for branch, side, part in (
+                (True, mask & column, true), (False, mask & ~column, totals - true)
+            ):  # fmt: skip
                 below = [piece.child(branch) for piece in agreeing]
                 carry = [piece for piece in below if isinstance(piece, Node)]
-                stack.append(((*path, branch), side, carry, asked | {feature}))
+                stack.append(((*path, branch), side, part, carry, asked | {feature}))
 
     def _best(
         self,
@@ -120,15 +124,14 @@ class _Grower:
         pieces: list[Node],
         asked: frozenset[int],
         mask: NDArray[np.uint64],
-        masks: NDArray[np.uint64],
         totals: NDArray[np.int64],
-    ) -> tuple[int, NDArray[np.uint64]]:
+    ) -> tuple[int, NDArray[np.uint64], NDArray[np.int64]]:
         candidates = np.array(induced(pieces, asked), dtype=np.int64)
         where = "the root" if not path else f"depth {len(path)}"
         if not len(candidates):
             raise Failed(path, "no-candidate", f"no metafeature reaches the node at {where}")
         columns = self.cells.columns(candidates, mask)
-        counts = kernels.count_columns(columns, masks)
+        counts = kernels.count_columns(columns, self.class_masks)  # columns are 0 off the mask
         gains = self.gain(counts, totals, self.cells.prices[candidates])
         best = int(np.argmax(gains))
         if gains[best] == -np.inf:
@@ -137,4 +140,4 @@ class _Grower:
                 "constant-candidates",
                 f"every feature the metafeatures suggest at {where} is constant there",
             )
-        return int(candidates[best]), columns[best]
+        return int(candidates[best]), columns[best], counts[:, best]
