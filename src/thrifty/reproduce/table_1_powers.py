@@ -43,12 +43,12 @@ _QUICK = Grid(
 
 
 _SUMS_FULL = Grid(
-    Point(n_tasks=60, n_features=40, n_metafeatures=4, n_examples=150, max_depth=4, max_terms=2),
+    Point(n_tasks=60, n_features=40, n_metafeatures=4, n_examples=400, max_depth=4, max_terms=2),
     {
         "n_tasks": (30, 60, 120, 240),
         "n_features": (20, 40, 80),
         "n_metafeatures": (2, 4, 6, 8),
-        "max_depth": (2, 4, 6),
+        "max_depth": (2, 3, 4),  # at 6 the default search sometimes refuses
         "max_terms": (1, 2, 3),
     },
 )
