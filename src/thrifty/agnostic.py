@@ -29,6 +29,7 @@ __all__ = [
     "Expansion",
     "Restart",
     "Rule",
+    "after_attempt",
     "as_rule",
     "learn_agnostic",
     "fewest_unrelated",
@@ -243,6 +244,20 @@ def learn_agnostic(
         # What the attempt had grown came from the representation that is now forgotten.
         improved = family.improve_rep(family.start(), replace(attempt, grown=None))
     return attempt, improved, counts.after(attempt.route, cells.n_bought)
+
+
+def after_attempt(
+    family: Family, rule: Rule, representation: Any, counts: Counts, cells: Cells, attempt: Attempt
+) -> tuple[Any, Counts]:
+    """The same turn with an attempt made before, when others have learned meanwhile."""
+    if rule.before_task(counts):
+        representation, counts = family.start(), counts.restarted()
+    if attempt.route == "scratch" and rule.before_improving(counts, cells.n_features):
+        counts = counts.restarted()
+        representation = family.improve_rep(family.start(), replace(attempt, grown=None))
+    elif attempt.route != "reused":
+        representation = family.improve_rep(representation, attempt)
+    return representation, counts.after(attempt.route, cells.n_bought)
 
 
 _BY_NAME: dict[str, type[Any]] = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from thrifty.agnostic import Counts, Rule, as_rule, learn_agnostic
+from thrifty.agnostic import Counts, Rule, after_attempt, as_rule, learn_agnostic
 from thrifty.attempt import Attempt, Failure, Route
 from thrifty.cells import Balance, Budget, Cells, Ledger, Owned, Receipt, Source, as_source
 from thrifty.cells.counted import count_as_owned, owned_by_id
@@ -280,7 +280,9 @@ class Lifetime:
             return
 
         def merge(representation: Any, counts: Counts) -> tuple[Any, Counts]:
-            return self._after(attempt, cells, representation, counts)
+            return after_attempt(
+                self.family, self.agnostic, representation, counts, cells, attempt
+            )
 
         now, rows = self._saved.commit(
             self.ledger,
@@ -290,20 +292,6 @@ class Lifetime:
             len(self._tasks),
         )
         self._take_in(now, rows, learned)
-
-    def _after(
-        self, attempt: Attempt, cells: Cells, representation: Any, counts: Counts
-    ) -> tuple[Any, Counts]:
-        """What is known after an attempt, also if another process has learned meanwhile."""
-        family = self.family
-        if self.agnostic.before_task(counts):
-            representation, counts = family.start(), counts.restarted()
-        if attempt.route == "scratch" and self.agnostic.before_improving(counts, cells.n_features):
-            counts = counts.restarted()
-            representation = family.improve_rep(family.start(), replace(attempt, grown=None))
-        elif attempt.route != "reused":
-            representation = family.improve_rep(representation, attempt)
-        return representation, counts.after(attempt.route, cells.n_bought)
 
     def _check_features(self, source: Source) -> None:
         known = self._now.features
