@@ -1,10 +1,10 @@
-"""When to forget: streams in which some tasks are unrelated to all others (paper, Section 4).
+"""What to try and when to forget: streams in which some tasks are unrelated (paper, Section 4).
 
 m good tasks share K metafeatures; r bad ones are arbitrary, and an adversary places them. What a
 bad task leaves in the representation makes every later task dearer, yet forgetting means that good
-tasks are learned from scratch again. A *rule* decides when to forget. It is wrapped around one turn
-of Algorithm 1 and knows only what the bill says: how each task was learned and what it bought.
-What it remembers is a few integers, so that a store can keep them.
+tasks are learned from scratch again. A *rule* is wrapped around one turn of Algorithm 1: it says
+which parts of the representation are tried, and whether a failure makes it forget. The paper's
+rules forget; ours, :class:`Doubling`, only looks at the newest first.
 
 The bounds below are for stumps, in cells on good tasks, S examples and N features a task;
 ``thrifty.bounds`` has them for trees too, with every constant.
@@ -13,14 +13,14 @@ The bounds below are for stumps, in cells on good tasks, S examples and N featur
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Protocol, runtime_checkable
 
 from thrifty.attempt import Attempt, Route
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
-from thrifty.protocol import Family, learn_task
+from thrifty.protocol import Family, Ordered
 
 __all__ = [
     "Balanced",
@@ -42,27 +42,20 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a rule remembers: since the last restart, except ``seen`` and ``restarts``.
+    """What a rule remembers, so few integers that a store can keep them.
 
-    >>> Counts().after("scratch", 500).after("reused", 20)
-    Counts(scratch=1, learning=500, using=20, seen=2, restarts=0)
+    >>> Counts().after("scratch").after("reused")
+    Counts(scratch=1, seen=2, restarts=0)
     """
 
-    scratch: int = 0  # tasks learned from scratch
-    learning: int = 0  # cells bought by tasks that taught something new
-    using: int = 0  # cells bought by tasks that were reused
+    scratch: int = 0  # tasks learned from scratch since the last restart
     seen: int = 0  # tasks, ever
     restarts: int = 0
 
-    def after(self, route: Route, cells: int) -> Counts:
+    def after(self, route: Route) -> Counts:
         """The counts after a task."""
-        if route == "reused":
-            return replace(self, using=self.using + cells, seen=self.seen + 1)
         return replace(
-            self,
-            scratch=self.scratch + (route == "scratch"),
-            learning=self.learning + cells,
-            seen=self.seen + 1,
+            self, scratch=self.scratch + (route == "scratch"), seen=self.seen + 1
         )
 
     def restarted(self) -> Counts:
@@ -81,17 +74,23 @@ class Counts:
 
 @runtime_checkable
 class Rule(Protocol):
-    """Two moments at which a representation may be forgotten."""
+    """Which parts of a representation to try, and when to forget it."""
 
-    def before_task(self, counts: Counts) -> bool:
-        """Forget before the task is tried?"""
+    def portions(self, representation: Any) -> Iterable[Any]:
+        """What UseRep is given, one after the other until it succeeds; all of it last."""
+        return (representation,)
+
+    def after_reuse(self, representation: Any, model: Any) -> Any:
+        """The representation once a task was learned from it."""
+        return representation
 
     def before_improving(self, counts: Counts, n_features: int) -> bool:
         """A task was learned from scratch, and ``counts`` is without it: forget, then improve?"""
+        return False
 
 
 @dataclass(frozen=True)
-class Expansion:
+class Expansion(Rule):
     """Never forget: Algorithm 1 as it stands. S (K N + m (K + r)).
 
     Right where there are fewer good tasks than K N.
@@ -100,15 +99,9 @@ class Expansion:
     False
     """
 
-    def before_task(self, counts: Counts) -> bool:
-        return False
-
-    def before_improving(self, counts: Counts, n_features: int) -> bool:
-        return False
-
 
 @dataclass(frozen=True)
-class Restart:
+class Restart(Rule):
     """Forget when more than k tasks were learned from scratch. S (2 r K N + m K).
 
     k is the number of metafeatures that good tasks share. The (k+1)-th failure proves that a bad
@@ -124,15 +117,12 @@ class Restart:
     def __post_init__(self) -> None:
         _whole("k", self.k, least=1)
 
-    def before_task(self, counts: Counts) -> bool:
-        return False
-
     def before_improving(self, counts: Counts, n_features: int) -> bool:
         return counts.scratch >= self.k
 
 
 @dataclass(frozen=True)
-class Balanced:
+class Balanced(Rule):
     """Forget when more than k + c tasks were learned from scratch, c = sqrt(r k N / m).
 
     S (2 sqrt(r K N m) + m K). c is kept within [1, r]. ``n_tasks`` is m, the number of good
@@ -163,40 +153,47 @@ class Balanced:
         m = self.n_tasks if self.n_tasks is not None else max(1, seen)
         return optimal_allowance(n_tasks=m, n_features=n_features, k=self.k, r=self.r)
 
-    def before_task(self, counts: Counts) -> bool:
-        return False
-
     def before_improving(self, counts: Counts, n_features: int) -> bool:
         return counts.scratch >= self.k + self.allowance(n_features, counts.seen)
 
 
 @dataclass(frozen=True)
-class Doubling:
-    """Forget once using the representation has cost as much as learning it did.
+class Doubling(Rule):
+    """Try the newest metafeature, the newest two, four, eight, ...; never forget.
 
-    Ours, not the paper's: for people who know neither K nor r nor m. Since the last restart,
-    ``learning`` cells were spent on tasks that taught something and ``using`` cells on tasks that
-    reused it; when the second reaches the first, the bill since the restart has doubled, and the
-    representation is forgotten before the next task, whether or not anything failed.
+    Ours, not the paper's: for people who know neither K nor r nor m. The guess of how many
+    metafeatures still matter is doubled until the task is learned; a metafeature that was used is
+    the newest again. Cells of a failed guess are part of what the next one looks at, and a task
+    that no guess explains pays S N as ever.
 
-    Why: a bad task's metafeature that is kept for N tasks has cost as much as a task from scratch.
-    A period therefore lasts at least N tasks, so there are at most (m + r) / N + 1 of them, each
-    relearning at most K good tasks: K (m + r + N). Using costs no more than learning did:
-    that again, and N for every bad task. In all S (2 K (m + r + N) + r N + ...), which is at most
-    three times the better of the bounds of Expansion and Restart, wherever the bad tasks are. It
-    does not reach Balanced where r N > m K: whether a failure is bad or good cannot be seen when
-    K is not known.
+    Why: a good task whose metafeature was met last with x others after it costs less than
+    1 + 2 x cells an example. Of these x at most K - 1 are good. A bad task lies between two uses
+    of each of the K good metafeatures at most once, so bad ones come to r K in all:
+    S (K N + m (2 K - 1) + 2 r K), wherever the bad tasks are, and never more than Expansion. That
+    is the order of the paper's lower bounds: where they allow r K + m K, Balanced pays
+    sqrt(r K N m) + m K.
 
-    >>> Doubling().before_task(Counts(learning=500, using=499)), Doubling().before_task(
-    ...     Counts(learning=500, using=500))
-    (False, True)
+    For trees the price is this: a portion may hold another consistent tree than the whole does.
+    A representation that has no order (``accept=Verified()``) is tried whole.
+
+    >>> from thrifty.trees.representation import Metafeatures
+    >>> from thrifty.trees.tree import stump
+    >>> [len(portion) for portion in Doubling().portions(Metafeatures(tuple(map(stump, range(7)))))]
+    [1, 2, 4, 7]
     """
 
-    def before_task(self, counts: Counts) -> bool:
-        return 0 < counts.learning <= counts.using
+    def portions(self, representation: Any) -> Iterable[Any]:
+        if isinstance(representation, Ordered):
+            n = 1
+            while n < len(representation):
+                yield representation.newest(n)
+                n *= 2
+        yield representation
 
-    def before_improving(self, counts: Counts, n_features: int) -> bool:
-        return False
+    def after_reuse(self, representation: Any, model: Any) -> Any:
+        if isinstance(representation, Ordered):
+            return representation.refreshed(model)
+        return representation
 
 
 def optimal_allowance(*, n_tasks: int, n_features: int, k: int, r: int) -> int:
@@ -236,28 +233,28 @@ def learn_agnostic(
     family: Family, rule: Rule, representation: Any, counts: Counts, cells: Cells, labels: Any
 ) -> tuple[Attempt, Any, Counts]:
     """One turn of Algorithm 1 under a rule: the attempt, the representation, the counts."""
-    if rule.before_task(counts):
-        representation, counts = family.start(), counts.restarted()
-    attempt, improved = learn_task(family, representation, cells, labels)
-    if attempt.route == "scratch" and rule.before_improving(counts, cells.n_features):
-        counts = counts.restarted()
-        # What the attempt had grown came from the representation that is now forgotten.
-        improved = family.improve_rep(family.start(), replace(attempt, grown=None))
-    return attempt, improved, counts.after(attempt.route, cells.n_bought)
+    for portion in rule.portions(representation):
+        attempt = family.use_rep(portion, cells, labels)
+        if attempt.model is not None:
+            break
+    else:  # the whole representation was not enough
+        attempt = family.from_scratch(cells, labels, attempt)
+    return attempt, *after_attempt(family, rule, representation, counts, cells, attempt)
 
 
 def after_attempt(
     family: Family, rule: Rule, representation: Any, counts: Counts, cells: Cells, attempt: Attempt
 ) -> tuple[Any, Counts]:
-    """The same turn with an attempt made before, when others have learned meanwhile."""
-    if rule.before_task(counts):
-        representation, counts = family.start(), counts.restarted()
-    if attempt.route == "scratch" and rule.before_improving(counts, cells.n_features):
+    """What the attempt taught; others may have learned meanwhile, so the values may be newer."""
+    if attempt.route == "reused":
+        representation = rule.after_reuse(representation, attempt.model)
+    elif attempt.route == "scratch" and rule.before_improving(counts, cells.n_features):
         counts = counts.restarted()
+        # What the attempt had grown came from the representation that is now forgotten.
         representation = family.improve_rep(family.start(), replace(attempt, grown=None))
-    elif attempt.route != "reused":
+    else:
         representation = family.improve_rep(representation, attempt)
-    return representation, counts.after(attempt.route, cells.n_bought)
+    return representation, counts.after(attempt.route)
 
 
 _BY_NAME: dict[str, type[Any]] = {

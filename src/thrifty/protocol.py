@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
 
-__all__ = ["Family", "Representation", "learn_task"]
+__all__ = ["Family", "Ordered", "Representation", "learn_task"]
 
 
 @runtime_checkable
@@ -24,6 +24,19 @@ class Representation(Protocol):
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
     def to_dict(self) -> dict[str, Any]: ...
+
+
+@runtime_checkable
+class Ordered(Protocol):
+    """A representation that knows which of its parts were learned or used last."""
+
+    def __len__(self) -> int: ...
+
+    def newest(self, n: int) -> Any:
+        """The n that were learned or used last."""
+
+    def refreshed(self, model: Any) -> Any:
+        """The same, with the parts that the model is made of as the newest."""
 
 
 class Family(Protocol):

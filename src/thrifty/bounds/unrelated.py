@@ -13,6 +13,8 @@ the rest:
 
 from __future__ import annotations
 
+import math
+
 from thrifty.agnostic import fewest_unrelated, most_unrelated, optimal_allowance
 
 __all__ = ["balanced", "doubling", "expansion", "optimal_c", "r_max", "r_min", "restart", "scratch"]
@@ -94,24 +96,28 @@ def doubling(
     n_examples: int,
     max_depth: int = 1,
 ) -> int:
-    """Forget when the bill since the last restart has doubled (ours, not the paper's).
+    """Try the newest 1, 2, 4, ... metafeatures, never forget (ours, not the paper's).
 
-    Using costs at most u = use(1) cells an example for every task the representation came from, so
-    a period lasts N / u tasks or more: P = (m + r) u / N + 1 periods. Each learns at most K good
-    tasks again, and using costs what learning did:
-    S (K N P + min(((K + 1) P + r) N, m use(K + r))).
+    For stumps S (K N + (m - K) (2 K - 1) + 2 r K): a good task costs less than 1 + 2 x cells an
+    example, where x metafeatures were used after its own; K - 1 of them are good, and a bad task is
+    among them once for each of the K at most. It is never above ``expansion``.
+
+    For deeper trees only that it is not much above it: guesses of 1, 2, 4, ... and all f = (K + r)
+    d metafeatures hold fewer than 3 f together, so 2 (3 f + d (log2 f + 2)) cells an example.
 
     >>> doubling(n_tasks=100, n_features=64, n_metafeatures=4, n_unrelated=8, n_examples=1)
-    1664
+    992
     """
     good, bad, k = n_tasks, n_unrelated, n_metafeatures
-    each = 1 if max_depth == 1 else 4 * max_depth
-    periods = (good + bad) * each // n_features + 1
-    learning = k * n_features * periods
-    using = min(
-        ((k + 1) * periods + bad) * n_features, good * _use(k + bad, n_features, max_depth)
-    )
-    return n_examples * min(learning + using, good * n_features)
+    first = min(k, good)
+    if max_depth == 1:
+        sparing = (good - first) * min(n_features, 2 * k - 1) + 2 * bad * k
+        reused = min(sparing, (good - first) * min(n_features, k + bad))
+    else:
+        kept = (k + bad) * max_depth
+        each = 2 * (3 * kept + max_depth * (math.ceil(math.log2(kept)) + 2))
+        reused = (good - first) * min(n_features, each)
+    return n_examples * (first * n_features + reused)
 
 
 def optimal_c(

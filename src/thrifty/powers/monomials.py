@@ -105,7 +105,7 @@ class Monomials:
         found = lattice.reuse(door, labels, known, self.rules)
         if not isinstance(found, Failure):
             return Attempt("reused", found)
-        if not len(known):
+        if known.partial or not len(known):
             return Attempt("reused", None, found)
         seen = nnls_batches.fit_in_batches(
             door, labels, both_ends(labels), known.features, self.rules

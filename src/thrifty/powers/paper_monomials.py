@@ -135,9 +135,10 @@ def _why(work: Slopes, verdict: Failure, needed: int, n_rows: int) -> Failure:
     return correlated(work.logs, work.features) or verdict
 
 
-def _once_more(needed: int, available: int) -> list[int]:
+def _once_more(needed: int, available: int, known: PowersRepresentation) -> list[int]:
     """The predicted rows, then all there are: a misread slope must not pass for a new target."""
-    return sorted({min(needed, available), available})
+    first = min(needed, available)
+    return [first] if known.partial else sorted({first, available})
 
 
 def use_rep(
@@ -154,7 +155,7 @@ def use_rep(
     basis = row_basis(known.matrix, door.cells.prices[known.features])
     work = Slopes(door, target, order, known.features[basis], delta)
     needed = work.predicted_rows()
-    for n_rows in _once_more(needed, len(order)):
+    for n_rows in _once_more(needed, len(order), known):
         weights = solve(known.matrix[basis], work.rounded(n_rows).tolist())
         powers = [
             sum((int(entry) * weight for entry, weight in zip(row, weights)), Fraction(0))
@@ -193,7 +194,7 @@ def naive(
         return Failure("empty-representation", "nothing has been learned yet")
     work = Slopes(door, target, order, known.features, delta)
     needed = work.predicted_rows()
-    for n_rows in _once_more(needed, len(order)):
+    for n_rows in _once_more(needed, len(order), known):
         powers = work.rounded(n_rows)
         if (powers >= 0).all() and powers.sum() <= rules.max_degree:
             monomial = exponents(zip(known.features.tolist(), powers.tolist()))

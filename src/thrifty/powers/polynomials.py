@@ -137,7 +137,7 @@ class Polynomials:
         found = search.reuse(known)
         if not isinstance(found, Failure):
             return Attempt("reused", found)
-        if not len(known):
+        if known.partial or not len(known):
             return Attempt("reused", None, found)
         seen = search.over(known.features, first=4 * self.max_terms + 8)
         if not isinstance(seen, Failure):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.powers.exact_linear import rank, saturated_basis
+from thrifty.powers.exact_linear import in_span, rank, row_basis, saturated_basis, solve
 
 __all__ = ["Exponents", "PowersRepresentation", "degree", "exponents", "written"]
 
@@ -51,7 +51,7 @@ class PowersRepresentation:
     """The paper's F~ for monomials and polynomials: a value that never changes.
 
     Each column is a verified monomial, and each raised the rank when it came, so the length is
-    the rank and never exceeds the number of metafeatures behind the tasks.
+    the rank and never exceeds the number of metafeatures behind the tasks. The newest is last.
 
     >>> known = PowersRepresentation().extended([((0, 1), (1, 1))])
     >>> print(known.extended([((0, 2), (1, 2)), ((2, 1),)]))   # the first is in the span already
@@ -59,6 +59,8 @@ class PowersRepresentation:
     """
 
     columns: tuple[Exponents, ...] = ()
+    #: only the newest of a representation: a learner gives up early, since more comes after it
+    partial: bool = False
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -93,6 +95,34 @@ class PowersRepresentation:
     def lattice(self) -> np.ndarray:
         """A reduced basis of the integer points in the span, on the features seen."""
         return saturated_basis(self.matrix)
+
+    def newest(self, n: int) -> PowersRepresentation:
+        """The n that were learned or used last."""
+        return PowersRepresentation(self.columns[-n:], partial=n < len(self))
+
+    def refreshed(self, model: Exponents | Mapping[Exponents, float]) -> PowersRepresentation:
+        """Those that a monomial, or the terms of a polynomial, are products of are the newest now.
+
+        >>> known = PowersRepresentation((((0, 1),), ((1, 1),), ((2, 1),)))
+        >>> print(known.refreshed(((0, 2), (1, 1))))
+        3 monomials over 3 features: x2; x0; x1
+        """
+        terms = list(model) if isinstance(model, Mapping) else [model]
+        used = {i for term in terms for i in self._made_of(term)}
+        order = sorted(range(len(self.columns)), key=lambda i: i in used)
+        return PowersRepresentation(tuple(self.columns[i] for i in order))
+
+    def _made_of(self, monomial: Exponents) -> set[int]:
+        """Which columns it is a product of; outside their span, the last with each feature."""
+        powers = dict(monomial)
+        target = [powers.get(int(feature), 0) for feature in self.features]
+        inside = powers.keys() <= set(self.features.tolist())
+        if len(self) and inside and in_span(self.matrix, target):
+            rows = row_basis(self.matrix)
+            weights = solve(self.matrix[rows], [target[row] for row in rows])
+            return {i for i, weight in enumerate(weights) if weight}
+        last = {feature: i for i, column in enumerate(self.columns) for feature, _ in column}
+        return {last[feature] for feature in powers if feature in last}
 
     def extended(self, monomials: Iterable[Exponents]) -> PowersRepresentation:
         """This representation and those of ``monomials`` that raise its rank (ImproveRep)."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from thrifty.trees.tree import Leaf, Node, Path, Tree, same_split
 
-__all__ = ["Origin", "origins", "uses"]
+__all__ = ["Origin", "newest_used", "origins", "uses"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +83,30 @@ def uses(
         for origin in set(origins(tree, known, by_feature=by_feature).values()):
             counts[origin.metafeature] += 1
     return counts
+
+
+def newest_used(tree: Tree, metafeatures: Sequence[Tree]) -> set[int]:
+    """The metafeatures of the covering that takes the last possible one at every node.
+
+    >>> from thrifty.trees.tree import affix, stump
+    >>> newest_used(affix(stump(1), (True,), stump(2)), [stump(1), stump(7), stump(2), stump(1)])
+    {2, 3}
+    """
+    roots = [(i, f) for i, f in enumerate(metafeatures) if isinstance(f, Node)]
+    used: set[int] = set()
+    stack: list[tuple[Tree, list[tuple[int, Node]]]] = [(tree, [])]
+    while stack:
+        at, carried = stack.pop()
+        if not isinstance(at, Node):
+            continue
+        agreeing = [
+            (i, piece)
+            for i, piece in (*carried, *roots)
+            if piece.split.feature == at.split.feature
+        ]
+        if agreeing:
+            used.add(max(i for i, _ in agreeing))
+        for branch in (False, True):
+            below = [(i, piece.child(branch)) for i, piece in agreeing]
+            stack.append((at.child(branch), [(i, p) for i, p in below if isinstance(p, Node)]))
+    return used

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from thrifty.trees.origins import newest_used
 from thrifty.trees.tree import Node, Tree, is_prefix, skeleton, tree_from_dict, tree_text
 
 __all__ = ["Metafeatures"]
@@ -20,7 +21,7 @@ __all__ = ["Metafeatures"]
 
 @dataclass(frozen=True, slots=True)
 class Metafeatures:
-    """An immutable tuple of incomplete trees, none a pruning of another.
+    """An immutable tuple of incomplete trees, none a pruning of another, the newest last.
 
     ``warmed`` counts the tasks of the first phase so far (see :class:`~thrifty.trees.WarmUp`),
     ``anchors`` are the features at which anchored families are cut.
@@ -49,6 +50,22 @@ class Metafeatures:
             kept = [other for other in kept if not is_prefix(other, tree, by_feature=by_feature)]
             kept.append(tree)
         return replace(self, trees=tuple(kept))
+
+    def newest(self, n: int) -> Metafeatures:
+        """The n that were learned or used last."""
+        return replace(self, trees=self.trees[-n:])
+
+    def refreshed(self, model: Tree) -> Metafeatures:
+        """Those that the tree is made of are the newest now.
+
+        >>> from thrifty.trees.tree import stump
+        >>> known = Metafeatures((stump(1), stump(2), stump(3))).refreshed(stump(2))
+        >>> [tree.split.feature for tree in known]
+        [1, 3, 2]
+        """
+        used = newest_used(model, self.trees)
+        order = sorted(range(len(self.trees)), key=lambda i: i in used)
+        return replace(self, trees=tuple(self.trees[i] for i in order))
 
     def with_warm_task(self) -> Metafeatures:
         """One more task of the first phase is done."""
