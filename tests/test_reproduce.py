@@ -170,7 +170,8 @@ class TestData:
     def test_growth_and_forms(self, done):
         slopes = growth(done.records, ROWS["trees"], TREES)
         assert [(g.axis, g.part) for g in slopes] == [("n_tasks", "reused_cells")]
-        assert forms(done.records, ROWS["trees"])["theory"].n == 4
+        trees = ROWS["trees"]
+        assert forms(done.records, trees, trees.forms[0])["theory"].n == 4
 
 
 class TestFits:

@@ -63,26 +63,31 @@ def _stream(n_tasks: int, n_features: int, n_examples: int, scratch: int, each: 
     return n_examples * (first * n_features + (n_tasks - first) * min(n_features, each))
 
 
-def lists_scratch(*, n_metafeatures: int) -> int:
-    """Lists learned from scratch: K + 2 K^2 (once per f, twice per pair f, f').
+def lists_scratch(*, n_metafeatures: int, max_depth: int | None = None) -> int:
+    """Lists learned from scratch: K + 2 K^2 (once per f, twice per pair f, f'), at most K d.
 
-    >>> lists_scratch(n_metafeatures=4)
-    36
+    K d is ours: a failure stores the suffix that begins where UseRep went wrong, with a feature
+    that was the root of nothing stored. From then on it is one, and a candidate everywhere. So
+    there are at most as many failures as features in the K metafeatures.
+
+    >>> lists_scratch(n_metafeatures=4), lists_scratch(n_metafeatures=4, max_depth=6)
+    (36, 24)
     """
-    return n_metafeatures + 2 * n_metafeatures**2
+    pairs = n_metafeatures + 2 * n_metafeatures**2
+    return pairs if max_depth is None else min(pairs, n_metafeatures * max_depth)
 
 
 def lists(
     *, n_tasks: int, n_features: int, n_metafeatures: int, n_examples: int, max_depth: int
 ) -> int:
-    """Theorem on lists: with R = K + 2 K^2, S (R N + (m - R) min(N, 2 (R + d))).
+    """Theorem on lists: with R = min(K + 2 K^2, K d), S (R N + (m - R) min(N, 2 (R + d))).
 
     One suffix is added per list learned from scratch, so |F~| <= R.
 
     >>> lists(n_tasks=200, n_features=2000, n_metafeatures=4, n_examples=100, max_depth=6)
-    8577600
+    5856000
     """
-    scratch = lists_scratch(n_metafeatures=n_metafeatures)
+    scratch = lists_scratch(n_metafeatures=n_metafeatures, max_depth=max_depth)
     return _stream(n_tasks, n_features, n_examples, scratch, 2 * (scratch + max_depth))
 
 

@@ -40,11 +40,20 @@ SMALL_QUICK = Grid(
 )
 MIDDLE_FULL = Grid(
     Point(n_tasks=256, n_features=32, n_metafeatures=4, n_examples=64, n_unrelated=160),
-    {"n_unrelated": (10, 20, 40, 80, 160, 320, 640, 1280), "n_tasks": (64, 128, 256, 512)},
+    {
+        "n_unrelated": (10, 20, 40, 80, 160, 320, 640, 1280),
+        "n_tasks": (64, 128, 256, 512),
+        "n_features": (16, 24, 32, 64),
+        "n_metafeatures": (2, 4, 6, 8),
+    },
 )
 MIDDLE_QUICK = Grid(
     Point(n_tasks=128, n_features=32, n_metafeatures=4, n_examples=64, n_unrelated=80),
-    {"n_unrelated": (10, 40, 160, 640)},
+    {
+        "n_unrelated": (10, 40, 160, 640),
+        "n_features": (16, 24, 32),
+        "n_metafeatures": (2, 4, 6),
+    },
 )
 
 

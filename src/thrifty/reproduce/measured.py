@@ -13,7 +13,7 @@ import numpy as np
 
 from thrifty.reproduce.fit import Coefficient, Fit, fit_form, fit_slope
 from thrifty.reproduce.point import LETTERS, Grid, Point
-from thrifty.reproduce.row import Row, Seen, Terms
+from thrifty.reproduce.row import Form, Row, Seen, Terms
 
 __all__ = ["Grown", "against_bounds", "beside_paper", "forms", "growth", "of_row", "point_of"]
 
@@ -59,17 +59,17 @@ def against_bounds(records: Sequence[Record], rows: Iterable[Row]) -> list[dict[
     return lines
 
 
-def forms(records: Sequence[Record], row: Row) -> dict[str, Fit]:
+def forms(records: Sequence[Record], row: Row, form: Form) -> dict[str, Fit]:
     """The bill as a combination of the theory's terms, and of the leaner ones where there are.
 
     Bills and terms are means over the seeds of a point.
     """
     points: dict[Point, list[Record]] = {}
-    for run in of_row(records, row, row.fitted):
+    for run in of_row(records, row, form.learner):
         points.setdefault(point_of(run), []).append(run)
     bills = [float(np.mean([run["cells"] for run in runs])) for runs in points.values()]
     found = {}
-    for name, terms in (("theory", row.terms), ("leaner", row.leaner)):
+    for name, terms in (("theory", form.terms), ("leaner", form.leaner)):
         if terms is None:
             continue
         design = [_mean_terms(terms, point, runs) for point, runs in points.items()]
@@ -125,8 +125,7 @@ def growth(records: Sequence[Record], row: Row, grid: Grid) -> list[Grown]:
 
 def _part_of_theory(row: Row, run: Record, part: str) -> float:
     """What the theory's sum says of the same part of the bill, without constants."""
-    assert row.terms is not None
-    terms = row.terms(point_of(run), Seen(run["good_tasks"], run["bad_tasks"]))
+    terms = row.forms[0].terms(point_of(run), Seen(run["good_tasks"], run["bad_tasks"]))
     scratch, *reused = terms.values()
     return scratch if part == "scratch_cells" else sum(reused)
 

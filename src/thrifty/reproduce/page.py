@@ -67,7 +67,7 @@ def _opening(records: Sequence[Record], verdicts: Sequence[Verdict], command: st
             "row. <b>default</b> is Thrifty's: the same with racing, or lattice decoding for "
             "monomials and polynomials; in the second table with Doubling. <b>naive</b> compares "
             "all features seen. In the second table Expansion, Restart, Balanced and Doubling are "
-            "the paper's protocol with a rule for forgetting.</p>",
+            "the paper's protocol with a rule for unrelated tasks.</p>",
             f"<p>{len(verdicts) - len(broken)} of {len(verdicts)} claims hold. "
             + ("Those that do not come first, each with the reason.</p>" if broken else "</p>"),
             _verdict_table([*broken, *(v for v in verdicts if v.holds)]),
@@ -104,10 +104,12 @@ def _row_section(
 
 def _forms(records: Sequence[Record], row: Row) -> str:
     lines = []
-    for name, fit in forms(records, row).items():
+    fits = [(form, *fit) for form in row.forms for fit in forms(records, row, form).items()]
+    for form, name, fit in fits:
         constants = "; ".join(f"{term}: {value}" for term, value in fit.coefficients.items())
         lines.append(
             {
+                "learner": form.learner,
                 "form": f"{name}: " + " + ".join(fit.coefficients),
                 "constants, with intervals of 95 %": constants,
                 "R^2": f"{fit.r_squared:.4f}",
@@ -151,8 +153,8 @@ def _placement_section(records: Sequence[Record], pictures: Mapping[str, str]) -
         [
             "<h2 id='placements'>Which rule is ahead</h2>",
             "<p>Each rule's bill on the placement that hurts it more. Doubling knows neither K nor "
-            "r nor m and is ours, not the paper's: it forgets once using the representation has "
-            "cost as much as learning it did.</p>",
+            "r nor m and is ours, not the paper's: it forgets nothing and tries the metafeature "
+            "used last, the last two, four, and so on.</p>",
             _table(lines),
             f"<img src='{picture}' alt='rules along m'>" if picture else "",
         ]

@@ -171,11 +171,13 @@ def _write(
 def _form_lines(records: Sequence[dict[str, Any]], rows: Sequence[Row]) -> list[dict[str, Any]]:
     return [
         {
-            "row": row.key, "form": name, "term": term, "constant": c.value, "low": c.low,
-            "high": c.high, "r_squared": fit.r_squared, "points": fit.n,
+            "row": row.key, "learner": form.learner, "form": name, "term": term,
+            "constant": c.value, "low": c.low, "high": c.high, "r_squared": fit.r_squared,
+            "points": fit.n,
         }
         for row in rows
-        for name, fit in forms(records, row).items()
+        for form in row.forms
+        for name, fit in forms(records, row, form).items()
         for term, c in fit.coefficients.items()
     ]  # fmt: skip
 

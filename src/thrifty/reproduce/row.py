@@ -11,7 +11,7 @@ from thrifty.protocol import Family
 from thrifty.reproduce.point import Grid, Point
 from thrifty.streams import Task
 
-__all__ = ["Condition", "Growth", "Learner", "Row", "Seen", "Terms"]
+__all__ = ["Condition", "Form", "Growth", "Learner", "Row", "Seen", "Terms"]
 
 
 def _as_posed(task: Task) -> Any:
@@ -61,15 +61,28 @@ Terms = Callable[[Point, Seen], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
+class Form:
+    """The parts of the theory's sum, without its constants: a bill is fitted as their combination.
+
+    ``leaner`` is the form that the measured bill suggests where the theory's is looser, and
+    ``bends`` says why it is.
+    """
+
+    terms: Terms
+    learner: str = "paper"
+    leaner: Terms | None = None
+    bends: str = ""
+
+
+@dataclass(frozen=True)
 class Row:
     """What to run, and what the theory says of it.
 
     ``stream(point, seed)`` gives the tasks, ``learners(point)`` who learns them.
     ``upper(point, learner, seen)`` is the largest bill the theory allows that learner on good
     tasks, None where it says nothing; ``lower(point, seen)`` the smallest for anybody.
-    ``terms(point, seen)`` are the parts of the theory's sum, without its constants: the bill of
-    ``fitted`` is fitted as their combination. ``leaner`` is the form that the measured bill
-    suggests where the theory's is looser, and ``bends`` says why it is.
+    ``forms`` are the bills' forms; the first is that of the row's own learner, with which
+    others are compared.
     """
 
     key: str
@@ -83,13 +96,15 @@ class Row:
     learners: Callable[[Point], Mapping[str, Learner]]
     upper: Callable[[Point, str, Seen], float | None]
     lower: Callable[[Point, Seen], float | None]
-    terms: Terms | None = None
-    leaner: Terms | None = None
-    bends: str = ""
-    fitted: str = "paper"
+    forms: tuple[Form, ...]
     growth: tuple[Growth, ...] = ()
     conditions: Callable[[Point], Iterable[Condition]] = field(default=lambda point: ())
     right: Callable[[Any, Task], bool] = field(default=lambda model, task: True)
+
+    @property
+    def fitted(self) -> str:
+        """The row's own learner."""
+        return self.forms[0].learner
 
     def grid(self, quick: bool) -> Grid:
         return self.quick if quick else self.full

@@ -27,7 +27,7 @@ from thrifty.reproduce.grids_2 import (
     for_monomials,
 )
 from thrifty.reproduce.point import Grid, Point
-from thrifty.reproduce.row import Condition, Growth, Learner, Row, Seen
+from thrifty.reproduce.row import Condition, Form, Growth, Learner, Row, Seen
 from thrifty.streams import Task, adversary
 from thrifty.streams.adversary import Strategy, Target
 from thrifty.trees import Trees
@@ -146,6 +146,31 @@ def _balanced_terms(p: Point, seen: Seen) -> dict[str, float]:
     }
 
 
+def _doubling_terms(p: Point, seen: Seen) -> dict[str, float]:
+    """K N + (m + r) K."""
+    return {
+        "K N": p.n_metafeatures * p.n_features,
+        "m K": seen.good * p.n_metafeatures,
+        "r K": seen.bad * p.n_metafeatures,
+    }
+
+
+_EXPANSION_FORM = Form(_expansion_terms, "expansion")
+_DOUBLING_FORM = Form(
+    _doubling_terms,
+    "doubling",
+    bends="r K is what bad tasks cost at most, where each lies between two uses of every good "
+    "metafeature; and guesses are powers of two, so the bill goes in steps",
+)
+_SCATTERED_FORM = Form(
+    _balanced_terms,
+    "balanced",
+    bends="this adversary poses most bad tasks in one block before the good ones, so what Balanced "
+    "carries into the good ones depends on where its last restart fell: anything between K and "
+    "K + c features",
+)
+
+
 def _related(p: Point) -> list[Condition]:
     k = p.n_metafeatures
     return [Condition("K < N", k < p.n_features), Condition("K <= m", k <= p.n_tasks)]
@@ -194,7 +219,7 @@ def _ranges(target: Target) -> tuple[Row, ...]:
         }
 
     shared: dict[str, Any] = {
-        "table": 2, "learners": learners, "upper": _upper, "right": _same, "fitted": "expansion",
+        "table": 2, "learners": learners, "upper": _upper, "right": _same,
     }  # fmt: skip
     return (
         Row(
@@ -206,7 +231,7 @@ def _ranges(target: Target) -> tuple[Row, ...]:
             "good as it was without them.",
             stream=_stream("realizable", target),
             lower=_lower(bounds.lower_realizable, False),
-            terms=_expansion_terms,
+            forms=(_EXPANSION_FORM,),
             growth=(
                 Growth("reused_cells", "n_tasks", "expansion"),
                 Growth("scratch_cells", "n_features", "expansion"),
@@ -220,19 +245,17 @@ def _ranges(target: Target) -> tuple[Row, ...]:
         Row(
             key=f"middle-r-{target}",
             title=f"r_min <= r <= r_max, {name}",
-            theory="between max(r / (N - K), 1) K N + K m and S (sqrt(r K N m) + K m)",
+            theory="between max(r / (N - K), 1) K N + K m and S (sqrt(r K N m) + K m); Doubling "
+            "S (K N + (m + r) K)",
             says="The adversary poses r N / (N - K) tasks over all features, names K of them good "
             "afterwards, and goes on with good ones. Nobody can know at the time which tasks "
-            "are worth remembering.",
+            "are worth remembering; Doubling need not, what is not used falls back by itself.",
             stream=_stream("intermediate", target),
             lower=_lower(bounds.lower_intermediate, True),
-            terms=_balanced_terms,
-            bends="this adversary poses most bad tasks in one block before the good ones, so what "
-            "Balanced carries into the good ones depends on where its last restart fell: "
-            "anything between K and K + c features",
+            forms=(_SCATTERED_FORM, _DOUBLING_FORM),
             conditions=_middle,
             **grids(MIDDLE_FULL, MIDDLE_QUICK),
-            **{**shared, "fitted": "balanced"},
+            **shared,
         ),
         Row(
             key=f"large-r-{target}",
@@ -242,7 +265,7 @@ def _ranges(target: Target) -> tuple[Row, ...]:
             "other. Every learner pays a constant part of learning all of them from scratch.",
             stream=_stream("large", target),
             lower=_lower(bounds.lower_large, True),
-            terms=lambda p, seen: {"m N": seen.good * p.n_features},
+            forms=(Form(lambda p, seen: {"m N": seen.good * p.n_features}, "expansion"),),
             conditions=_large,
             **grids(LARGE_FULL, LARGE_QUICK),
             **shared,
@@ -265,8 +288,7 @@ def _placement(strategy: Strategy, title: str, says: str) -> Row:
         lower=_lower(bounds.lower_realizable, False),
         conditions=_placed,
         right=_same,
-        fitted="expansion",
-        terms=_expansion_terms,
+        forms=(_EXPANSION_FORM, _DOUBLING_FORM),
     )
 
 
@@ -286,8 +308,7 @@ _ROOT = Row(
     lower=_lower(bounds.lower_realizable, False),
     conditions=_placed,
     right=_same,
-    fitted="balanced",
-    terms=_balanced_terms,
+    forms=(Form(_balanced_terms, "balanced"),),
     growth=(
         Growth("cells", "n_unrelated", "balanced", 0.5),
         Growth("cells", "n_unrelated", "restart", 1.0),

@@ -18,9 +18,7 @@ _ON_ONE_STREAM = {
     "balanced": "with all bad tasks first, Balanced carries those that came after its last "
     "restart, up to c of them, through all good tasks, and Restart at most K. That placement is "
     "not the one that hurts Restart.",
-    "doubling": "with all bad tasks first, Restart has forgotten most of them when the good ones "
-    "come. A rule that does not know K has no sign yet that they are bad: until using them has "
-    "cost what learning them did, it keeps them. That placement is not the one that hurts Restart.",
+    "doubling": "by its bound it is at most twice either of them on every stream: a bug",
 }
 _SLOPE, _SLACK = 0.5, 0.15
 
@@ -81,20 +79,22 @@ def _right(records: Sequence[Record], row: Row) -> Iterable[Verdict]:
 
 
 def _form(records: Sequence[Record], row: Row) -> Iterable[Verdict]:
-    found = forms(records, row)
-    if "theory" not in found:
-        return
-    fit = found["theory"]
-    text = ", ".join(f"{name}: {value}" for name, value in fit.coefficients.items())
-    holds = fit.r_squared >= _ENOUGH
-    why = "" if holds else row.bends or "the theory's sum is an upper bound, not the bill itself"
-    if not holds and "leaner" in found:
-        why += f". {' + '.join(found['leaner'].coefficients)} fits with R^2 = "
-        why += f"{found['leaner'].r_squared:.4f}"
-    yield Verdict(
-        row.key, f"the bill of {row.fitted} has the form {' + '.join(fit.coefficients)}, times S",
-        f"R^2 >= {_ENOUGH}", f"R^2 = {fit.r_squared:.4f}; {text}", holds, why,
-    )  # fmt: skip
+    for form in row.forms:
+        found = forms(records, row, form)
+        if "theory" not in found:
+            continue
+        fit = found["theory"]
+        text = ", ".join(f"{name}: {value}" for name, value in fit.coefficients.items())
+        holds = fit.r_squared >= _ENOUGH
+        why = "" if holds else form.bends or "the sum is an upper bound, not the bill itself"
+        if not holds and "leaner" in found:
+            why += f". {' + '.join(found['leaner'].coefficients)} fits with R^2 = "
+            why += f"{found['leaner'].r_squared:.4f}"
+        yield Verdict(
+            row.key,
+            f"the bill of {form.learner} has the form {' + '.join(fit.coefficients)}, times S",
+            f"R^2 >= {_ENOUGH}", f"R^2 = {fit.r_squared:.4f}; {text}", holds, why,
+        )  # fmt: skip
 
 
 def _root(records: Sequence[Record], row: Row, grid: Grid) -> Iterable[Verdict]:

@@ -28,6 +28,7 @@ def polynomials(
     low: float = -1.0,
     high: float = 1.0,
     noise: float = 0.0,
+    one_by_one: bool = False,
 ) -> Iterator[Task]:
     """Tasks y = sum of terms, each a product of metafeatures; features uniform on [low, high].
 
@@ -35,6 +36,10 @@ def polynomials(
     limit); a target has ``max_terms`` distinct terms with coefficients between 0.5 and 2, of
     either sign. ``noise`` is the relative standard error of labels. ``target`` is
     {((feature, power), ...): coefficient}.
+
+    ``one_by_one`` is the order that is hardest for a learner: the first tasks bring one new
+    metafeature each, so that K of them must be learned from scratch, where a random order shows
+    several at once. Those tasks may have fewer terms.
 
     >>> task = next(polynomials(3, 20, 4, 100, 4, 2, random_state=1))
     >>> task.name, task.X.shape, sorted(task.target)
@@ -48,7 +53,10 @@ def polynomials(
     random = np.random.default_rng(random_state)
     factors = metafeatures(random, n_features, n_metafeatures, (1, size))
     for number in range(n_tasks):
-        target = _terms(random, factors, max_degree, max_terms)
+        if one_by_one and number < n_metafeatures:
+            target = _with_new(random, factors[: number + 1], max_degree, max_terms)
+        else:
+            target = _terms(random, factors, max_degree, max_terms)
         X = random.uniform(low, high, (n_examples, n_features))
         y = np.zeros(n_examples)
         for term, coefficient in target.items():
@@ -66,10 +74,28 @@ def _terms(
     for _attempt in range(1000 * max_terms):
         term = tuple(sorted(product(random, factors, max_degree).items()))
         if term not in chosen:
-            chosen[term] = float(random.choice([-1.0, 1.0]) * random.uniform(0.5, 2.0))
+            chosen[term] = _coefficient(random)
         if len(chosen) == max_terms:
             return chosen
     raise BadParameter(
         f"these metafeatures have fewer than {max_terms} products of degree <= {max_degree}. "
         "Ask for fewer terms, or more metafeatures."
     )
+
+
+def _with_new(
+    random: np.random.Generator, factors: list[dict[int, int]], max_degree: int, max_terms: int
+) -> dict[Term, float]:
+    """The last metafeature as one term, and products of those before it as the others."""
+    *known, new = factors
+    chosen = {tuple(sorted(new.items())): _coefficient(random)}
+    for _attempt in range(20 * max_terms if known else 0):
+        if len(chosen) == max_terms:
+            break
+        term = tuple(sorted(product(random, known, max_degree).items()))
+        chosen.setdefault(term, _coefficient(random))
+    return chosen
+
+
+def _coefficient(random: np.random.Generator) -> float:
+    return float(random.choice([-1.0, 1.0]) * random.uniform(0.5, 2.0))
