@@ -140,6 +140,30 @@ def test_who_is_ahead(times, r):
     assert bills["doubling"] <= 4 * better
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_doubling_is_at_most_twice_any_restart_on_every_task(seed):
+    """What was learned or used since the last restart contains all that is newer than the target.
+
+    So its rank among the newest is at most the size of the other's representation; and what the
+    other learns from scratch costs it N.
+    """
+    random = np.random.default_rng(seed)
+    n, k, m = 24, 3, 150
+    few = random.choice(n, k, replace=False)
+    targets = [int(random.choice(few) if random.random() < 0.7 else random.integers(n))
+               for _ in range(m)]  # fmt: skip
+    rules = [thrifty.Expansion(), thrifty.Restart(2), thrifty.Restart(k), thrifty.Restart(6)]
+    rules += [thrifty.Balanced(k, 45, n_tasks=105), thrifty.Doubling()]
+    lives = [thrifty.Lifetime(thrifty.Trees(max_depth=1), agnostic=rule) for rule in rules]
+    for i, target in enumerate(targets):
+        bits = random.integers(0, 2, (40, n), np.uint8)
+        *others, ours = (
+            life.learn(f"{i}", bits, bits[:, target]).receipt.cells for life in lives
+        )
+        assert ours <= others[0]
+        assert ours <= 2 * min(others)
+
+
 @pytest.mark.slow
 def test_balanced_grows_as_the_square_root_of_r():
     n, k, m = 512, 2, 256

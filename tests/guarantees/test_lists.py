@@ -43,7 +43,7 @@ def run(K, N, d, S, m, seed):
             assert tree == task.target
             assert len(life.representation) <= len(before) + 1
     scratch = sum(task.route == "scratch" for task in life.tasks)
-    assert scratch <= thrifty.bounds.lists_scratch(n_metafeatures=K)
+    assert scratch <= thrifty.bounds.lists_scratch(n_metafeatures=K, max_depth=d)
     assert len(life.representation) <= scratch
     bill = sum(task.receipt.cells for task in life.tasks)
     assert bill <= thrifty.bounds.lists(

@@ -18,6 +18,9 @@ from thrifty.reproduce.reproduction import read_grids
 
 __all__ = ["register"]
 
+#: seconds between lines of progress where the output is not a terminal
+_A_LINE_EVERY = 20.0
+
 
 def register(app: typer.Typer) -> None:
     """Add ``thrifty reproduce`` to the command line."""
@@ -57,9 +60,15 @@ def _run(
     )  # fmt: skip
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("starting", total=None)
+        told = perf_counter()
 
         def say(done: int, total: int, what: str) -> None:
+            nonlocal told
             progress.update(bar, completed=done, total=total, description=what)
+            # A bar cannot be redrawn in a log: a line now and then takes its place.
+            if not console.is_terminal and perf_counter() - told >= _A_LINE_EVERY:
+                told = perf_counter()
+                console.print(f"{done} of {total} runs done, now {what}", highlight=False)
 
         return reproduce(
             out, table=table, quick=quick, n_jobs=jobs or os.cpu_count() or 1, seed=seed,

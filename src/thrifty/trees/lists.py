@@ -3,8 +3,9 @@
 A decision list is a tree in which every node has a leaf child: ``if x3: + / elif not x7: - /
 else: +``. UseRep is Algorithm 2 and fails as soon as both children of a node are impure; ImproveRep
 adds the one suffix of the scratch list after its longest common beginning with the grown one.
-At most K + 2 K^2 lists are learned from scratch, and a reused one costs at most 2 (|F~| + d) cells
-an example.
+At most K + 2 K^2 lists are learned from scratch, by a simpler argument at most K d
+(:func:`thrifty.bounds.lists_scratch`), and a reused one costs at most 2 (|F~| + d) cells an
+example.
 
 A deviation that changes no promise: a split counts only if it *settles* a side, that is, leaves a
 child pure; the best of those is taken, by gain. Whenever plain top-down learning yields a list it
