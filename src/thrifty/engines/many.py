@@ -6,7 +6,8 @@ tried again on the newest. So models, representation and receipts are those of a
 ``life.learn``, whatever the engine does.
 
 Tasks whose cells cost money, or are limited by a budget, or are remembered by the examples' ids,
-are not tried ahead of their turn: an attempt that is thrown away would have spent.
+are not tried ahead of their turn: an attempt that is thrown away would have spent. Nor is anything
+under a rule that tries parts of the representation (``Doubling``): each task changes their order.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from thrifty.agnostic import Rule
 from thrifty.cells import Source
 from thrifty.engines.attempts import Tried, TriedFamily, try_task
 from thrifty.engines.pools import Pool, open_pool
@@ -32,6 +34,7 @@ class Life(Protocol):
     """What is needed of a lifetime."""
 
     family: Family
+    agnostic: Rule
     budget: Any
 
     @property
@@ -83,6 +86,8 @@ def _fill(
             break
         window.append(task)
     newest = life.representation
+    if next(iter(life.agnostic.portions(newest))) is not newest:
+        return
     shared: Any = None
     for task in window:
         if task.representation is newest or not _may_be_tried(life, task.X):
