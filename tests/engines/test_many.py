@@ -52,8 +52,8 @@ def test_lists():
     assert_same(one_by_one(family, tasks), life)
 
 
-def test_forgetting_in_the_middle():
-    rule = thrifty.Restart(1)
+@pytest.mark.parametrize("rule", [thrifty.Restart(1), thrifty.Doubling()])
+def test_rules_for_unrelated_tasks(rule):
     expected = one_by_one(thrifty.Trees(max_depth=4), stream(16), agnostic=rule)
     life = thrifty.Lifetime(thrifty.Trees(max_depth=4), agnostic=rule)
     life.learn_many(stream(16), n_jobs=2)

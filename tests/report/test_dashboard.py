@@ -27,7 +27,7 @@ HERE = f"http://127.0.0.1:{PORT}"
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def in_doubt(path: Path) -> None:
+def in_doubt(path: Path | str) -> None:
     """A store with a task learned from a provider, and a purchase nobody knows the end of."""
     truth = np.random.default_rng(0).integers(0, 2, (60, 6)).astype(bool)
     names = [f"q{i}" for i in range(6)]
@@ -53,7 +53,7 @@ def in_doubt(path: Path) -> None:
 class Site:
     """The app behind its guard, with a client that knows the token."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | str) -> None:
         self.path = path
         self.watcher = Watcher(Reader(str(path)).look)
         self.watcher.look_once()
@@ -82,12 +82,22 @@ def site(doubtful: Path, tmp_path: Path) -> Site:
     return Site(Path(shutil.copy(doubtful, tmp_path)))
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def either_site(request: pytest.FixtureRequest) -> Site:
+    """The same store as a file and on a server."""
+    if request.param == "sqlite":
+        return request.getfixturevalue("site")
+    url = request.getfixturevalue("postgres").new_database()
+    in_doubt(url)
+    return Site(url)
+
+
 PAGES = ["/", "/tasks", "/tasks/0", "/representation", "/ledger", "/doubt"]
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_page_answers_and_escapes(site: Site, page: str) -> None:
-    answer = site.ask("GET", page)
+def test_every_page_answers_and_escapes(either_site: Site, page: str) -> None:
+    answer = either_site.ask("GET", page)
     assert answer.status_code == 200
     assert HOSTILE not in answer.text
     policy = answer.headers["content-security-policy"]
@@ -118,7 +128,8 @@ def test_the_token_in_the_address_becomes_a_cookie(site: Site) -> None:
     assert site.ask("GET", "/?token=guess", cookies={}).status_code == 403
 
 
-def test_a_purchase_is_resolved_after_a_confirmation(site: Site) -> None:
+def test_a_purchase_is_resolved_after_a_confirmation(either_site: Site) -> None:
+    site = either_site
     (waiting,) = site.watcher.scene.view.ledger.in_doubt
     page = site.ask("GET", f"/doubt/{waiting.id}?outcome=not-billed")
     assert "are you sure" in page.text and "pay twice" in page.text

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import thrifty
 from thrifty.cli import app
-from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreTooNew
+from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreTooNew, StoreUnwritable
 from thrifty.report import read_store, view_of
 from thrifty.report import reader as reading
 from thrifty.report.reader import Reader
@@ -19,7 +19,7 @@ from thrifty.report.reader import Reader
 X = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], dtype=bool)
 
 
-def learn(path: Path, *names: str, lifetime: str = "lifetime") -> thrifty.Lifetime:
+def learn(path: Path | str, *names: str, lifetime: str = "lifetime") -> thrifty.Lifetime:
     life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=str(path), name=lifetime)
     for name in names:
         life.learn(name, X, [0, 1, 1, 1])
@@ -116,3 +116,60 @@ def test_a_bad_line_in_a_csv_is_named(tmp_path: Path) -> None:
     asked = ["report", str(tmp_path / "a.db"), "--scores", str(tmp_path / "scores.csv")]
     done = CliRunner().invoke(app, asked)
     assert "line 2" in str(done.exception) and "'first,good'" in str(done.exception)
+
+
+class TestPostgres:
+    """The same looks at a real server."""
+
+    @pytest.fixture
+    def url(self, postgres) -> str:
+        return postgres.new_database()
+
+    def test_a_store_and_memory_show_the_same(self, url: str, stream, life) -> None:
+        stored = thrifty.Lifetime(life.family, store=url)
+        for task in stream:
+            stored.learn(task.name, task.X, task.y)
+        seen, known = read_store(url), view_of(life, "lifetime")
+        assert seen.tasks == known.tasks
+        assert seen.metafeatures == known.metafeatures
+        assert (seen.title, seen.feature_names) == ("lifetime", known.feature_names)
+
+    def test_a_second_look_sees_what_was_learned_since(self, url: str) -> None:
+        life = learn(url, "first")
+        reader = Reader(url)
+        assert [t.name for t in reader.look().tasks] == ["first"]
+        life.learn("second", X, [1, 0, 0, 0])
+        assert [t.name for t in reader.look().tasks] == ["first", "second"]
+
+    def test_nothing_can_be_written(self, url: str) -> None:
+        learn(url, "first")
+        store = reading.open_to_read(url)
+        with pytest.raises(StoreUnwritable, match="opened read-only"):
+            store.write(0, lambda pages: None)
+        # nor where the guard above is gone: the server itself refuses
+        store.read_only = False
+        with pytest.raises(StoreUnwritable, match="read-only transaction"):
+            store.write(0, lambda pages: pages._run("DELETE FROM lifetimes"))
+        assert [t.name for t in read_store(url).tasks] == ["first"]
+
+    def test_an_empty_database_is_not_made_a_store(self, url: str) -> None:
+        with pytest.raises(StoreError, match="there is no store in PostgresStore"):
+            read_store(url)
+        with pytest.raises(StoreError, match="there is no store in PostgresStore"):
+            read_store(url)
+
+    def test_no_message_tells_the_password(self, url: str) -> None:
+        learn(url, "first")
+        scheme, _, rest = url.partition("://")
+        user, _at, host = rest.rpartition("@")
+        secret = f"{scheme}://{user.partition(':')[0] or 'postgres'}:hush-hush@{host}"
+        with pytest.raises(StoreError, match="there is no 'other'") as told:
+            read_store(secret, "other")
+        assert "hush-hush" not in str(told.value)
+
+    def test_the_report_command(self, url: str, tmp_path: Path) -> None:
+        learn(url, "first", "second")
+        out = tmp_path / "page.html"
+        done = CliRunner().invoke(app, ["report", url, "--out", str(out)])
+        assert done.exit_code == 0, done.output
+        assert "second" in out.read_text()

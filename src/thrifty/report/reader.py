@@ -24,7 +24,7 @@ from thrifty.report.view import (
     prices_by_name,
     task_view,
 )  # fmt: skip
-from thrifty.stores import SQLiteStore, Store, open_store
+from thrifty.stores import PostgresStore, SQLiteStore, Store, open_store
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import SavedLifetime, Snapshot
 
@@ -36,8 +36,10 @@ _WAIT = 5.0
 
 def open_to_read(where: str) -> Store:
     """A store that will not be written; a file that is not there is an error, not a new store."""
+    if where.startswith(("postgresql://", "postgres://")):
+        return PostgresStore(where, wait=_WAIT, read_only=True)
     if "://" in where:
-        return open_store(where)
+        return open_store(where)  # says which kinds there are
     if not Path(where).is_file():
         raise StoreError(
             f"there is no store at {where}. A lifetime makes one when it learns: "
@@ -64,7 +66,7 @@ class Reader:
     def __init__(self, where: str, name: str | None = None, prices: Any = None) -> None:
         self.where, self.prices = where, prices
         self.store = open_to_read(where)
-        self.name = _choose(self.store.lifetimes(), name, where)
+        self.name = self._choose(name)
         self.title = Path(where).stem if "://" not in where else (self.name or "lifetime")
         self._saved: SavedLifetime | None = None
         self._now: Snapshot | None = None
@@ -75,12 +77,24 @@ class Reader:
         """The lifetime as it stands now; an empty view where nothing was begun yet."""
         with self._lock:
             if self.name is None:
-                self.name = _choose(self.store.lifetimes(), None, self.where)
+                self.name = self._choose(None)
             if self.name is None:
                 return LifetimeView(title=self.title)
             if self._saved is None:
                 self._saved = SavedLifetime.open(self.store, self.name, None, None)
             return self._read(self._saved)
+
+    def _choose(self, wanted: str | None) -> str | None:
+        names = self.store.lifetimes()
+        if wanted is None and len(names) <= 1:
+            return names[0] if names else None
+        if wanted not in names:
+            listed = ", ".join(map(repr, names[:8])) or "none"
+            asked = "give one with --lifetime" if wanted is None else f"there is no {wanted!r}"
+            # The store knows how to write itself without a password.
+            where = self.where if "://" not in self.where else repr(self.store)
+            raise StoreError(f"{where} holds these lifetimes: {listed}; {asked}.")
+        return wanted
 
     def _read(self, saved: SavedLifetime) -> LifetimeView:
         before = self._now.version if self._now is not None else -1
@@ -118,16 +132,6 @@ class Reader:
             )
 
         return saved.book.read(work)
-
-
-def _choose(names: list[str], wanted: str | None, where: str) -> str | None:
-    if wanted is None and len(names) <= 1:
-        return names[0] if names else None
-    if wanted not in names:
-        listed = ", ".join(map(repr, names[:8])) or "none"
-        asked = "give one with --lifetime" if wanted is None else f"there is no {wanted!r}"
-        raise StoreError(f"{where} holds these lifetimes: {listed}; {asked}.")
-    return wanted
 
 
 def _line(p: Purchase) -> PurchaseView:

@@ -41,10 +41,11 @@ class PostgresStore(Store):
     ----------
     url : ``postgresql://user@host/database``; leave the password to ``~/.pgpass`` or PGPASSWORD
     wait : seconds to wait for a server that is restarting
+    read_only : never write, not even an upgrade; the server refuses it too
     """
 
-    def __init__(self, url: str, *, wait: float = 60.0) -> None:
-        self._url, self.wait = url, wait
+    def __init__(self, url: str, *, wait: float = 60.0, read_only: bool = False) -> None:
+        self._url, self.wait, self.read_only = url, wait, read_only
         self._lock = threading.RLock()
         self._connection: Any = None
         self._pid = 0
@@ -65,6 +66,8 @@ class PostgresStore(Store):
             connection = self._psycopg.connect(self._url, autocommit=True, connect_timeout=10)
             connection.execute("SET synchronous_commit TO on")
             connection.execute("SET client_min_messages TO warning")
+            if self.read_only:
+                connection.execute("SET default_transaction_read_only TO on")
             self._prepare(connection)
         except self._psycopg.Error as error:
             raise self._explained(error) from error
@@ -72,8 +75,11 @@ class PostgresStore(Store):
         return connection
 
     def _prepare(self, connection: Any) -> None:
-        if self._version(connection) == LATEST:
+        version = self._version(connection)
+        if version == LATEST:
             return
+        if self.read_only:
+            raise self._cannot_be_read(version)
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_UPGRADE_LOCK,))
             at = self._version(connection)  # another process may have done it meanwhile
@@ -110,6 +116,17 @@ class PostgresStore(Store):
             )
         return version
 
+    def _cannot_be_read(self, version: int) -> StoreError:
+        if version == 0:
+            return StoreError(
+                f"there is no store in {self!r}. A lifetime makes one when it learns: "
+                "thrifty.Lifetime(..., store=URL), or the command thrifty learn."
+            )
+        return StoreUnwritable(
+            f"{self!r} was written by an older Thrifty and has to be upgraded; open it once for "
+            "writing."
+        )
+
     def _refuse_others(self, connection: Any) -> None:
         row = connection.execute(
             "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = current_schema() "
@@ -124,6 +141,9 @@ class PostgresStore(Store):
     # -- transactions -------------------------------------------------------------------------
 
     def write(self, lifetime: int, work: Callable[[SqlPages], T]) -> T:
+        if self.read_only:
+            raise StoreUnwritable(f"{self!r} was opened read-only; open it for writing.")
+
         def locked(pages: SqlPages) -> T:
             if lifetime:
                 pages._run("SELECT id FROM lifetimes WHERE id = ? FOR UPDATE", (lifetime,))
