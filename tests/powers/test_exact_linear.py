@@ -9,7 +9,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thrifty.powers.exact_linear import in_span, lll, rank, row_basis, saturated_basis, solve
+from thrifty.powers.exact_linear import (
+    combination,
+    in_span,
+    lll,
+    rank,
+    row_basis,
+    saturated_basis,
+    solve,
+)
 
 
 def plain_rank(matrix) -> int:
@@ -92,3 +100,13 @@ def test_an_empty_span_holds_zero_only():
     empty = np.zeros((0, 0), dtype=int)
     assert in_span(empty, []) and not in_span(empty, [1])
     assert rank(empty) == 0 and row_basis(empty) == []
+
+
+@given(matrices, st.data())
+def test_a_combination_is_that_of_fractions(rows, data):
+    width = len(rows[0])
+    weight = st.fractions(-4, 4, max_denominator=6)
+    weights = data.draw(st.lists(weight, min_size=width, max_size=width))
+    plain = [sum((entry * w for entry, w in zip(row, weights)), Fraction(0)) for row in rows]
+    whole = all(value.denominator == 1 for value in plain)
+    assert combination(np.array(rows), weights) == (plain if whole else None)

@@ -14,6 +14,7 @@ numpy integer arrays (``object`` where an entry may not fit 64 bits).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -72,6 +73,25 @@ def solve(matrix: Any, right: Sequence[int]) -> list[Fraction]:
     left = fmpq_mat(_to_flint(array))
     answer = left.solve(fmpq_mat(side, 1, [fmpq(int(entry)) for entry in right]))
     return [Fraction(int(entry.p), int(entry.q)) for entry in answer.entries()]
+
+
+def combination(matrix: Any, weights: Sequence[Fraction]) -> list[int] | None:
+    """The combination of the columns with these weights; None where it is not of whole numbers.
+
+    >>> combination([[2, 0], [1, 3]], [Fraction(1, 2), Fraction(1, 2)])
+    [1, 2]
+    >>> combination([[1, 0]], [Fraction(1, 2), Fraction(0)]) is None
+    True
+    """
+    shared = math.lcm(*(weight.denominator for weight in weights))
+    scaled = [int(weight * shared) for weight in weights]
+    used = [i for i, weight in enumerate(scaled) if weight]
+    columns = np.asarray(matrix)[:, used].astype(object)
+    sums = columns @ np.array([scaled[i] for i in used], dtype=object)
+    sums = sums if used else [0] * len(columns)
+    if any(entry % shared for entry in sums):
+        return None
+    return [int(entry // shared) for entry in sums]
 
 
 def in_span(matrix: Any, vector: Sequence[int]) -> bool:

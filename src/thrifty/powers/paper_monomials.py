@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from scipy.stats import norm
 
 from thrifty.attempt import Failure
 from thrifty.powers.evidence import grain, log_density
-from thrifty.powers.exact_linear import row_basis, solve
+from thrifty.powers.exact_linear import combination, row_basis, solve
 from thrifty.powers.failures import correlated
 from thrifty.powers.lattice import log_legal_points
 from thrifty.powers.log_values import LogValues
@@ -157,13 +156,9 @@ def use_rep(
     needed = work.predicted_rows()
     for n_rows in _once_more(needed, len(order), known):
         weights = solve(known.matrix[basis], work.rounded(n_rows).tolist())
-        powers = [
-            sum((int(entry) * weight for entry, weight in zip(row, weights)), Fraction(0))
-            for row in known.matrix
-        ]
-        legal = all(power >= 0 and power.denominator == 1 for power in powers)
-        if legal and sum(powers) <= rules.max_degree:
-            monomial = exponents(zip(known.features.tolist(), (int(power) for power in powers)))
+        powers = combination(known.matrix, weights)
+        if powers is not None and min(powers) >= 0 and sum(powers) <= rules.max_degree:
+            monomial = exponents(zip(known.features.tolist(), powers))
             if reproduces(door, target, monomial, rules):
                 return monomial
     if n_rows < needed:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from thrifty.powers.correlations import (
     SampleCorrelations,
     partitions,
 )
-from thrifty.powers.exact_linear import row_basis, solve
+from thrifty.powers.exact_linear import combination, row_basis, solve
 from thrifty.powers.failures import correlated
 from thrifty.powers.laws import Laws, mismatch
 from thrifty.powers.real_values import RealValues
@@ -231,12 +230,9 @@ def use_rep(
         for feature, power in part:
             powers[place[feature]] = power
         weights = solve(known.matrix[basis], powers)
-        full = [
-            sum((int(entry) * weight for entry, weight in zip(row, weights)), Fraction(0))
-            for row in known.matrix
-        ]
-        if any(power < 0 or power.denominator != 1 for power in full):
+        full = combination(known.matrix, weights)
+        if full is None or min(full) < 0:
             return None
-        return exponents(zip(known.features.tolist(), (int(power) for power in full)))
+        return exponents(zip(known.features.tolist(), full))
 
     return _learned(door, labels, features, complete, settings)

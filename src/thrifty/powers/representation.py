@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.powers.exact_linear import in_span, rank, row_basis, saturated_basis, solve
+from thrifty.powers.exact_linear import combination, rank, row_basis, saturated_basis, solve
 
 __all__ = ["Exponents", "PowersRepresentation", "degree", "exponents", "written"]
 
@@ -116,11 +116,11 @@ class PowersRepresentation:
         """Which columns it is a product of; outside their span, the last with each feature."""
         powers = dict(monomial)
         target = [powers.get(int(feature), 0) for feature in self.features]
-        inside = powers.keys() <= set(self.features.tolist())
-        if len(self) and inside and in_span(self.matrix, target):
+        if len(self) and powers.keys() <= set(self.features.tolist()):
             rows = row_basis(self.matrix)
             weights = solve(self.matrix[rows], [target[row] for row in rows])
-            return {i for i, weight in enumerate(weights) if weight}
+            if combination(self.matrix, weights) == target:
+                return {i for i, weight in enumerate(weights) if weight}
         last = {feature: i for i, column in enumerate(self.columns) for feature, _ in column}
         return {last[feature] for feature in powers if feature in last}
 

@@ -50,7 +50,7 @@ MIDDLE_FULL = Grid(
 MIDDLE_QUICK = Grid(
     Point(n_tasks=128, n_features=32, n_metafeatures=4, n_examples=64, n_unrelated=80),
     {
-        "n_unrelated": (10, 40, 160, 640),
+        "n_unrelated": (10, 40, 160, 320),
         "n_features": (16, 24, 32),
         "n_metafeatures": (2, 4, 6),
     },
@@ -96,7 +96,7 @@ ROOT_FULL = Grid(
 )
 ROOT_QUICK = Grid(
     Point(n_tasks=256, n_features=512, n_metafeatures=2, n_examples=32, n_unrelated=64),
-    {"n_unrelated": (16, 64, 256, 500)},
+    {"n_unrelated": (16, 40, 100, 256)},
 )
 
 
