@@ -166,7 +166,7 @@ class Doubling(Rule):
     the newest again. Cells of a failed guess are part of what the next one looks at, and a task
     that no guess explains pays S N as ever.
 
-    Why: a good task whose metafeature was met last with x others after it costs less than
+    Why: a good task whose metafeature was met last with x others after it costs at most
     1 + 2 x cells an example. Of these x at most K - 1 are good. A bad task lies between two uses
     of each of the K good metafeatures at most once, so bad ones come to r K in all:
     S (K N + m (2 K - 1) + 2 r K), wherever the bad tasks are, and never more than Expansion. That

@@ -98,7 +98,7 @@ def doubling(
 ) -> int:
     """Try the newest 1, 2, 4, ... metafeatures, never forget (ours, not the paper's).
 
-    For stumps S (K N + (m - K) (2 K - 1) + 2 r K): a good task costs less than 1 + 2 x cells an
+    For stumps S (K N + (m - K) (2 K - 1) + 2 r K): a good task costs at most 1 + 2 x cells an
     example, where x metafeatures were used after its own; K - 1 of them are good, and a bad task is
     among them once for each of the K at most. It is never above ``expansion``.
 
