@@ -204,73 +204,79 @@ def _placed(p: Point) -> list[Condition]:
     return [*_related(p), Condition("r <= N - K: every bad task is a new one", fresh)]
 
 
-def _ranges(target: Target) -> tuple[Row, ...]:
-    """One row of the table for each range of r."""
+def _shared(target: Target, full: Grid, quick: Grid) -> dict[str, Any]:
+    """What the three ranges of r have in common."""
     stumps = target == "stumps"
-    learners = _STUMPS if stumps else _MONOMIALS
-    name = "stumps" if stumps else "degree-1 monomials"
+    if not stumps:
+        full = for_monomials(full, n_features=64, n_tasks=400, n_unrelated=512)
+        quick = for_monomials(quick, n_features=64, n_tasks=200, n_unrelated=256)
+    return {
+        "table": 2,
+        "learners": _STUMPS if stumps else _MONOMIALS,
+        "upper": _upper,
+        "right": _same,
+        "full": full,
+        "quick": quick,
+    }
 
-    def grids(full: Grid, quick: Grid) -> dict[str, Any]:
-        if stumps:
-            return {"full": full, "quick": quick}
-        return {
-            "full": for_monomials(full, n_features=64, n_tasks=400, n_unrelated=512),
-            "quick": for_monomials(quick, n_features=64, n_tasks=200, n_unrelated=256),
-        }
 
-    shared: dict[str, Any] = {
-        "table": 2, "learners": learners, "upper": _upper, "right": _same,
-    }  # fmt: skip
-    return (
-        Row(
-            key=f"small-r-{target}",
-            title=f"0 <= r <= r_min, {name}",
-            theory="between K N + K m and S (K N + K m)",
-            says="The adversary draws K features and then poses tasks from among them, with a few "
-            "bad ones between. So few bad tasks cost next to nothing: never forgetting is as "
-            "good as it was without them.",
-            stream=_stream("realizable", target),
-            lower=_lower(bounds.lower_realizable, False),
-            forms=(_EXPANSION_FORM,),
-            growth=(
-                Growth("reused_cells", "n_tasks", "expansion"),
-                Growth("scratch_cells", "n_features", "expansion"),
-                Growth("scratch_cells", "n_metafeatures", "expansion"),
-                Growth("reused_cells", "n_metafeatures", "expansion"),
-            ),
-            conditions=_small,
-            **grids(SMALL_FULL, SMALL_QUICK),
-            **shared,
+def _small_row(target: Target, name: str) -> Row:
+    return Row(
+        key=f"small-r-{target}",
+        title=f"0 <= r <= r_min, {name}",
+        theory="between K N + K m and S (K N + K m)",
+        says="The adversary draws K features and then poses tasks from among them, with a few "
+        "bad ones between. So few bad tasks cost next to nothing: never forgetting is as "
+        "good as it was without them.",
+        stream=_stream("realizable", target),
+        lower=_lower(bounds.lower_realizable, False),
+        forms=(_EXPANSION_FORM,),
+        growth=(
+            Growth("reused_cells", "n_tasks", "expansion"),
+            Growth("scratch_cells", "n_features", "expansion"),
+            Growth("scratch_cells", "n_metafeatures", "expansion"),
+            Growth("reused_cells", "n_metafeatures", "expansion"),
         ),
-        Row(
-            key=f"middle-r-{target}",
-            title=f"r_min <= r <= r_max, {name}",
-            theory="between max(r / (N - K), 1) K N + K m and S (sqrt(r K N m) + K m); Doubling "
-            "S (K N + (m + r) K)",
-            says="The adversary poses r N / (N - K) tasks over all features, names K of them good "
-            "afterwards, and goes on with good ones. Nobody can know at the time which tasks "
-            "are worth remembering; Doubling need not, what is not used falls back by itself.",
-            stream=_stream("intermediate", target),
-            lower=_lower(bounds.lower_intermediate, True),
-            forms=(_SCATTERED_FORM, _DOUBLING_FORM),
-            conditions=_middle,
-            **grids(MIDDLE_FULL, MIDDLE_QUICK),
-            **shared,
-        ),
-        Row(
-            key=f"large-r-{target}",
-            title=f"r >= r_max, {name}",
-            theory="between m N and S m N",
-            says="So many tasks over all features that the good ones among them look like any "
-            "other. Every learner pays a constant part of learning all of them from scratch.",
-            stream=_stream("large", target),
-            lower=_lower(bounds.lower_large, True),
-            forms=(Form(lambda p, seen: {"m N": seen.good * p.n_features}, "expansion"),),
-            conditions=_large,
-            **grids(LARGE_FULL, LARGE_QUICK),
-            **shared,
-        ),
+        conditions=_small,
+        **_shared(target, SMALL_FULL, SMALL_QUICK),
     )
+
+
+def _middle_row(target: Target, name: str) -> Row:
+    return Row(
+        key=f"middle-r-{target}",
+        title=f"r_min <= r <= r_max, {name}",
+        theory="between max(r / (N - K), 1) K N + K m and S (sqrt(r K N m) + K m); Doubling "
+        "S (K N + (m + r) K)",
+        says="The adversary poses r N / (N - K) tasks over all features, names K of them good "
+        "afterwards, and goes on with good ones. Nobody can know at the time which tasks "
+        "are worth remembering; Doubling need not, what is not used falls back by itself.",
+        stream=_stream("intermediate", target),
+        lower=_lower(bounds.lower_intermediate, True),
+        forms=(_SCATTERED_FORM, _DOUBLING_FORM),
+        conditions=_middle,
+        **_shared(target, MIDDLE_FULL, MIDDLE_QUICK),
+    )
+
+
+def _large_row(target: Target, name: str) -> Row:
+    return Row(
+        key=f"large-r-{target}",
+        title=f"r >= r_max, {name}",
+        theory="between m N and S m N",
+        says="So many tasks over all features that the good ones among them look like any "
+        "other. Every learner pays a constant part of learning all of them from scratch.",
+        stream=_stream("large", target),
+        lower=_lower(bounds.lower_large, True),
+        forms=(Form(lambda p, seen: {"m N": seen.good * p.n_features}, "expansion"),),
+        conditions=_large,
+        **_shared(target, LARGE_FULL, LARGE_QUICK),
+    )
+
+
+def _ranges(target: Target, name: str) -> tuple[Row, ...]:
+    """One row of the table for each range of r."""
+    return _small_row(target, name), _middle_row(target, name), _large_row(target, name)
 
 
 def _placement(strategy: Strategy, title: str, says: str) -> Row:
@@ -316,8 +322,8 @@ _ROOT = Row(
 )
 
 UNRELATED_ROWS = (
-    *_ranges("stumps"),
-    *_ranges("monomials"),
+    *_ranges("stumps", "stumps"),
+    *_ranges("monomials", "degree-1 monomials"),
     _placement(
         "against-expansion",
         "Bad tasks first: where they hurt Expansion most",
