@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import uuid
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from thrifty.cells.ledger import Ledger
 
 __all__ = ["Buyer"]
+
+T = TypeVar("T")
 
 _POLL = 0.02
 _GRACE = 60.0
@@ -160,7 +163,6 @@ class Buyer:
 
         def work(pages: Pages) -> tuple[list[Purchase], Exception | None, list[Purchase]]:
             self._queue, self._planned = deque(before[0]), before[1]
-            self.catch_up(pages)
             written = pages.with_keys(keys)
             problem, ended = None, []
             for purchase, outcome in done:
@@ -178,12 +180,7 @@ class Buyer:
                 return [], error, ended
             return started, None, ended
 
-        try:
-            started, problem, ended = self.ledger.book.write(work)
-        except BaseException:
-            if done:  # what is in memory is ahead of the store
-                self.known.forget()
-            raise
+        started, problem, ended = self._write(work)
         for purchase in ended:
             self._running.pop(purchase.id, None)
             IN_FLIGHT.discard(purchase.key)
@@ -193,11 +190,40 @@ class Buyer:
         if ended:
             reached("after-settle")
         for purchase in started:
+            if purchase.key in keys:  # not one that we claimed
+                self._mine.add(purchase.id)
             self._running[purchase.id] = purchase
             IN_FLIGHT.add(purchase.key)
         if started:
             reached("after-intent")
         return started, problem
+
+    def _write(self, work: Callable[[Pages], T]) -> T:
+        """One transaction, on all that others have settled.
+
+        A store may run it again after the connection was lost. What the first run settled is then
+        rolled back, and another process may have settled something else under its number: memory
+        is ahead of the store, and is read anew. The same where it fails for good.
+        """
+        heard, ahead = len(self.news), False
+
+        def once(pages: Pages) -> T:
+            nonlocal ahead
+            if ahead:
+                self._forget(heard)
+            ahead = True
+            self.catch_up(pages)
+            return work(pages)
+
+        try:
+            return self.ledger.book.write(once)
+        except BaseException:
+            self._forget(heard)
+            raise
+
+    def _forget(self, heard: int) -> None:
+        self.known.forget()
+        del self.news[heard:]
 
     # -- beginnings ---------------------------------------------------------------------------
 
@@ -229,7 +255,6 @@ class Buyer:
                 waiting.append(call)
                 continue
             purchase = intend(pages, self._purchase(call, keys[len(started)]), self.limits)
-            self._mine.add(purchase.id)
             started.append(purchase)
             mine.append(purchase)
         self._queue.extendleft(reversed(waiting))
@@ -379,11 +404,7 @@ class Buyer:
     def save(self, purchase: Purchase, outcome: Outcome) -> None:
         """Write an answer that could not be written when it came."""
 
-        def work(pages: Pages) -> tuple[Purchase, Exception | None]:
-            self.catch_up(pages)
-            return self._end(pages, purchase, outcome)
-
-        done, problem = self.ledger.book.write(work)
+        done, problem = self._write(lambda pages: self._end(pages, purchase, outcome))
         IN_FLIGHT.discard(done.key)
         self.spent += done.spent
         if problem is not None:

@@ -249,17 +249,20 @@ class Ledger:
     def save_unsaved(self) -> None:
         """Write the answers that came while a store could not be written."""
         for entry in list(_UNSAVED):
+            try:
+                _UNSAVED.remove(entry)
+            except ValueError:
+                continue  # another thread has taken it
             buyer, purchase, outcome = entry
             try:
                 buyer.save(purchase, outcome)
-            except StoreError:
-                if buyer.ledger is self:
-                    raise
-                continue  # another store, which may be gone for good
             except ProviderError:
-                _UNSAVED.remove(entry)
-                raise
-            _UNSAVED.remove(entry)
+                raise  # it is written: what came was no good
+            except BaseException as error:
+                _UNSAVED.append(entry)
+                if buyer.ledger is self or not isinstance(error, StoreError):
+                    raise
+                # another store, which may be gone for good
 
     def compact(self, pages: Pages, task: str) -> None:
         """Move a finished task's purchases into columns."""
