@@ -85,7 +85,7 @@ def wait_for_more_calls(clinic, calls=8):
 @pytest.mark.parametrize("where", ["postgres"], indirect=True)
 def test_postgres_restarted_under_load(where, tools, postgres, restarts, fast_path):
     """Processes that are buying go on; nothing is lost and nothing is paid twice."""
-    clinic, stop = tools.Clinic(fast_path, where, "plain", n_examples=4000), fast_path / "stop"
+    clinic, stop = tools.Clinic(fast_path, where, "plain", n_examples=300), fast_path / "stop"
     clinic.price = 1
     clinic.open()
     pids = [tools.in_child(shopper(clinic, seed, None, stop)) for seed in range(3)]
