@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.book import Pages
 from thrifty.cells.ledger import Ledger
 from thrifty.cells.meter import Meter, Owned
 from thrifty.cells.money import to_units
@@ -37,10 +36,6 @@ class PaidCells:
         self.meter = Meter(n, N, owned)
         for features, mask in mine:
             self.meter.charge(features, mask & self.known.known[features].any(axis=0))
-        self._spent_before = ledger.book.read(self._spent_on_task) if task else 0
-
-    def _spent_on_task(self, pages: Pages) -> int:
-        return pages.balance(self.task)[1] - self._buyer.spent
 
     def _news(self) -> list[tuple[bool, NDArray[np.int64], NDArray[np.uint64]]]:
         news, self._buyer.news = self._buyer.news, []
@@ -52,8 +47,10 @@ class PaidCells:
 
     @property
     def cost(self) -> float:
-        """What this task has cost so far."""
-        return to_units(self._spent_before + self._buyer.spent)
+        """What this task has cost so far, earlier runs of it and late answers included."""
+        if not self.task:
+            return to_units(self._buyer.spent)
+        return to_units(self.ledger.book.read(lambda pages: pages.balance(self.task)[1]))
 
     def ensure(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         """Make the cells known and count them."""
