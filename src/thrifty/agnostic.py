@@ -20,7 +20,7 @@ from typing import Any, Protocol, runtime_checkable
 from thrifty.attempt import Attempt, Route
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
-from thrifty.protocol import Family, Ordered
+from thrifty.protocol import Family, Ordered, attempt_task
 
 __all__ = [
     "Balanced",
@@ -233,12 +233,7 @@ def learn_agnostic(
     family: Family, rule: Rule, representation: Any, counts: Counts, cells: Cells, labels: Any
 ) -> tuple[Attempt, Any, Counts]:
     """One turn of Algorithm 1 under a rule: the attempt, the representation, the counts."""
-    for portion in rule.portions(representation):
-        attempt = family.use_rep(portion, cells, labels)
-        if attempt.model is not None:
-            break
-    else:  # the whole representation was not enough
-        attempt = family.from_scratch(cells, labels, attempt)
+    attempt = attempt_task(family, rule.portions(representation), cells, labels)
     return attempt, *after_attempt(family, rule, representation, counts, cells, attempt)
 
 

@@ -8,13 +8,13 @@ variant of the paper, every agnostic rule and every engine is built from these t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
 
-__all__ = ["Family", "Ordered", "Representation", "learn_task"]
+__all__ = ["Family", "Ordered", "Representation", "attempt_task", "learn_task"]
 
 
 @runtime_checkable
@@ -74,13 +74,22 @@ class Family(Protocol):
         """Name and parameters, as JSON."""
 
 
+def attempt_task(
+    family: Family, portions: Iterable[Any], cells: Cells, labels: Any
+) -> Attempt:
+    """UseRep on one portion of a representation after the other, the whole last; else scratch."""
+    for portion in portions:
+        attempt = family.use_rep(portion, cells, labels)
+        if attempt.model is not None:
+            return attempt
+    return family.from_scratch(cells, labels, attempt)  # the representation was not enough
+
+
 def learn_task(
     family: Family, representation: Any, cells: Cells, labels: Any
 ) -> tuple[Attempt, Any]:
     """One turn of Algorithm 1: the attempt that succeeded, and the representation after it."""
-    attempt = family.use_rep(representation, cells, labels)
-    if attempt.model is None:  # the representation was not enough
-        attempt = family.from_scratch(cells, labels, attempt)
+    attempt = attempt_task(family, (representation,), cells, labels)
     if attempt.route != "reused":  # this task taught something new
         representation = family.improve_rep(representation, attempt)
     return attempt, representation

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thrifty.powers.exact_linear import in_span, saturated_basis
+from thrifty.powers.exact_linear import rank, saturated_basis
 from thrifty.powers.lattice import decode
 from thrifty.powers.legal_points import legal_points, vectors_up_to
 from thrifty.powers.representation import PowersRepresentation
@@ -23,7 +23,7 @@ def brute_points(matrix, max_degree):
     return {
         point
         for point in product(range(max_degree + 1), repeat=len(matrix))
-        if sum(point) <= max_degree and in_span(matrix, point)
+        if sum(point) <= max_degree and rank(np.column_stack([matrix, point])) == rank(matrix)
     }
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -98,6 +101,11 @@ def _spent(demo: Demo) -> str:
     return f"{demo.total('Thrifty'):,}"
 
 
+def _program() -> str:
+    """How to call the command line: after ``make demo`` it is not on the PATH."""
+    return "thrifty" if shutil.which("thrifty") else os.path.relpath(sys.argv[0])
+
+
 def _warn_about(stream: TreeStream, console: Console) -> None:
     if stream.acceptance_rate < 0.05:
         console.print(f"(the stream accepted only {stream.acceptance_rate:.0%} of its draws)")
@@ -180,7 +188,8 @@ def register(app: typer.Typer) -> None:
         console.print(_sentences(seen))
         console.print(f"Picture of the cumulative bill: {picture.resolve()}", soft_wrap=True)
         console.print(
-            f"The lifetime is kept in {out / _STORE}; look at it: thrifty report {out / _STORE}",
+            f"The lifetime is kept in {out / _STORE}; look at it: {_program()} report "
+            f"{out / _STORE}",
             soft_wrap=True,
         )
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mat
 
-__all__ = ["in_span", "lll", "rank", "row_basis", "saturated_basis", "solve"]
+__all__ = ["combination", "lll", "rank", "row_basis", "saturated_basis", "solve"]
 
 IntMatrix = np.ndarray[Any, Any]
 
@@ -92,15 +92,6 @@ def combination(matrix: Any, weights: Sequence[Fraction]) -> list[int] | None:
     if any(entry % shared for entry in sums):
         return None
     return [int(entry // shared) for entry in sums]
-
-
-def in_span(matrix: Any, vector: Sequence[int]) -> bool:
-    """Whether ``vector`` is a rational combination of the columns of ``matrix``."""
-    array = np.asarray(matrix)
-    if array.size == 0:
-        return not any(vector)
-    column = np.asarray(list(vector), dtype=object).reshape(-1, 1)
-    return rank(np.hstack([array.astype(object), column])) == rank(array)
 
 
 def lll(rows: Any) -> IntMatrix:

@@ -12,6 +12,7 @@ from scipy.stats import uniform
 from thrifty import bounds
 from thrifty.powers import KnownTarget, Monomials, Polynomials
 from thrifty.powers.paper_monomials import rows_for_slopes
+from thrifty.powers.paper_polynomials import REFIT_ROWS
 from thrifty.reproduce.point import Grid, Point
 from thrifty.reproduce.row import Condition, Form, Growth, Learner, Row, Seen
 from thrifty.streams import Task, monomials, polynomials
@@ -164,9 +165,14 @@ def _same_terms(model: Any, task: Task) -> bool:
 _SUMS_FORM = Form(
     lambda p, seen: {
         "K N": p.n_metafeatures * p.n_features,
-        "m K": p.n_tasks * p.n_metafeatures,
-        "m t d": p.n_tasks * p.max_terms * p.max_depth,
-    }
+        "m (K + t d)": p.n_tasks * (p.n_metafeatures + p.max_terms * p.max_depth),
+    },
+    leaner=lambda p, seen: {
+        "K N": p.n_metafeatures * p.n_features,
+        "m (K + t d 60 / S)": p.n_tasks
+        * (p.n_metafeatures + p.max_terms * p.max_depth * REFIT_ROWS / p.n_examples),
+    },
+    bends="the t d features of the check are bought on 60 rows, not on all S",
 )
 
 POWER_ROWS = (

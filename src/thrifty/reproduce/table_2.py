@@ -131,7 +131,14 @@ def _range(p: Point) -> tuple[float, float]:
 
 
 def _expansion_terms(p: Point, seen: Seen) -> dict[str, float]:
-    """K N + m (K + r), its three parts apart."""
+    return {
+        "K N": p.n_metafeatures * p.n_features,
+        "m (K + r)": seen.good * (p.n_metafeatures + seen.bad),
+    }
+
+
+def _expansion_apart(p: Point, seen: Seen) -> dict[str, float]:
+    """A good task meets only the bad ones that came before it: m r with a constant of its own."""
     return {
         "K N": p.n_metafeatures * p.n_features,
         "m K": seen.good * p.n_metafeatures,
@@ -147,15 +154,19 @@ def _balanced_terms(p: Point, seen: Seen) -> dict[str, float]:
 
 
 def _doubling_terms(p: Point, seen: Seen) -> dict[str, float]:
-    """K N + (m + r) K."""
     return {
         "K N": p.n_metafeatures * p.n_features,
-        "m K": seen.good * p.n_metafeatures,
-        "r K": seen.bad * p.n_metafeatures,
+        "(m + r) K": (seen.good + seen.bad) * p.n_metafeatures,
     }
 
 
-_EXPANSION_FORM = Form(_expansion_terms, "expansion")
+_EXPANSION_FORM = Form(
+    _expansion_terms,
+    "expansion",
+    leaner=_expansion_apart,
+    bends="bad tasks come between the good ones, which meet about half of them: m r has a smaller "
+    "constant than m K",
+)
 _DOUBLING_FORM = Form(
     _doubling_terms,
     "doubling",
