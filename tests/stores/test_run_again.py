@@ -90,6 +90,27 @@ def test_nothing_is_bought_twice(
     assert mine.receipt().cells == bought
 
 
+class Watched(SQLiteStore):
+    """Tells when a transaction was committed, before anybody else does anything."""
+
+    committed: Callable[[], None] = staticmethod(lambda: None)
+
+    def write(self, lifetime: int, work: Callable[[Any], Any]) -> Any:
+        done = super().write(lifetime, work)
+        self.committed()
+        return done
+
+
+def test_a_purchase_is_never_seen_without_its_buyer(tmp_path: Path) -> None:
+    """Another thread that looks between the commit and the call must not take it for dead."""
+    store, provider, seen = Watched(tmp_path / "s.db"), FakeProvider(), list[int]()
+    mine = door(store, provider, "mine")
+    other = Ledger(SQLiteStore(tmp_path / "s.db").book("x", {}, {}))
+    store.committed = lambda: seen.append(len(other.open_purchases()))
+    mine.get(range(6), [0])
+    assert len(seen) >= 2 and set(seen) == {0}
+
+
 class Weather(SQLiteStore):
     """Loses transactions at random, before or after the commit, run again or not."""
 

@@ -180,7 +180,13 @@ class Buyer:
                 return [], error, ended
             return started, None, ended
 
-        started, problem, ended = self._write(work)
+        # Before anybody can see them: a purchase of ours that is not in flight counts as dead.
+        IN_FLIGHT.update(keys)
+        started: list[Purchase] = []
+        try:
+            started, problem, ended = self._write(work)
+        finally:
+            IN_FLIGHT.difference_update(set(keys) - {purchase.key for purchase in started})
         for purchase in ended:
             self._running.pop(purchase.id, None)
             IN_FLIGHT.discard(purchase.key)
