@@ -22,23 +22,38 @@ def bill_curve(curve: Sequence[dict[str, Any]], name: str, learner: str) -> list
     return [round(float(value), 3) for value in so_far]
 
 
-def draw_frontier(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Quality against cells, a panel per set; Verified is the filled mark."""
+def _panels(names: Sequence[str], width: float, height: float) -> tuple[Any, list[Any]]:
+    """A figure with a titled panel for each set, four in a row."""
     import matplotlib.pyplot as plt
 
-    names = list(dict.fromkeys(row["set"] for row in rows))
     across = min(4, len(names))
     down = -(-len(names) // across)
-    figure, panels = plt.subplots(
-        down, across, figsize=(3.6 * across, 3.2 * down), squeeze=False, layout="constrained"
+    figure, grid = plt.subplots(
+        down, across, figsize=(width * across, height * down), squeeze=False, layout="constrained"
     )
+    panels = list(grid.flat)
+    for panel in panels[len(names) :]:
+        panel.axis("off")
+    for panel, name in zip(panels, names):
+        panel.set_title(name, fontsize=10)
+    return figure, panels[: len(names)]
+
+
+def _save(figure: Any, path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def draw_frontier(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Quality against cells, a panel per set; Verified is the filled mark."""
+    names = list(dict.fromkeys(row["set"] for row in rows))
+    figure, panels = _panels(names, 3.6, 3.2)
     marks = "osDv^<>PX*h"
     learners = list(dict.fromkeys(row["learner"] for row in rows))
-    for i, panel in enumerate(panels.flat):
-        if i >= len(names):
-            panel.axis("off")
-            continue
-        for row in (row for row in rows if row["set"] == names[i]):
+    for panel, name in zip(panels, names):
+        for row in (row for row in rows if row["set"] == name):
             learner = row["learner"]
             ours = learner.startswith("Verified")
             ink = _INK["with" if learner == "Verified" else "without" if ours else "other"]
@@ -50,37 +65,24 @@ def draw_frontier(rows: Sequence[dict[str, Any]], path: Path) -> None:
         panel.set_xscale("log")
         panel.set_xticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
         panel.minorticks_off()
-        panel.set_title(names[i], fontsize=10)
         panel.set_xlabel("cells bought, %")
         panel.set_ylabel("average precision / full tree")
-    handles, labels = panels.flat[0].get_legend_handles_labels()
+    handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=9, frameon=False)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    _save(figure, path)
 
 
 def draw_bills(curve: Sequence[dict[str, Any]], path: Path) -> None:
     """The mean bill of the tasks so far against their number, with and without memory."""
-    import matplotlib.pyplot as plt
-
     names = list(dict.fromkeys(one["set"] for one in curve))
-    across = min(4, len(names))
-    down = -(-len(names) // across)
-    figure, panels = plt.subplots(
-        down, across, figsize=(3.4 * across, 2.8 * down), squeeze=False, layout="constrained"
-    )
-    for i, panel in enumerate(panels.flat):
-        if i >= len(names):
-            panel.axis("off")
-            continue
+    figure, panels = _panels(names, 3.4, 2.8)
+    for panel, name in zip(panels, names):
         for learner, ink in (("Verified, no memory", "without"), ("Verified", "with")):
-            bills = bill_curve(curve, names[i], learner)
+            bills = bill_curve(curve, name, learner)
             panel.plot(range(1, len(bills) + 1), bills, color=_INK[ink], label=learner)
         panel.set_ylim(0)
         panel.xaxis.get_major_locator().set_params(integer=True)
-        panel.set_title(names[i], fontsize=10)
         panel.set_xlabel("tasks")
         panel.set_ylabel("cells a task so far, %")
-    panels.flat[0].legend(frameon=False, fontsize=8)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    panels[0].legend(frameon=False, fontsize=8)
+    _save(figure, path)
