@@ -17,8 +17,8 @@ from unittest import mock
 import numpy as np
 
 import thrifty
-from thrifty.cells.meter import Meter
-from thrifty.cells.receipt import Receipt
+from thrifty.cells.ledger.meter import Meter
+from thrifty.cells.ledger.receipt import Receipt
 
 LIMIT_SHARE, LIMIT_SECONDS, LIMIT_BYTES = 0.05, 20.0, 10_000_000
 

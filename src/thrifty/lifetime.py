@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from thrifty.agnostic import Counts, Rule, after_attempt, as_rule, learn_agnostic
 from thrifty.attempt import Attempt, Failure, Route
 from thrifty.cells import Balance, Budget, Cells, Ledger, Owned, Receipt, Source, as_source
-from thrifty.cells.counted import count_as_owned, owned_by_id
+from thrifty.cells.ledger.counted import count_as_owned, owned_by_id
 from thrifty.engines import learn_many
 from thrifty.errors import BadInput, FeaturesChanged, ThriftyError, UnknownTask
 from thrifty.protocol import Family

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import thrifty
 from thrifty import Budget, Cells, PriceList, Source
 from thrifty.cells import Ledger
-from thrifty.cells.money import amount_text, read_amount
+from thrifty.cells.prices.money import amount_text, read_amount
 from thrifty.errors import BadInput, BudgetExceeded, ChangedValue, MixedCurrencies
 from thrifty.stores import MemoryStore
 from thrifty.testing import FakeProvider

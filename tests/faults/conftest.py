@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import thrifty
-from thrifty.cells.purchase import is_live
+from thrifty.cells.ledger.purchase import is_live
 from thrifty.testing import FakeProvider
 
 FEATURES = [f"f{i}" for i in range(6)]
@@ -93,7 +93,7 @@ class Clinic:
 
     def known(self, life) -> dict:
         """What the ledger knows, read from its pages and nothing else."""
-        from thrifty.cells.known import Known
+        from thrifty.cells.ledger.known import Known
 
         def work(pages):
             examples = pages.number("example", self.examples)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from thrifty.cells import Cells, Ledger
-from thrifty.cells.owner import IN_FLIGHT
+from thrifty.cells.ledger.owner import IN_FLIGHT
 from thrifty.errors import ProviderError, StoreError
 from thrifty.stores import SQLiteStore
 from thrifty.testing import FakeProvider

@@ -12,7 +12,7 @@ from scipy import sparse
 from typer.testing import CliRunner
 
 import thrifty
-from thrifty.cells.packed_file import PackedFile, seal_of
+from thrifty.cells.sources.packed_file import PackedFile, seal_of
 from thrifty.cli import app
 from thrifty.errors import BadInput, DamagedFile, UnknownFeature
 from thrifty.packed import inputs, pack

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import thrifty
-from thrifty.cells.ledger import Ledger
+from thrifty.cells.ledger.ledger import Ledger
 from thrifty.errors import PurchaseInDoubt, ThriftyError
 from thrifty.report import LifetimeView
 from thrifty.report.dashboard.app import make_app

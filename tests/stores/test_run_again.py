@@ -16,7 +16,7 @@ import pytest
 
 import thrifty
 from thrifty.cells import Cells
-from thrifty.cells.ledger import Ledger
+from thrifty.cells.ledger.ledger import Ledger
 from thrifty.errors import PurchaseInDoubt, StoreError, TaskExists
 from thrifty.stores import SQLiteStore
 from thrifty.testing import FakeProvider

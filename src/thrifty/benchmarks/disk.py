@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from thrifty.benchmarks.measure import best_of
-from thrifty.cells.packed_file import PackedFile
 from thrifty.cells.sources import Source
+from thrifty.cells.sources.packed_file import PackedFile
 from thrifty.lifetime import Lifetime
 from thrifty.packed import pack
 from thrifty.streams import trees

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.ledger import Ledger, default_ledger
-from thrifty.cells.meter import Meter, Owned
-from thrifty.cells.money import UNIT, to_units
-from thrifty.cells.paid import PaidCells
-from thrifty.cells.price_list import PriceList, Tariff, as_price_list
-from thrifty.cells.prices import read_prices
-from thrifty.cells.purse import Purse
-from thrifty.cells.receipt import Receipt
+from thrifty.cells.ledger.ledger import Ledger, default_ledger
+from thrifty.cells.ledger.meter import Meter, Owned
+from thrifty.cells.ledger.paid import PaidCells
+from thrifty.cells.ledger.purse import Purse
+from thrifty.cells.ledger.receipt import Receipt
+from thrifty.cells.prices.money import UNIT, to_units
+from thrifty.cells.prices.per_feature import read_prices
+from thrifty.cells.prices.price_list import PriceList, Tariff, as_price_list
 from thrifty.cells.sources import Source, as_source
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from thrifty.cells.columns import read_column
-from thrifty.cells.purchase import unpack_values
+from thrifty.cells.ledger.columns import read_column
+from thrifty.cells.ledger.purchase import unpack_values
 from thrifty.commands.opening import LifetimeName, StorePlace, open_lifetime
 from thrifty.lifetime import Lifetime
 

@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from thrifty.cells.money import amount_text
-from thrifty.cells.purchase import Purchase
+from thrifty.cells.ledger.purchase import Purchase
+from thrifty.cells.prices.money import amount_text
 from thrifty.commands.opening import AsJson, money, print_json
 from thrifty.commands.task_file import TaskFile, read_task_file
 from thrifty.commands.task_source import open_source

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells import Budget, Cells
-from thrifty.cells.money import to_units
+from thrifty.cells.prices.money import to_units
 from thrifty.errors import BadParameter
 from thrifty.lazy.forest import Forest
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.packed_file import FORMAT, VERSION, hash_name, seal_of
+from thrifty.cells.sources.packed_file import FORMAT, VERSION, hash_name, seal_of
 from thrifty.errors import BadInput
 
 __all__ = ["Writer"]

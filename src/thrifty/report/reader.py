@@ -10,9 +10,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from thrifty.cells.ledger import Ledger, OpenPurchase
-from thrifty.cells.money import to_units
-from thrifty.cells.purchase import Purchase
+from thrifty.cells.ledger.ledger import Ledger, OpenPurchase
+from thrifty.cells.ledger.purchase import Purchase
+from thrifty.cells.prices.money import to_units
 from thrifty.errors import StoreError
 from thrifty.lifetime import learned_from_row
 from thrifty.report.view import (

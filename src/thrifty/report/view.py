@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from thrifty.cells.money import to_units
-from thrifty.cells.price_list import as_price_list
+from thrifty.cells.prices.money import to_units
+from thrifty.cells.prices.price_list import as_price_list
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.powers.representation import written
 from thrifty.trees.tree import Leaf, Node, Tree

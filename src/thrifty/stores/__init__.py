@@ -1,6 +1,6 @@
 """Stores: where lifetimes live. ``open_store`` picks one by a file name or a URL."""
 
-from thrifty.cells.ledger import Ledger, use_ledgers_of
+from thrifty.cells.ledger.ledger import Ledger, use_ledgers_of
 from thrifty.stores.base import LifetimeBook, Store, open_store
 from thrifty.stores.memory import MemoryStore
 from thrifty.stores.postgres import PostgresStore

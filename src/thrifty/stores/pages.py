@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.arrays import pack_arrays, unpack_arrays
-from thrifty.cells.book import Column
-from thrifty.cells.purchase import BLOCKING, Block, Purchase
+from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
+from thrifty.cells.ledger.book import Column
+from thrifty.cells.ledger.purchase import BLOCKING, Block, Purchase
 
 __all__ = ["SqlPages", "State", "TaskRow"]
 

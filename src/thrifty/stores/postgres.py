@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from thrifty.cells.answers import redacted
+from thrifty.cells.ledger.answers import redacted
 from thrifty.errors import NotAStore, StoreError, StoreTooNew, StoreUnwritable, ThriftyError
 from thrifty.stores.base import Store
 from thrifty.stores.migrations import LATEST, migrate

@@ -8,7 +8,7 @@ from typing import Any
 
 from thrifty.agnostic import Counts, Rule, as_rule, rule_from_dict, rule_to_dict
 from thrifty.cells import Ledger
-from thrifty.cells.points import reached
+from thrifty.cells.ledger.points import reached
 from thrifty.errors import TaskExists
 from thrifty.protocol import Family
 from thrifty.stores.base import LifetimeBook, open_store

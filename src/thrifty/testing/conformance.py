@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from thrifty.cells import Budget, Cells, Ledger, PriceList
-from thrifty.cells.book import Column
-from thrifty.cells.purchase import Block, Purchase
+from thrifty.cells.ledger.book import Column
+from thrifty.cells.ledger.purchase import Block, Purchase
 from thrifty.errors import BadInput, BudgetExceeded, LifetimeExists, StoreError
 from thrifty.stores import LifetimeBook, Store
 from thrifty.stores.pages import TaskRow

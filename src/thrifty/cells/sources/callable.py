@@ -1,7 +1,7 @@
 """Cells from a function: a paid look-up, a laboratory, a question put to a language model.
 
 The function is never called directly. A ledger calls it, once per cell, after writing down what it
-is about to buy; see :mod:`thrifty.cells.ledger`.
+is about to buy; see :mod:`thrifty.cells.ledger.ledger`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.price_list import PriceList, as_price_list
+from thrifty.cells.prices.price_list import PriceList, as_price_list
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.checks import can_be_stored, checked_ids, checked_names
 from thrifty.errors import BadInput, BadParameter

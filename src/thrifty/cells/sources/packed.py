@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.packed_file import PackedFile
 from thrifty.cells.sources.base import Source
+from thrifty.cells.sources.packed_file import PackedFile
 
 __all__ = ["PackedSource"]
 

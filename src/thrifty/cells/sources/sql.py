@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.answers import redacted
+from thrifty.cells.ledger.answers import redacted
 from thrifty.cells.sources.columnar import ColumnSource, chosen_features, told_boolean
 from thrifty.errors import BadInput, ThriftyError
 

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from thrifty.cells.ledger import Ledger
+from thrifty.cells.ledger.ledger import Ledger
 from thrifty.errors import BadParameter, ThriftyError
 from thrifty.report.reader import Reader
 from thrifty.stores import open_store

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.book import Pages
-from thrifty.cells.columns import read_column
-from thrifty.cells.purchase import Block, Purchase, unpack_values
+from thrifty.cells.ledger.book import Pages
+from thrifty.cells.ledger.columns import read_column
+from thrifty.cells.ledger.purchase import Block, Purchase, unpack_values
 from thrifty.errors import BadInput
 
 __all__ = ["Known"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.arrays import pack_arrays
+from thrifty.cells.ledger.arrays import pack_arrays
 from thrifty.errors import MalformedAnswer
 
 __all__ = ["keep_answer", "read_answer", "redacted"]

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.purchase import Purchase
+from thrifty.cells.ledger.purchase import Purchase
 
 __all__ = ["Book", "Column", "Pages"]
 

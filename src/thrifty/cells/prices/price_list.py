@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.money import UNIT, one_currency, read_amount
+from thrifty.cells.prices.money import UNIT, one_currency, read_amount
 from thrifty.errors import BadInput
 
 __all__ = ["Draw", "PriceList", "Tariff", "as_price_list"]

@@ -15,17 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.cells.answers import read_answer
-from thrifty.cells.book import Book, Pages
-from thrifty.cells.budget import Budget, Limits
-from thrifty.cells.buying import Buyer
-from thrifty.cells.calls import Outcome
-from thrifty.cells.compact import compact
-from thrifty.cells.known import Known
-from thrifty.cells.money import to_units
-from thrifty.cells.price_list import Tariff, as_price_list
-from thrifty.cells.purchase import Purchase, is_live
-from thrifty.cells.settlement import close, find_changes, settle
+from thrifty.cells.ledger.answers import read_answer
+from thrifty.cells.ledger.book import Book, Pages
+from thrifty.cells.ledger.buying import Buyer
+from thrifty.cells.ledger.calls import Outcome
+from thrifty.cells.ledger.compact import compact
+from thrifty.cells.ledger.known import Known
+from thrifty.cells.ledger.purchase import Purchase, is_live
+from thrifty.cells.ledger.settlement import close, find_changes, settle
+from thrifty.cells.prices.budget import Budget, Limits
+from thrifty.cells.prices.money import to_units
+from thrifty.cells.prices.price_list import Tariff, as_price_list
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import (
     BadInput,

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.arrays import pack_arrays, unpack_arrays
-from thrifty.cells.owner import IN_FLIGHT, is_alive, me
+from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
+from thrifty.cells.ledger.owner import IN_FLIGHT, is_alive, me
 
 __all__ = ["BLOCKING", "Block", "Purchase", "is_live", "pack_values", "unpack_values"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.arrays import pack_arrays, unpack_arrays
-from thrifty.cells.book import Column
+from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
+from thrifty.cells.ledger.book import Column
 
 __all__ = ["Facts", "read_column", "write_column"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from thrifty.cells.book import Column, Pages
-from thrifty.cells.columns import Facts, read_column, write_column
-from thrifty.cells.points import reached
-from thrifty.cells.purchase import Purchase, unpack_values
+from thrifty.cells.ledger.book import Column, Pages
+from thrifty.cells.ledger.columns import Facts, read_column, write_column
+from thrifty.cells.ledger.points import reached
+from thrifty.cells.ledger.purchase import Purchase, unpack_values
 
 __all__ = ["compact"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from thrifty import kernels
-from thrifty.cells.book import Column, Pages
-from thrifty.cells.columns import Facts, read_column, write_column
-from thrifty.cells.meter import Meter, Owned
+from thrifty.cells.ledger.book import Column, Pages
+from thrifty.cells.ledger.columns import Facts, read_column, write_column
+from thrifty.cells.ledger.meter import Meter, Owned
 from thrifty.cells.sources import Source
 
 __all__ = ["count_as_owned", "owned_by_id"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from thrifty.cells.money import amount_text, one_currency, read_amount, to_units
+from thrifty.cells.prices.money import amount_text, one_currency, read_amount, to_units
 from thrifty.errors import BudgetExceeded, MixedCurrencies
 
 __all__ = ["Budget", "Limits"]

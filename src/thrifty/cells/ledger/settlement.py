@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.answers import keep_answer, read_answer
-from thrifty.cells.book import Pages
-from thrifty.cells.budget import Limits
-from thrifty.cells.known import Known
-from thrifty.cells.money import amount_text
-from thrifty.cells.points import reached
-from thrifty.cells.purchase import Block, Purchase, pack_values
+from thrifty.cells.ledger.answers import keep_answer, read_answer
+from thrifty.cells.ledger.book import Pages
+from thrifty.cells.ledger.known import Known
+from thrifty.cells.ledger.points import reached
+from thrifty.cells.ledger.purchase import Block, Purchase, pack_values
+from thrifty.cells.prices.budget import Limits
+from thrifty.cells.prices.money import amount_text
 from thrifty.errors import ChangedValue, MalformedAnswer
 
 __all__ = ["check_budget", "close", "find_changes", "intend", "settle", "take_answer"]

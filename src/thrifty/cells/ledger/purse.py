@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.budget import Limits
-from thrifty.cells.meter import Meter
-from thrifty.cells.price_list import Tariff
+from thrifty.cells.ledger.meter import Meter
+from thrifty.cells.prices.budget import Limits
+from thrifty.cells.prices.price_list import Tariff
 
 __all__ = ["Purse"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.known import Known
-from thrifty.cells.price_list import Tariff
+from thrifty.cells.ledger.known import Known
+from thrifty.cells.prices.price_list import Tariff
 from thrifty.cells.sources.callable import CallLimits
 from thrifty.errors import BadInput
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.ledger import Ledger
-from thrifty.cells.meter import Meter, Owned
-from thrifty.cells.money import to_units
+from thrifty.cells.ledger.ledger import Ledger
+from thrifty.cells.ledger.meter import Meter, Owned
+from thrifty.cells.prices.money import to_units
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
 

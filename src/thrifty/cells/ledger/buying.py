@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.book import Pages
-from thrifty.cells.calls import Outcome, call_provider, needed_packages, rate_limiter
-from thrifty.cells.known import Known
-from thrifty.cells.money import amount_text
-from thrifty.cells.owner import IN_FLIGHT, me
-from thrifty.cells.plan import Call, plan_calls, price_call
-from thrifty.cells.points import reached
-from thrifty.cells.price_list import Tariff
-from thrifty.cells.purchase import Block, Purchase, is_live
-from thrifty.cells.settlement import check_budget, close, intend, take_answer
+from thrifty.cells.ledger.book import Pages
+from thrifty.cells.ledger.calls import Outcome, call_provider, needed_packages, rate_limiter
+from thrifty.cells.ledger.known import Known
+from thrifty.cells.ledger.owner import IN_FLIGHT, me
+from thrifty.cells.ledger.plan import Call, plan_calls, price_call
+from thrifty.cells.ledger.points import reached
+from thrifty.cells.ledger.purchase import Block, Purchase, is_live
+from thrifty.cells.ledger.settlement import check_budget, close, intend, take_answer
+from thrifty.cells.prices.money import amount_text
+from thrifty.cells.prices.price_list import Tariff
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import (
     NotBilled,
@@ -36,7 +36,7 @@ from thrifty.errors import (
 )
 
 if TYPE_CHECKING:
-    from thrifty.cells.ledger import Ledger
+    from thrifty.cells.ledger.ledger import Ledger
 
 __all__ = ["Buyer"]
 

@@ -1,0 +1,1 @@
+"""What cells cost: prices per feature, panels, money, budgets."""
