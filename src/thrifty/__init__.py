@@ -8,6 +8,7 @@ from thrifty import bounds, errors, streams
 from thrifty.agnostic import Balanced, Doubling, Expansion, Restart
 from thrifty.cells import Budget, Cells, PriceList, Receipt, Source
 from thrifty.lifetime import Learned, Lifetime
+from thrifty.models import ModelClassifier, Models
 from thrifty.powers import MonomialRegressor, Monomials, PolynomialRegressor, Polynomials
 from thrifty.trees import (
     Consistent,
@@ -33,6 +34,8 @@ __all__ = [
     "Learned",
     "Lifetime",
     "Lists",
+    "ModelClassifier",
+    "Models",
     "MonomialRegressor",
     "Monomials",
     "PolynomialRegressor",

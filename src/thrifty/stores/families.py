@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from thrifty import powers, trees
+from thrifty import models, powers, trees
 from thrifty.errors import StoreError
 
 __all__ = ["family_from_dict"]
 
-_HOMES = {"Trees": trees, "Lists": trees, "Monomials": powers, "Polynomials": powers}
+_HOMES = {
+    "Lists": trees,
+    "Models": models,
+    "Monomials": powers,
+    "Polynomials": powers,
+    "Trees": trees,
+}
 
 
 def family_from_dict(data: Mapping[str, Any]) -> Any:

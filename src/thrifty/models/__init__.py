@@ -1,0 +1,7 @@
+"""Any model, on the few cells it needs: what is bought, and what is fitted on it, apart."""
+
+from thrifty.models.family import Models
+from thrifty.models.model import ModelClassifier
+from thrifty.models.table import Table
+
+__all__ = ["ModelClassifier", "Models", "Table"]

@@ -1,0 +1,109 @@
+"""Any model as a family: the three verbs of the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+from thrifty.attempt import Attempt
+from thrifty.cells import Cells
+from thrifty.models.learning import LearnedTable, learn_table
+from thrifty.models.memory import Memory
+from thrifty.models.model import ModelClassifier
+from thrifty.trees.labels import Labels, read_classes
+
+__all__ = ["Models"]
+
+
+class Models:
+    """Any scikit-learn classifier, on the few cells it needs.
+
+    Parameters
+    ----------
+    estimator : a classifier that takes ``sample_weight``; None: Thrifty's own, a scorecard and
+        boosted trees on the same bought cells, mixed
+    predictions : how many predictions are to come, so that learning weighs what it spends once
+        against what every prediction will cost; None: unknown
+    errors : what wrong predictions cost; None: alike
+    random_state : seed of what is drawn
+
+    Examples
+    --------
+    >>> Models().kind
+    'classifier'
+    """
+
+    kind: ClassVar[Literal["classifier"]] = "classifier"
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        predictions: int | None = None,
+        errors: Any = None,
+        random_state: int | None = None,
+    ) -> None:
+        # the protocol's verb has the parameter's name
+        self.given = estimator
+        self.predictions, self.errors = predictions, errors
+        self.random_state = random_state
+
+    def __repr__(self) -> str:
+        return f"Models({'' if self.given is None else repr(self.given)})"
+
+    @property
+    def allow_missing(self) -> bool:
+        """Gaps are values like others."""
+        return True
+
+    def start(self) -> Memory:
+        return Memory()
+
+    def read_labels(self, y: Any) -> Labels:
+        return read_classes(y)
+
+    def use_rep(self, representation: Memory, cells: Cells, labels: Labels) -> Attempt:
+        learned = learn_table(cells, labels, representation, self.given, self.random_state or 0)
+        whole = cells.n_features * cells.n_examples
+        route: Literal["screened", "scratch"] = (
+            "scratch" if cells.n_bought >= whole else "screened"
+        )
+        return Attempt(route, learned, grown=(learned.bought.lesson, cells.n_features))
+
+    def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
+        return self.use_rep(Memory(), cells, labels)
+
+    def improve_rep(self, representation: Memory, attempt: Attempt) -> Memory:
+        if attempt.grown is None:
+            return representation
+        lesson, n_features = attempt.grown
+        return representation.after(lesson, n_features)
+
+    def estimator(
+        self, model: LearnedTable, labels: Labels, feature_names: Sequence[str]
+    ) -> ModelClassifier:
+        return ModelClassifier.around(
+            model.bought.table, model.fitted, labels.classes, feature_names, self.given
+        )
+
+    def load_representation(self, data: dict[str, Any]) -> Memory:
+        return Memory.from_dict(data)
+
+    def load_estimator(self, data: dict[str, Any]) -> ModelClassifier:
+        return ModelClassifier.from_dict(data, self.given, self.random_state or 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name and parameters, for JSON; a user's estimator by its text, which is never run."""
+        return {
+            "family": "Models",
+            "estimator": None if self.given is None else repr(self.given),
+            "predictions": self.predictions,
+            "errors": self.errors,
+            "random_state": self.random_state,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Models:
+        """The inverse of :meth:`to_dict`, without a user's estimator."""
+        kept = ("predictions", "errors", "random_state")
+        return cls(**{key: data[key] for key in kept})

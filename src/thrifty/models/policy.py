@@ -1,0 +1,39 @@
+"""How a table is bought: the one protocol that every way of buying follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from thrifty.cells import Cells
+from thrifty.models.memory import Lesson, Memory
+from thrifty.models.table import Table
+
+__all__ = ["Bought", "Policy"]
+
+
+@dataclass(frozen=True)
+class Bought:
+    """A table, what it teaches the memory, and whatever a reader may want to know of it."""
+
+    table: Table
+    lesson: Lesson
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Policy(Protocol):
+    """A way to choose cells."""
+
+    def buy(
+        self,
+        cells: Cells,
+        labels: Any,
+        memory: Memory,
+        allowance: float,
+        rng: np.random.Generator,
+    ) -> Bought:
+        """Buy a table for at most ``allowance``, in the unit of the prices."""
+
