@@ -10,9 +10,9 @@ from thrifty import kernels
 from thrifty.engines import grow_sharded, sharded
 from thrifty.errors import BadInput, BadParameter, ContradictoryLabels
 from thrifty.packed import pack
-from thrifty.trees.gain import gain_named
+from thrifty.trees.gains.gain import gain_named
+from thrifty.trees.growing.scratch import grow_from_scratch
 from thrifty.trees.labels import read_classes
-from thrifty.trees.scratch import grow_from_scratch
 
 
 def alone(X, y, gain="entropy", max_depth=None):

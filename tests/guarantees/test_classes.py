@@ -9,7 +9,7 @@ import pytest
 
 import thrifty
 from thrifty.errors import BadInput, BadParameter
-from thrifty.trees.gain import GAINS
+from thrifty.trees.gains.gain import GAINS
 from thrifty.trees.tree import Leaf, Node, features_of, internal_nodes, is_prefix, relabel
 
 K = 4

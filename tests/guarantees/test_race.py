@@ -10,9 +10,9 @@ import pytest
 
 import thrifty
 from thrifty.cells import Cells
-from thrifty.trees.gain import entropy, gini
+from thrifty.trees.gains.gain import entropy, gini
 from thrifty.trees.labels import read_classes
-from thrifty.trees.race_bounds import Bar
+from thrifty.trees.race.bar import Bar
 from thrifty.trees.tree import Leaf
 
 

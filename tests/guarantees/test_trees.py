@@ -7,9 +7,9 @@ import pytest
 
 import thrifty
 from thrifty import kernels
-from thrifty.trees.gain import gain_named
+from thrifty.trees.gains.gain import gain_named
+from thrifty.trees.growing.scratch import grow_from_scratch
 from thrifty.trees.labels import read_classes
-from thrifty.trees.scratch import grow_from_scratch
 from thrifty.trees.tree import depth, is_grown_from, is_grown_from_prefixes, size
 
 SMALL = [(3, 200, 4, 800, 40), (6, 500, 5, 1000, 40)]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import thrifty
-from thrifty.trees.certain import gain_of, most_gain
 from thrifty.trees.tree import Node
+from thrifty.trees.verified.certain import gain_of, most_gain
 
 
 def noisy_task(seed, S=600, N=60):
@@ -49,7 +49,7 @@ def learn(X, y, **settings):
 
 
 def test_certain_splits_are_within_epsilon_at_every_node():
-    """The theorem of trees/certain.py: a failure has probability delta a task, in fact far less."""
+    """The theorem of verified/certain.py: a failure has probability delta, in fact far less."""
     for seed in range(12):
         X, y = noisy_task(seed)
         learned = learn(X, y, epsilon=0.1, delta=0.05, certain=True)

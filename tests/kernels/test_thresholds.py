@@ -136,7 +136,7 @@ def test_settling_cuts_are_their_plain_twin(node, criterion):
     table, y, C, rows = node
     codes = y[rows]
     totals = np.bincount(codes, minlength=C).astype(np.int64)
-    found = kernels.best_settling_counts(
+    found = kernels.best_pure_child_counts(
         table, rows, codes, totals, kernels.xlogx_table(len(rows)), criterion
     )
     for f in range(table.shape[1]):

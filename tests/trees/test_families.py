@@ -9,7 +9,7 @@ import pytest
 
 import thrifty
 from thrifty.errors import BadParameter, NotInFamily
-from thrifty.trees.anchors import cut_at
+from thrifty.trees.paper.anchors import cut_at
 from thrifty.trees.tree import MOST_DEPTH, affix, is_grown_from, stump
 
 RNG = np.random.default_rng(0)

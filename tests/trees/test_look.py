@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.trees.strategies import skeletons, trees
 
 import thrifty
-from thrifty.trees.list_text import is_list, list_text
-from thrifty.trees.look import (
+from thrifty.trees.look.list_text import is_list, list_text
+from thrifty.trees.look.pictures import (
     draw_metafeatures,
     draw_tree,
     graphviz_text,

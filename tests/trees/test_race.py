@@ -13,14 +13,14 @@ from tests.trees.strategies import tables
 import thrifty
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter, ContradictoryLabels
-from thrifty.trees.gain import entropy, gini
+from thrifty.trees.gains.gain import entropy, gini
+from thrifty.trees.growing.scratch import grow_from_scratch
+from thrifty.trees.growing.scratch_real import grow_real
 from thrifty.trees.labels import read_classes
-from thrifty.trees.race_bounds import Bar
-from thrifty.trees.race_grow import race_all_features
-from thrifty.trees.race_many import entropy_at_most, gini_at_most
-from thrifty.trees.race_real import tables_of_cuts
-from thrifty.trees.scratch import grow_from_scratch
-from thrifty.trees.scratch_real import grow_real
+from thrifty.trees.race.bar import Bar
+from thrifty.trees.race.grow import race_all_features
+from thrifty.trees.race.many_classes import entropy_at_most, gini_at_most
+from thrifty.trees.race.real_node import tables_of_cuts
 from thrifty.trees.tree import EMPTY, Leaf, Node
 
 
@@ -177,7 +177,7 @@ def test_where_a_race_fails_every_candidate_is_compared(monkeypatch):
     cells, labels = Cells(task.X), read_classes(task.y)
     scratch = family.from_scratch(cells, labels, None)
     representation = family.improve_rep(family.start(), scratch)
-    monkeypatch.setattr("thrifty.trees.race.race_metafeatures", lambda *args, **how: None)
+    monkeypatch.setattr("thrifty.trees.race.way.race_metafeatures", lambda *args, **how: None)
     attempt = family.use_rep(representation, Cells(task.X), labels)
     assert attempt.route == "reused" and attempt.model == task.target
 

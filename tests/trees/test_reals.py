@@ -14,14 +14,14 @@ from tests.trees.strategies import skeletons
 from thrifty.cells import Cells
 from thrifty.cells.sources import Source
 from thrifty.errors import ContradictoryLabels
-from thrifty.trees.cuts import best_by_gain, halfway, true_side
-from thrifty.trees.gain import entropy, gain_ratio, gini
+from thrifty.trees.gains.cuts import best_by_gain, halfway, true_side
+from thrifty.trees.gains.gain import entropy, gain_ratio, gini
+from thrifty.trees.growing.scratch_real import grow_real
 from thrifty.trees.labels import read_classes
+from thrifty.trees.paper.use_rep import Grown
+from thrifty.trees.paper.use_rep_real import use_rep_real
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.scratch_real import grow_real
 from thrifty.trees.tree import EMPTY, Leaf, Node, Split, build, relabel
-from thrifty.trees.use_rep import Grown
-from thrifty.trees.use_rep_real import use_rep_real
 
 N = 4
 

@@ -9,9 +9,9 @@ import thrifty
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.trees import tested
+from thrifty.trees.growing.sample_tree import grow_on_sample
 from thrifty.trees.labels import read_classes
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.sample_tree import grow_on_sample
 from thrifty.trees.tree import Leaf, Node, Split, stump
 
 

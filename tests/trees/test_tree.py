@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.trees.strategies import skeletons, trees
 
 from thrifty.errors import BadInput
+from thrifty.trees.paper.use_rep import induced
 from thrifty.trees.tree import (
     EMPTY,
     Leaf,
@@ -33,7 +34,6 @@ from thrifty.trees.tree import (
     subtree,
     tree_from_dict,
 )
-from thrifty.trees.use_rep import induced
 
 
 def leaves(tree, path=()):

@@ -12,11 +12,12 @@ from tests.trees.strategies import skeletons, tables
 
 from thrifty.cells import Cells
 from thrifty.errors import ContradictoryLabels
-from thrifty.trees.gain import entropy, gini
-from thrifty.trees.improve import by_anchors, by_features, by_paths
+from thrifty.trees.gains.gain import entropy, gini
+from thrifty.trees.growing.scratch import grow_from_scratch
 from thrifty.trees.labels import read_classes
+from thrifty.trees.paper.improve import by_anchors, by_features, by_paths
+from thrifty.trees.paper.use_rep import Grown, use_rep
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.scratch import grow_from_scratch
 from thrifty.trees.tree import (
     EMPTY,
     Leaf,
@@ -31,7 +32,6 @@ from thrifty.trees.tree import (
     size,
     subtree,
 )
-from thrifty.trees.use_rep import Grown, use_rep
 
 
 def xlogx(n):

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thrifty
-from thrifty.trees.evidence import belief_below, first_belief, prior_useful
-from thrifty.trees.leaf_rates import leaf_rates, pruned, row_counts, smoothed
-from thrifty.trees.noisy_rep import Experience
 from thrifty.trees.tree import Leaf, Node, Split, depth, features_of
-from thrifty.trees.value_of_purchase import first_look
+from thrifty.trees.verified.belief import belief_below, first_belief, prior_useful
+from thrifty.trees.verified.experience import Experience
+from thrifty.trees.verified.leaf_rates import leaf_rates, pruned, row_counts, smoothed
+from thrifty.trees.verified.value_of_looks import first_look
 
 
 def family():

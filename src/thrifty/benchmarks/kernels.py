@@ -16,11 +16,11 @@ from thrifty import kernels
 from thrifty.benchmarks.measure import best_of
 from thrifty.benchmarks.scratch import coins, planted
 from thrifty.cells import Cells
-from thrifty.trees.gain import entropy
+from thrifty.trees.gains.gain import entropy
 from thrifty.trees.labels import read_classes
+from thrifty.trees.paper.use_rep import use_rep
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import size, stump
-from thrifty.trees.use_rep import use_rep
 
 __all__ = ["counting", "measure", "start", "thirty_columns", "threads"]
 

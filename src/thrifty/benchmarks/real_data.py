@@ -243,7 +243,7 @@ def price_list(table: Table) -> thrifty.PriceList:
 
 def measure_money(table: Table, *, seeds: int, most: int | None) -> list[Result]:
     """Dollars per example: minding prices, not minding them, and buying every test."""
-    from thrifty.trees.noisy_rep import Experience
+    from thrifty.trees.verified.experience import Experience
 
     prices = price_list(table)
     assert table.test_cost is not None and table.test_of_feature is not None

@@ -21,10 +21,10 @@ from thrifty import kernels
 from thrifty.benchmarks.measure import Timing, best_of, peak_memory
 from thrifty.cells.sources.checks import default_names
 from thrifty.streams import trees
-from thrifty.trees.gain import entropy
+from thrifty.trees.gains.gain import entropy
+from thrifty.trees.growing.scratch import grow_from_scratch
 from thrifty.trees.labels import read_classes
 from thrifty.trees.model import ThriftyTreeClassifier
-from thrifty.trees.scratch import grow_from_scratch
 from thrifty.trees.tree import Leaf, Node, Tree, depth, size, stump
 
 __all__ = ["DEFAULT", "LARGE", "floor", "measure", "memory"]

@@ -6,7 +6,8 @@ counts its own features and answers with its best gain and feature for every nod
 these, ties to the lowest feature, is the split; the worker that has the feature answers with one
 bit per row. What travels is a bit per row and level and a few numbers per node and worker.
 
-The tree is the one that :func:`thrifty.trees.scratch.grow_from_scratch` grows, to the last bit.
+The tree is the one that :func:`thrifty.trees.growing.scratch.grow_from_scratch` grows, to the last
+bit.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from thrifty.cells import Source, as_source
 from thrifty.cells.sources.packed import PackedSource
 from thrifty.engines.pools import Actor, Pool, open_pool
 from thrifty.errors import BadInput, BadParameter
-from thrifty.trees.boolean_counts import BUFFER, Pending, batches, children, count
-from thrifty.trees.gain import gain_named
+from thrifty.trees.gains.gain import gain_named
+from thrifty.trees.growing.boolean_counts import BUFFER, Pending, batches, children, count
+from thrifty.trees.growing.scratch import contradiction
 from thrifty.trees.labels import Labels, read_classes
-from thrifty.trees.scratch import contradiction
 from thrifty.trees.tree import Leaf, Path, Split, Tree, build
 
 __all__ = ["Shard", "grow_sharded"]

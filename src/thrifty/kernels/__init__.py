@@ -8,8 +8,8 @@ the last bit.
 """
 
 from thrifty.kernels.counting import count_columns, count_segments, popcount
-from thrifty.kernels.evidence import count_ones, judge, rate_draws
 from thrifty.kernels.gains import entropy_gains, gini_gains, xlogx_table
+from thrifty.kernels.judging import count_ones, judge, rate_draws
 from thrifty.kernels.metering import add_to_planes, charge, largest_in_planes, tally
 from thrifty.kernels.more_gains import (
     eg2_gains,
@@ -30,6 +30,7 @@ from thrifty.kernels.packing import (
     unpack_columns,
     words_for,
 )
+from thrifty.kernels.pure_child import best_pure_child_counts
 from thrifty.kernels.race import (
     count_interval,
     good_enough,
@@ -38,7 +39,6 @@ from thrifty.kernels.race import (
     ruled_out,
     ruled_out_two_classes,
 )
-from thrifty.kernels.settling import best_settling_counts
 from thrifty.kernels.thresholds import (
     BINS,
     ENTROPY,
@@ -56,7 +56,7 @@ __all__ = [
     "add_to_planes",
     "best_counts",
     "best_counts_sorted",
-    "best_settling_counts",
+    "best_pure_child_counts",
     "bin_values",
     "charge",
     "columns_of_tiles",

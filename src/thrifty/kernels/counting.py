@@ -64,7 +64,7 @@ def _carry_up(planes: Words, waiting: Words, carry: Words, n_before: int) -> Non
 
 
 @jit
-def _settle(planes: Words, waiting: Words, n_carries: int, n_planes: int) -> None:
+def _flush(planes: Words, waiting: Words, n_carries: int, n_planes: int) -> None:
     """Add the carries that still wait for a second one."""
     p = 4
     while n_carries >> (p - 4):
@@ -105,7 +105,7 @@ def count_segments(
                 _carry_up(planes, waiting, carry, n_carries)
                 at += 16
                 n_carries += 1
-            _settle(planes, waiting, n_carries, n_planes)
+            _flush(planes, waiting, n_carries, n_planes)
             while at < hi:
                 ripple(planes, 0, n_planes, tile[rows[at]])
                 at += 1

@@ -61,10 +61,10 @@ class SumSearch:
             support = best_support(columns, self.target[self.order[:n_rows]], self.rules)
             if support is None:
                 continue
-            settled = settle(columns, points, support)
-            if isinstance(settled, Failure):
-                return settled
-            terms = _named(*settled, known.features)
+            fitted = fit_support(columns, points, support)
+            if isinstance(fitted, Failure):
+                return fitted
+            terms = _named(*fitted, known.features)
             if self._verdict(terms, n_rows, log_candidates) == "right":
                 return terms
         return Failure(
@@ -154,7 +154,7 @@ def twins(values: np.ndarray, used: np.ndarray) -> tuple[int, int] | None:
     return None
 
 
-def settle(
+def fit_support(
     columns: np.ndarray, points: np.ndarray, support: Support
 ) -> tuple[np.ndarray, Support] | Failure:
     """The points of a support, where no other point takes the same values on these rows.

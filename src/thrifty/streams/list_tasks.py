@@ -93,7 +93,7 @@ class ListStream(TreeStream):
             if fits and not features_of(tree) & features_of(piece):
                 tree = affix(tree, end, piece)
                 end += _last_way(piece, bool(rng.integers(2)))
-        return _settle(tree, end, rng)
+        return _end_with(tree, end, rng)
 
 
 def _chain(features: list[int], ways: list[bool]) -> Tree:
@@ -113,7 +113,7 @@ def _last_way(chain: Tree, on: bool) -> Path:
     return path
 
 
-def _settle(
+def _end_with(
     tree: Tree, end: Path, rng: np.random.Generator
 ) -> tuple[Tree, dict[Path, float]]:
     """Label the ways out, mostly in turn, and weigh them; the last leaf differs from the one

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from thrifty.errors import BadParameter
 from thrifty.streams.tree_tasks import TreeStream
-from thrifty.trees.gain import gain_named
+from thrifty.trees.gains.gain import gain_named
+from thrifty.trees.growing.scratch_real import grow_real
 from thrifty.trees.labels import read_classes
-from thrifty.trees.scratch_real import grow_real
 from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, internal_nodes, is_prefix
 
 __all__ = ["RealStream", "reals"]

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.errors import BadParameter
 from thrifty.streams.task import Task
-from thrifty.trees.gain import gain_named
+from thrifty.trees.gains.gain import gain_named
+from thrifty.trees.growing.scratch import grow_from_scratch
 from thrifty.trees.labels import read_classes
-from thrifty.trees.scratch import grow_from_scratch
 from thrifty.trees.tree import (
     EMPTY,
     Leaf,

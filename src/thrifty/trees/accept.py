@@ -38,9 +38,9 @@ class Verified:
 
     A rival feature is dropped once it is believed, with probability ``1 - delta`` over all rivals,
     not to explain more than ``epsilon`` of the label's entropy beyond the feature that was chosen;
-    :mod:`thrifty.trees.verified` says what that promises and what it does not. Smaller values buy
-    more; only their product sets the price of a cell. ``certain`` drops rivals by confidence bounds
-    instead: a theorem (:mod:`thrifty.trees.certain`) for many more cells.
+    :mod:`thrifty.trees.verified.way` says what that promises and what it does not. Smaller values
+    buy more; only their product sets the price of a cell. ``certain`` drops rivals by confidence
+    bounds instead: a theorem (:mod:`thrifty.trees.verified.certain`) for many more cells.
     """
 
     epsilon: float = 0.125

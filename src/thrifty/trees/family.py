@@ -17,32 +17,32 @@ from thrifty.trees.accept import (
     accept_from_dict,
     accept_to_dict,
 )
-from thrifty.trees.class_weights import (
+from thrifty.trees.gains.class_weights import (
     check_class_weight,
     class_weight_from_json,
     class_weight_to_json,
     weigh,
 )
-from thrifty.trees.gain import Gain, gain_named
-from thrifty.trees.improve import IMPROVE
+from thrifty.trees.gains.gain import Gain, gain_named
+from thrifty.trees.growing.missing import allows_missing
 from thrifty.trees.labels import Labels, read_classes
-from thrifty.trees.missing import allows_missing
 from thrifty.trees.model import ThriftyTreeClassifier
-from thrifty.trees.noisy_rep import Experience
-from thrifty.trees.paper import PaperWay, Way
-from thrifty.trees.race import RaceWay
-from thrifty.trees.representation import Metafeatures
-from thrifty.trees.tested import TestedWay
-from thrifty.trees.tree import Tree
-from thrifty.trees.use_rep_real import MATCH
-from thrifty.trees.verified import VerifiedWay
-from thrifty.trees.warm_up import (
+from thrifty.trees.paper.improve import IMPROVE
+from thrifty.trees.paper.use_rep_real import MATCH
+from thrifty.trees.paper.warm_up import (
     WarmUp,
     WarmUpWay,
     read_warm_up,
     warm_up_from_dict,
     warm_up_to_dict,
 )
+from thrifty.trees.paper.way import PaperWay, Way
+from thrifty.trees.race.way import RaceWay
+from thrifty.trees.representation import Metafeatures
+from thrifty.trees.tested import TestedWay
+from thrifty.trees.tree import Tree
+from thrifty.trees.verified.experience import Experience
+from thrifty.trees.verified.way import VerifiedWay
 
 __all__ = ["Trees", "at_least_one", "one_of"]
 
@@ -70,7 +70,7 @@ class Trees:
     warm_up : ``thrifty.WarmUp(p_min, n_metafeatures, delta)`` or a number of tasks: so many are
         first learned from scratch and stored whole
     match : when a metafeature agrees with a tree over real-valued features: "feature" (thresholds
-        are fitted anew), "threshold" or "stored"; see :mod:`thrifty.trees.use_rep_real`
+        are fitted anew), "threshold" or "stored"; see :mod:`thrifty.trees.paper.use_rep_real`
     missing : "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child
     class_weight : None, "balanced", or a mapping class -> weight, for the gains
 

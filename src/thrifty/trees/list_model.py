@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from thrifty.trees.gain import Gain
-from thrifty.trees.list_text import list_text, sign
+from thrifty.trees.gains.gain import Gain
+from thrifty.trees.gains.pure_child import pure_child
+from thrifty.trees.look.list_text import list_text, sign
 from thrifty.trees.model import ThriftyTreeClassifier
-from thrifty.trees.settle import settling
 
 __all__ = ["ThriftyListClassifier"]
 
@@ -32,7 +32,7 @@ class ThriftyListClassifier(ThriftyTreeClassifier):
     """
 
     def _learning_gain(self) -> Gain:
-        return settling(super()._learning_gain())
+        return pure_child(super()._learning_gain())
 
     def __str__(self) -> str:
         if not hasattr(self, "tree_"):

@@ -26,17 +26,17 @@ from thrifty.attempt import Attempt, Failure
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter, NotInFamily
 from thrifty.trees.family import at_least_one, one_of
-from thrifty.trees.gain import Gain, gain_named
+from thrifty.trees.gains.gain import Gain, gain_named
+from thrifty.trees.gains.pure_child import pure_child
+from thrifty.trees.growing.missing import allows_missing
+from thrifty.trees.growing.scratch import contradiction
+from thrifty.trees.growing.scratch_real import Stuck
 from thrifty.trees.labels import Labels, read_classes
 from thrifty.trees.list_model import ThriftyListClassifier
-from thrifty.trees.missing import allows_missing
-from thrifty.trees.paper import PaperWay, scratch_tree
+from thrifty.trees.paper.use_rep_real import MATCH
+from thrifty.trees.paper.way import PaperWay, scratch_tree
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.scratch import contradiction
-from thrifty.trees.scratch_real import Stuck
-from thrifty.trees.settle import settling
 from thrifty.trees.tree import Path, Tree
-from thrifty.trees.use_rep_real import MATCH
 
 __all__ = ["Lists"]
 
@@ -51,7 +51,7 @@ class Lists:
     gain : "entropy", "gini", or a function (counts, totals, prices) -> gains; compared among the
         splits that leave one child pure
     match : when a metafeature agrees with a list over real-valued features: "feature" (thresholds
-        are fitted anew), "threshold" or "stored"; see :mod:`thrifty.trees.use_rep_real`
+        are fitted anew), "threshold" or "stored"; see :mod:`thrifty.trees.paper.use_rep_real`
     missing : "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child
 
     Examples
@@ -84,7 +84,7 @@ class Lists:
 
     def _way(self) -> PaperWay:
         # The subtree at the first difference is the suffix after the longest common beginning.
-        gain = settling(gain_named(self.gain))
+        gain = pure_child(gain_named(self.gain))
         return PaperWay(gain, self.max_depth, None, "anchors", self.match)
 
     def start(self) -> Metafeatures:

@@ -15,15 +15,15 @@ from thrifty.cells.sources.checks import default_names
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged
 from thrifty.lazy import Explanation, Walked, walk
 from thrifty.lazy import explain as explain_path
-from thrifty.trees.class_weights import check_class_weight, weigh, weighted
 from thrifty.trees.flat import FlatTree, flatten
-from thrifty.trees.gain import Gain, gain_named
+from thrifty.trees.gains.class_weights import check_class_weight, weigh, weighted
+from thrifty.trees.gains.gain import Gain, gain_named
+from thrifty.trees.growing.missing import allows_missing
+from thrifty.trees.growing.sample_weights import repeat_rows
 from thrifty.trees.labels import Labels, read_classes
-from thrifty.trees.look import draw_tree, graphviz_text, text_with_origins
-from thrifty.trees.missing import allows_missing
+from thrifty.trees.look.pictures import draw_tree, graphviz_text, text_with_origins
 from thrifty.trees.origins import Origin, origins
-from thrifty.trees.paper import scratch_tree
-from thrifty.trees.sample_weights import repeat_rows
+from thrifty.trees.paper.way import scratch_tree
 from thrifty.trees.tree import (
     MOST_DEPTH,
     Path,

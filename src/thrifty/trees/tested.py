@@ -13,7 +13,7 @@ is above ``error`` it passes with probability at most (1 - error)^t_i <= delta_i
 for growing is never counted as fresh again.
 
 Where the metafeatures do not fit even a quarter of the rows, or fresh rows run out, all rows are
-used (:class:`~thrifty.trees.paper.PaperWay` or a race): a task fails only if Algorithm 2 on all
+used (:class:`~thrifty.trees.paper.way.PaperWay` or a race): a task fails only if Algorithm 2 on all
 rows fails, and the paper's bound on tasks from scratch stays.
 """
 
@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
 from thrifty.trees.accept import Tested
+from thrifty.trees.growing.sample_tree import SampleTree, grow_on_sample
 from thrifty.trees.labels import Labels
-from thrifty.trees.paper import PaperWay
+from thrifty.trees.paper.way import PaperWay
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.sample_tree import SampleTree, grow_on_sample
 from thrifty.trees.tree import Leaf, Tree
 
 __all__ = ["TestedWay", "answers", "rows_to_pass"]

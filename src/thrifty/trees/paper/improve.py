@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from thrifty.trees.anchors import cut_at
+from thrifty.trees.paper.anchors import cut_at
+from thrifty.trees.paper.use_rep import Grown
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import (
     EMPTY,
@@ -19,7 +20,6 @@ from thrifty.trees.tree import (
     internal_nodes,
     subtree,
 )
-from thrifty.trees.use_rep import Grown
 
 __all__ = [
     "IMPROVE", "by_anchors", "by_families", "by_features", "by_paths", "first_difference",
@@ -100,8 +100,8 @@ def by_families(known: Metafeatures, scratch: Tree, grown: Grown) -> list[Tree]:
     return cut_at(scratch, known.anchors)
 
 
-Rule = Callable[[Metafeatures, Tree, Grown], list[Tree]]
-IMPROVE: dict[str, Rule] = {
+Improvement = Callable[[Metafeatures, Tree, Grown], list[Tree]]
+IMPROVE: dict[str, Improvement] = {
     "paths": by_paths,
     "anchors": by_anchors,
     "anchored-families": by_families,

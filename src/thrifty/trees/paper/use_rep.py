@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.attempt import Attempt, Failure
 from thrifty.cells import Cells
-from thrifty.trees.gain import Gain
+from thrifty.trees.gains.gain import Gain
 from thrifty.trees.labels import Labels
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, build

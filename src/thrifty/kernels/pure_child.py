@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from thrifty.kernels.jit import jit
 from thrifty.kernels.thresholds import before_split, gain_of_cut
 
-__all__ = ["best_settling_counts"]
+__all__ = ["best_pure_child_counts"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ def _two_lowest(at: int, ends: NDArray[Any], sign: int) -> tuple[int, Any, Any]:
 
 
 @jit
-def best_settling_counts(
+def best_pure_child_counts(
     table: NDArray[Any], rows: Ints, codes: Ints, totals: Ints, lx: Floats, criterion: int
 ) -> Ints:
     """counts[c, f]: rows of class c on the true side of the best settling cut of feature f.

@@ -8,31 +8,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.trees.gain import Floats, Gain
+from thrifty.trees.gains.gain import Floats, Gain
 
-__all__ = ["SETTLED", "settling"]
+__all__ = ["BEHIND", "pure_child"]
 
-#: the gain behind each settling one, for kernels that know it
-SETTLED: dict[Gain, Gain] = {}
+#: the gain behind each of those, for kernels that know it
+BEHIND: dict[Gain, Gain] = {}
 
 
 @cache
-def settling(gain: Gain) -> Gain:
+def pure_child(gain: Gain) -> Gain:
     """The same gain where a split leaves a child pure, minus infinity elsewhere.
 
     Still a pure function of counts, so all that holds for trees with any gain holds for lists.
 
-    >>> from thrifty.trees.gain import entropy
+    >>> from thrifty.trees.gains.gain import entropy
     >>> counts, totals = np.array([[0, 1], [2, 2]]), np.array([3, 3])
-    >>> settling(entropy)(counts, totals, np.ones(2)).round(3).tolist()
+    >>> pure_child(entropy)(counts, totals, np.ones(2)).round(3).tolist()
     [0.459, -inf]
     """
 
-    def only_settling(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+    def only_pure_child(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
         gains = gain(counts, totals, prices)
         pure_true = (counts > 0).sum(axis=0) <= 1
         pure_false = (totals[:, None] - counts > 0).sum(axis=0) <= 1
         return np.where(pure_true | pure_false, gains, -np.inf)
 
-    SETTLED[only_settling] = gain
-    return only_settling
+    BEHIND[only_pure_child] = gain
+    return only_pure_child

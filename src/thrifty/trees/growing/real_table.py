@@ -8,8 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.trees.cuts import Choice, Columns, Rule, best_by_gain, choose, cut_gain, kernel_of
-from thrifty.trees.gain import Floats, Gain
+from thrifty.trees.gains.cuts import (
+    Choice,
+    Columns,
+    CutKernel,
+    best_by_gain,
+    choose,
+    cut_gain,
+    kernel_of,
+)
+from thrifty.trees.gains.gain import Floats, Gain
 
 __all__ = ["RealTable"]
 
@@ -53,10 +61,10 @@ class RealTable:
         columns = Columns(counts, thresholds)
         return choose(columns, totals, prices, gain, lambda f: self.values[rows, f])
 
-    def _by_kernel(self, rows: Ints, codes: Ints, totals: Ints, rule: Rule) -> Ints:
+    def _by_kernel(self, rows: Ints, codes: Ints, totals: Ints, rule: CutKernel) -> Ints:
         table = kernels.xlogx_table(len(rows))
-        if rule.settling:
-            return kernels.best_settling_counts(
+        if rule.pure_child:
+            return kernels.best_pure_child_counts(
                 self._table, rows, codes, totals, table, rule.criterion
             )
         if self._bins is None:

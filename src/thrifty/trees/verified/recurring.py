@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from thrifty.cells import Cells
-from thrifty.trees.leaf_rates import leaf_rates, row_counts
-from thrifty.trees.noisy_rep import Experience, Remembered
 from thrifty.trees.tree import Leaf, Path, Tree, subtree
+from thrifty.trees.verified.experience import Experience, Remembered
+from thrifty.trees.verified.leaf_rates import leaf_rates, row_counts
 
 __all__ = ["Recurring"]
 

@@ -11,16 +11,16 @@ from typing import Protocol
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
-from thrifty.trees.class_weights import weigh_leaves, weighted
-from thrifty.trees.gain import Gain
-from thrifty.trees.improve import improved
+from thrifty.trees.gains.class_weights import weigh_leaves, weighted
+from thrifty.trees.gains.gain import Gain
+from thrifty.trees.growing.scratch import grow_from_scratch
+from thrifty.trees.growing.scratch_real import Stuck, grow_real
 from thrifty.trees.labels import Labels
+from thrifty.trees.paper.improve import improved
+from thrifty.trees.paper.use_rep import use_rep
+from thrifty.trees.paper.use_rep_real import use_rep_real
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.scratch import grow_from_scratch
-from thrifty.trees.scratch_real import Stuck, grow_real
 from thrifty.trees.tree import Tree
-from thrifty.trees.use_rep import use_rep
-from thrifty.trees.use_rep_real import use_rep_real
 
 __all__ = ["PaperWay", "Way", "scratch_tree"]
 

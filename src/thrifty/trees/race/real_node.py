@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.trees.cuts import block_columns, choose, true_side
-from thrifty.trees.race_bounds import Bar
-from thrifty.trees.race_node import LEAD, Race
-from thrifty.trees.scratch_real import split_of
+from thrifty.trees.gains.cuts import block_columns, choose, true_side
+from thrifty.trees.growing.scratch_real import split_of
+from thrifty.trees.race.bar import Bar
+from thrifty.trees.race.node import LEAD, NodeRace
 from thrifty.trees.tree import Split
 
-__all__ = ["RealRace", "tables_of_cuts"]
+__all__ = ["RealNodeRace", "tables_of_cuts"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -58,8 +58,8 @@ def tables_of_cuts(values: Floats, codes: Ints, n_classes: int, missing_true: bo
     return out
 
 
-class RealRace(Race):
-    """As :class:`Race`; a candidate is judged by its best cut."""
+class RealNodeRace(NodeRace):
+    """As :class:`NodeRace`; a candidate is judged by its best cut."""
 
     def _open(self) -> None:
         self.boolean = self.cells.boolean[self.candidates]
@@ -143,7 +143,7 @@ class RealRace(Race):
         sides = tuple(np.split(side, np.cumsum(self.totals)[:-1]))
         return height, split_of(feature, choice.threshold, self.cells.boolean), sides
 
-    def _settle(self) -> None:
+    def _compare_in_full(self) -> None:
         columns = block_columns(self.values, self.codes, self.totals, self.prices, self.gain)
         gains = self.gain(columns.counts, self.totals, self.prices)
         best = int(np.argmax(gains))

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells import Cells
-from thrifty.trees.cuts import block_columns, choose, true_side
-from thrifty.trees.gain import Gain
+from thrifty.trees.gains.cuts import block_columns, choose, true_side
+from thrifty.trees.gains.gain import Gain
+from thrifty.trees.growing.scratch_real import split_of
 from thrifty.trees.labels import Labels
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.scratch_real import split_of
 from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, build
 
 __all__ = ["SampleTree", "agree", "grow_on_sample"]

@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
-from thrifty.trees.cuts import block_columns, choose, true_side
-from thrifty.trees.gain import Gain
+from thrifty.trees.gains.cuts import block_columns, choose, true_side
+from thrifty.trees.gains.gain import Gain
+from thrifty.trees.growing.scratch_real import split_of
 from thrifty.trees.labels import Labels
+from thrifty.trees.paper.use_rep import Failed, Grown, within_bounds
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.scratch_real import split_of
 from thrifty.trees.tree import Leaf, Node, Path, Split, build
-from thrifty.trees.use_rep import Failed, Grown, within_bounds
 
 __all__ = ["MATCH", "use_rep_real"]
 

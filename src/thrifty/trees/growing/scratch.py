@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import ContradictoryLabels
-from thrifty.trees.boolean_counts import Pending, batches, children, count
-from thrifty.trees.gain import Gain
+from thrifty.trees.gains.gain import Gain
+from thrifty.trees.growing.boolean_counts import Pending, batches, children, count
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Leaf, Path, Split, Tree, build
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BadInput, BadParameter
-from thrifty.trees.gain import Floats, Gain
+from thrifty.trees.gains.gain import Floats, Gain
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Leaf, Node, Tree
 

@@ -24,10 +24,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.trees.evidence import Belief
-from thrifty.trees.value_of_purchase import NodePurchases, Purchases, label_entropy
+from thrifty.trees.verified.belief import Belief
+from thrifty.trees.verified.value_of_looks import Looks, NodeLooks, label_entropy
 
-__all__ = ["CertainPurchases", "gain_of", "most_gain"]
+__all__ = ["CertainLooks", "gain_of", "most_gain"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -62,7 +62,7 @@ def most_gain(ones: Ints, looked: Ints, sizes: Ints, log_term: float) -> Floats:
     return best
 
 
-def settle(node: NodePurchases, tolerance: float, log_term: float) -> bool:
+def drop_to_one(node: NodeLooks, tolerance: float, log_term: float) -> bool:
     """Race all features at a node; whether one is then worth splitting on."""
     here = node.sizes > 0
     sizes = node.sizes[here]
@@ -93,17 +93,17 @@ def settle(node: NodePurchases, tolerance: float, log_term: float) -> bool:
     return node.incumbent > 1e-12 and 0 < ones < len(node.rows)
 
 
-def log_term_at(depth: int, task: Purchases) -> float:
+def log_term_at(depth: int, task: Looks) -> float:
     """ln(2 / d), delta shared among levels, places of this level, features, classes and rounds."""
     N = task.cells.n_features
     events = N * task.n_classes * _ROUNDS * task.max_depth
     return math.log(2 * events / task.delta) + depth * math.log(2 * N)
 
 
-class CertainPurchases(Purchases):
-    """Purchases whose every split is within the tolerance of the best, but with chance delta."""
+class CertainLooks(Looks):
+    """Looks whose every split is within the tolerance of the best, but with chance delta."""
 
-    def choose(self, here: NodePurchases, belief: Belief, depth: int) -> bool:
+    def choose(self, here: NodeLooks, belief: Belief, depth: int) -> bool:
         tolerance = self.epsilon * label_entropy(self.shares) / here.share
         here.ones = here.count(here.every)
-        return settle(here, tolerance, log_term_at(depth, self))
+        return drop_to_one(here, tolerance, log_term_at(depth, self))

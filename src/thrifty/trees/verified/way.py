@@ -2,9 +2,10 @@
 
 The three rungs, cheapest first:
 
-1. *reused*: a whole earlier model does here what it did at home (:mod:`thrifty.trees.recurring`).
+1. *reused*: a whole earlier model does here what it did at home
+   (:mod:`thrifty.trees.verified.recurring`).
 2. *screened*: a tree is grown, every purchase judged by what it is expected to improve
-   (:mod:`thrifty.trees.value_of_purchase`), starting from what earlier tasks taught of the
+   (:mod:`thrifty.trees.verified.value_of_looks`), starting from what earlier tasks taught of the
    features.
 3. *scratch*: the same, when in the end every cell was bought; also where there are so few rows that
    a first look is all of them.
@@ -15,8 +16,8 @@ label's entropy beyond the incumbent with probability at most delta / N; so with
 1 - delta none of the N would. What is not: the posterior is a model, not the truth; rivals dropped
 later are dropped against the price of a larger batch, and the bound grows with it; and a tree of
 good splits is not the best tree. ``tests/guarantees/test_verified.py`` measures how often it holds.
-``certain=True`` drops by confidence bounds instead (:mod:`thrifty.trees.certain`): it needs no
-model of the features and many more cells, and it tests no earlier models.
+``certain=True`` drops by confidence bounds instead (:mod:`thrifty.trees.verified.certain`): it
+needs no model of the features and many more cells, and it tests no earlier models.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from thrifty.attempt import Attempt
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.trees.accept import Verified
-from thrifty.trees.certain import CertainPurchases
-from thrifty.trees.evidence import Belief, first_belief
 from thrifty.trees.labels import Labels
-from thrifty.trees.leaf_rates import pruned, smoothed
-from thrifty.trees.noisy_rep import Experience
-from thrifty.trees.recurring import Recurring
 from thrifty.trees.tree import Leaf, Node, Tree
-from thrifty.trees.value_of_purchase import Account, Purchases
+from thrifty.trees.verified.belief import Belief, first_belief
+from thrifty.trees.verified.certain import CertainLooks
+from thrifty.trees.verified.experience import Experience
+from thrifty.trees.verified.leaf_rates import pruned, smoothed
+from thrifty.trees.verified.recurring import Recurring
+from thrifty.trees.verified.value_of_looks import Account, Looks
 
 __all__ = ["VerifiedWay"]
 
@@ -78,7 +79,7 @@ class VerifiedWay:
             return Attempt("reused", Leaf(int(back[0]), tuple(counts.tolist())))
         order = np.random.default_rng(_SEED).permutation(len(codes))
         terms = _Terms(self.accept.epsilon, self.accept.delta, self.max_depth)
-        kind = CertainPurchases if self.accept.certain else Purchases
+        kind = CertainLooks if self.accept.certain else Looks
         task = kind(cells, codes, order, terms)
         tree = None
         belief: Belief | None = None
@@ -118,7 +119,7 @@ def _only_booleans(cells: Cells) -> None:
         )
 
 
-def _first_look(experience: Experience, task: Purchases) -> Belief:
+def _first_look(experience: Experience, task: Looks) -> Belief:
     """Look at a few rows of every feature, and say what is believed before they are counted.
 
     With base rates known, only the rarest class is looked at: its rates are what they do not tell.

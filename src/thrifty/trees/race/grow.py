@@ -23,12 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells import Cells
-from thrifty.trees.gain import Gain
+from thrifty.trees.gains.gain import Gain
+from thrifty.trees.growing.sample_tree import agree
 from thrifty.trees.labels import Labels
-from thrifty.trees.race_node import Contest, Race, RacedNode
-from thrifty.trees.race_real import RealRace
+from thrifty.trees.race.node import Contest, NodeRace, RacedNode
+from thrifty.trees.race.real_node import RealNodeRace
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.sample_tree import agree
 from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, build
 
 __all__ = ["DELTA", "race_all_features", "race_metafeatures", "shuffled"]
@@ -96,7 +96,7 @@ def _grow(
 ) -> Tree | None:
     """Depth first, false branch first."""
     contest = Contest(cells, gain)
-    kind = Race if cells.boolean.all() else RealRace
+    kind = NodeRace if cells.boolean.all() else RealNodeRace
     splits: dict[Path, Split] = {}
     leaves: dict[Path, Leaf] = {}
     stack: list[tuple[Path, RacedNode, Ints]]

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells import Cells
-from thrifty.trees.gain import Gain
-from thrifty.trees.race_bounds import Bar, ceilings
+from thrifty.trees.gains.gain import Gain
+from thrifty.trees.race.bar import Bar, ceilings
 from thrifty.trees.tree import Split
 
-__all__ = ["Contest", "Race", "RacedNode", "Won"]
+__all__ = ["Contest", "NodeRace", "RacedNode", "Won"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -90,7 +90,7 @@ class RacedNode:
         )
 
 
-class Race:
+class NodeRace:
     """One node's race over Boolean candidates, which are ascending.
 
     ``won()`` is the candidate of the highest gain, ties to the lowest index, or None where all are
@@ -127,10 +127,10 @@ class Race:
         while len(self.rivals) or len(self.waiting):
             self._sample(target)
             if (self.sampled == self.totals).all():
-                self._settle()
+                self._compare_in_full()
                 self._admit()
                 if len(self.rivals):
-                    self._settle()
+                    self._compare_in_full()
                 return
             target = self._next_sample()
             self._promote_a_leader(int((target - self.sampled).sum()))
@@ -246,7 +246,7 @@ class Race:
         height = self.gain(counts, self.totals, self.cells.prices[[feature]])[0]
         return float(height), Split(feature), sides
 
-    def _settle(self) -> None:
+    def _compare_in_full(self) -> None:
         """Every rival is bought on every row: its gain is exact."""
         gains = self.gain(self.counts, self.totals, self.prices)
         best = int(np.argmax(gains))

@@ -14,9 +14,9 @@ from typing import Any
 from thrifty.attempt import Attempt, Failure
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
-from thrifty.trees.anchors import recut
 from thrifty.trees.labels import Labels
-from thrifty.trees.paper import Way
+from thrifty.trees.paper.anchors import recut
+from thrifty.trees.paper.way import Way
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Node
 

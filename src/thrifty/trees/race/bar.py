@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.trees.gain import Gain, entropy, gini
-from thrifty.trees.race_many import entropy_at_most, gini_at_most
+from thrifty.trees.gains.gain import Gain, entropy, gini
+from thrifty.trees.race.many_classes import entropy_at_most, gini_at_most
 
 __all__ = ["Bar", "can_race", "ceilings"]
 
@@ -30,7 +30,7 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 #: cells into which the counts of the smaller class are cut; more is tighter and slower
-_CELLS = 64
+_PIECES = 64
 #: corners of a box double with each class; with more classes than this entropy and Gini have bounds
 #: of their own, and a user's gain is not raced
 _MOST_CORNERS = 8
@@ -112,7 +112,7 @@ class Bar:
 
     def _good_enough(self, n: Ints, price: float, present: Ints) -> tuple[Ints, Ints, Ints]:
         """Cells of a_0, and in each the a_1 from which, and up to which, a rival would win."""
-        cells = min(_CELLS, int(n[0]) + 1)
+        cells = min(_PIECES, int(n[0]) + 1)
         edges = np.arange(cells + 1) * (int(n[0]) + 1) // cells
         if self.gain in (entropy, gini):
             table = kernels.xlogx_table(int(n.sum()))

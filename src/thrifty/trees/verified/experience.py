@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.trees.evidence import prior_useful
-from thrifty.trees.leaf_rates import row_counts
 from thrifty.trees.tree import Node, Tree, is_prefix, skeleton, tree_from_dict, tree_text
+from thrifty.trees.verified.belief import prior_useful
+from thrifty.trees.verified.leaf_rates import row_counts
 
 __all__ = ["Experience", "Remembered"]
 

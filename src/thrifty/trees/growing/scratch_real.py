@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.trees.cuts import true_side
-from thrifty.trees.gain import Floats, Gain
+from thrifty.trees.gains.cuts import true_side
+from thrifty.trees.gains.gain import Floats, Gain
+from thrifty.trees.growing.real_table import RealTable
+from thrifty.trees.growing.scratch import contradiction
 from thrifty.trees.labels import Labels
-from thrifty.trees.real_table import RealTable
-from thrifty.trees.scratch import contradiction
 from thrifty.trees.tree import Leaf, Path, Split, Tree, build
 
 __all__ = ["grow_real", "split_of"]

@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.trees.gain import CUT_BY_ENTROPY, Floats, Gain, entropy, gini
-from thrifty.trees.settle import SETTLED
+from thrifty.trees.gains.gain import CUT_BY_ENTROPY, Floats, Gain, entropy, gini
+from thrifty.trees.gains.pure_child import BEHIND
 
 __all__ = [
-    "Choice", "Columns", "Rule", "best_by_gain", "block_columns", "choose", "cut_gain",
+    "Choice", "Columns", "CutKernel", "best_by_gain", "block_columns", "choose", "cut_gain",
     "halfway", "kernel_of", "true_side",
 ]  # fmt: skip
 
@@ -76,7 +76,7 @@ def true_side(values: NDArray[Any], threshold: float) -> NDArray[np.bool_]:
     return side
 
 
-class Rule(NamedTuple):
+class CutKernel(NamedTuple):
     """Which kernel finds the cuts of a gain: what it maximises, and among which cuts.
 
     ``across``: the features are compared by the same gain, so only the best one need be exact.
@@ -84,20 +84,20 @@ class Rule(NamedTuple):
 
     criterion: int
     across: bool
-    settling: bool = False
+    pure_child: bool = False
 
 
-def kernel_of(gain: Gain) -> Rule | None:
+def kernel_of(gain: Gain) -> CutKernel | None:
     """The rule of a gain that the kernels know; None where the gain itself must be asked."""
     if gain is entropy:
-        return Rule(kernels.ENTROPY, True)
+        return CutKernel(kernels.ENTROPY, True)
     if gain is gini:
-        return Rule(kernels.GINI, True)
+        return CutKernel(kernels.GINI, True)
     if gain in CUT_BY_ENTROPY:
-        return Rule(kernels.ENTROPY, False)
-    if SETTLED.get(gain) in (entropy, gini):
-        criterion = kernels.ENTROPY if SETTLED[gain] is entropy else kernels.GINI
-        return Rule(criterion, True, settling=True)
+        return CutKernel(kernels.ENTROPY, False)
+    if BEHIND.get(gain) in (entropy, gini):
+        criterion = kernels.ENTROPY if BEHIND[gain] is entropy else kernels.GINI
+        return CutKernel(criterion, True, pure_child=True)
     return None
 
 
@@ -156,8 +156,8 @@ def block_columns(
     fast = np.flatnonzero(whole) if rule is not None else np.zeros(0, dtype=np.int64)
     if rule is not None and len(fast):
         table = kernels.xlogx_table(len(values))
-        if rule.settling:
-            counts[:, fast] = kernels.best_settling_counts(
+        if rule.pure_child:
+            counts[:, fast] = kernels.best_pure_child_counts(
                 values[:, fast], np.arange(len(values)), codes, totals, table, rule.criterion
             )
         else:

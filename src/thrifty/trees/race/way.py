@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
-from thrifty.trees.gain import gain_ratio
+from thrifty.trees.gains.gain import gain_ratio
 from thrifty.trees.labels import Labels
-from thrifty.trees.paper import PaperWay
-from thrifty.trees.race_bounds import can_race
-from thrifty.trees.race_grow import race_all_features, race_metafeatures
+from thrifty.trees.paper.way import PaperWay
+from thrifty.trees.race.bar import can_race
+from thrifty.trees.race.grow import race_all_features, race_metafeatures
 from thrifty.trees.representation import Metafeatures
 
 __all__ = ["RaceWay"]
@@ -19,7 +19,7 @@ __all__ = ["RaceWay"]
 
 @dataclass(frozen=True)
 class RaceWay(PaperWay):
-    """Races at every node; the theorem is in :mod:`thrifty.trees.race_grow`.
+    """Races at every node; the theorem is in :mod:`thrifty.trees.race.grow`.
 
     Where a raced attempt fails, every candidate is bought on every row after all (Algorithm 2), so
     a task fails only if it would have failed without racing, and a race can never cost the

@@ -1,6 +1,6 @@
 """Grow a tree by asking of every purchase what it is worth.
 
-At a node each feature has a posterior over its gain (:mod:`thrifty.kernels.evidence`). Its next
+At a node each feature has a posterior over its gain (:mod:`thrifty.kernels.judging`). Its next
 batch of rows is bought only if the expected improvement over the incumbent (the best feature that
 was bought in full), times the node's share of the rows, exceeds what the batch costs. A leader
 is bought in full as soon as that pays: rivals then have something definite to beat.
@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells import Cells
-from thrifty.trees.evidence import Belief, belief_below, share_of_unlooked, uncertainty
 from thrifty.trees.tree import Leaf, Node, Split, Tree
+from thrifty.trees.verified.belief import Belief, belief_below, share_of_unlooked, uncertainty
 
-__all__ = ["Account", "NodePurchases", "Purchases", "first_look", "label_entropy"]
+__all__ = ["Account", "NodeLooks", "Looks", "first_look", "label_entropy"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -71,7 +71,7 @@ class Account:
     likely: Floats
 
 
-class Purchases:
+class Looks:
     """The rows, values and terms of one task; :meth:`grow` gives its tree."""
 
     def __init__(self, cells: Cells, codes: Ints, order: Ints, terms: Any) -> None:
@@ -91,14 +91,14 @@ class Purchases:
 
     def look(self, c: int) -> None:
         """The first look at every feature, in one class."""
-        here = NodePurchases(self, self.rows, self.looked)
+        here = NodeLooks(self, self.rows, self.looked)
         to = self.looked.copy()
         to[c] = np.maximum(to[c], min(self.first, int(here.sizes[c])))
         here.buy(np.arange(self.cells.n_features), to)
 
     def counts(self) -> Ints:
         """Ones so far among all rows, by class and feature."""
-        return NodePurchases(self, self.rows, self.looked).count(np.arange(self.cells.n_features))
+        return NodeLooks(self, self.rows, self.looked).count(np.arange(self.cells.n_features))
 
     def judged(self, belief: Belief) -> Floats:
         """What the looks so far say of each feature at the root: see ``kernels.judge``."""
@@ -107,7 +107,7 @@ class Purchases:
             self.draws,
         )  # fmt: skip
 
-    def choose(self, here: NodePurchases, belief: Belief, depth: int) -> bool:
+    def choose(self, here: NodeLooks, belief: Belief, depth: int) -> bool:
         """Whether some feature is worth splitting on at a node, after buying what pays."""
         return here.choose(belief)
 
@@ -115,7 +115,7 @@ class Purchases:
         return self._grow(self.rows, self.looked, belief, 0)
 
     def _grow(self, rows: Ints, looked: Ints, belief: Belief, depth: int) -> Tree:
-        here = NodePurchases(self, rows, looked)
+        here = NodeLooks(self, rows, looked)
         done = depth == self.max_depth or here.sizes.max() == len(rows) or len(rows) < 2 * _LEAF
         if done or not self.choose(here, belief, depth):
             if depth == 0:
@@ -143,10 +143,10 @@ def _in_bits(cells: Cells, worth: float) -> tuple[Floats, list[tuple[float, Ints
     return own * scale, [(fee * scale, features) for fee, features in fees]
 
 
-class NodePurchases:
+class NodeLooks:
     """The purchases at one node."""
 
-    def __init__(self, task: Purchases, rows: Ints, looked: Ints) -> None:
+    def __init__(self, task: Looks, rows: Ints, looked: Ints) -> None:
         self.task, self.rows, self.looked = task, rows, looked
         codes = task.codes[rows]
         self.sizes = np.bincount(codes, minlength=task.n_classes)

@@ -1,0 +1,1 @@
+"""What a split is worth, and where a feature is cut."""

@@ -1,0 +1,1 @@
+"""Growing a tree from scratch: every cell, every feature at every node."""

@@ -1,0 +1,1 @@
+"""The same trees for fewer cells: candidates are dropped on samples."""

@@ -1,0 +1,1 @@
+"""Evidence instead of consistency, for noisy labels."""
