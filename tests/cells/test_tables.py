@@ -92,9 +92,9 @@ def test_gaps_are_errors_unless_they_are_allowed(tmp_path):
         Cells(Source.from_parquet(tmp_path / "t.parquet", features=["b"])).get([0], [0])
 
 
-def test_text_is_no_feature(tmp_path):
-    pd.DataFrame({"a": ["x", "y"]}).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(BadInput, match="holds"):
+def test_dates_are_no_feature(tmp_path):
+    pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(BadInput, match="holds timestamp"):
         Source.from_parquet(tmp_path / "t.parquet")
 
 

@@ -6,6 +6,7 @@ however often and in whatever shape it is asked for. A learner never sees the so
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -96,8 +97,19 @@ class Cells:
 
     @property
     def boolean(self) -> NDArray[np.bool_]:
-        """Which features are Boolean; the others are real-valued."""
+        """Which features are Boolean; the others are numbers or categories."""
         return self._source.boolean
+
+    @property
+    def categories(self) -> Mapping[int, tuple[str, ...]]:
+        """Of each feature that is a category, by index: what its cells' numbers stand for."""
+        return self._source.categories
+
+    @property
+    def everything_is_bought(self) -> bool:
+        """Whether every cell of the task was looked at through this door."""
+        seen = self.meter.bought_per_feature.sum() + self.meter.reused_per_feature.sum()
+        return int(seen) >= self.n_examples * self.n_features
 
     @property
     def fees(self) -> tuple[tuple[float, tuple[int, ...]], ...]:

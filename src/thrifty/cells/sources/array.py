@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Any
 
@@ -17,6 +17,7 @@ from thrifty.cells.sources.checks import (
     checked_table,
     default_names,
 )
+from thrifty.cells.sources.kinds import read_columns, read_kinds
 
 __all__ = ["ArraySource"]
 
@@ -29,7 +30,13 @@ class ArraySource(Source):
     """
 
     def __init__(
-        self, X: Any, feature_names: Sequence[str] | None = None, *, allow_missing: bool = False
+        self,
+        X: Any,
+        feature_names: Sequence[str] | None = None,
+        *,
+        allow_missing: bool = False,
+        kinds: Any = None,
+        known: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         table = checked_table(X)
         self.named = feature_names is not None
@@ -37,8 +44,14 @@ class ArraySource(Source):
             names = default_names(table.shape[1])
         else:
             names = checked_names(feature_names, table.shape[1])
+        told = read_kinds(kinds, names)
+        categories: dict[int, tuple[str, ...]] = {}
+        if told or table.dtype.kind in "OU":
+            table, categories = read_columns(table.T, names, told, known or {})
         boolean = boolean_columns(table, names, allow_missing=allow_missing)
+        boolean[list(categories)] = False  # of two categories the places are 0 and 1, too
         super().__init__(table.shape[0], names, boolean)
+        self.categories = categories
         self._table = table
         self._tiles: NDArray[np.uint64] | None = None
         # Columns packed so far, and where each feature is among them; -1: not yet.

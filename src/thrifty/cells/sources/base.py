@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,8 @@ class Source(ABC):
     Attributes
     ----------
     feature_names : tuple of str
-    boolean : array of bool, one per feature; the others are real-valued
+    boolean : array of bool, one per feature; the others are numbers or categories
+    categories : of each feature that is a category, by index: what its cells' numbers stand for
     named : whether the names came from the user (a frame, or ``feature_names=``)
     free : whether reading costs nothing; what costs is read through a ledger alone
     examples : ids, where the examples have them: the same id in two tasks is the same example
@@ -38,6 +40,7 @@ class Source(ABC):
     named: bool = False
     free: bool = True
     examples: tuple[str, ...] | None = None
+    categories: Mapping[int, tuple[str, ...]] = MappingProxyType({})
 
     def __init__(
         self, n_examples: int, feature_names: Sequence[str], boolean: NDArray[np.bool_]
@@ -66,6 +69,16 @@ class Source(ABC):
         """Every value: (S, N). Not to be written to."""
         return self.read(np.arange(self.n_examples), np.arange(self.n_features))
 
+    def recoded(self, known: Mapping[str, Sequence[str]]) -> Source:
+        """This source with its categories in the places that they have elsewhere.
+
+        What is not known elsewhere comes after it. A lifetime's tasks so agree on what a cell of a
+        category means, whichever categories each of them holds.
+        """
+        from thrifty.cells.sources.coded import RecodedSource
+
+        return RecodedSource(self, known) if self.categories else self
+
     def known_as(self, examples: Iterable[Any] | None) -> Source:
         """This source, its examples known by ids from now on."""
         if examples is not None:
@@ -82,11 +95,12 @@ class Source(ABC):
         feature_names: Sequence[str] | None = None,
         examples: Iterable[Any] | None = None,
         allow_missing: bool = False,
+        kinds: Any = None,
     ) -> Source:
         """A numpy array or a scipy sparse matrix.
 
-        ``bool`` and integer arrays promise Booleans: anything but 0 and 1 is an error. Float
-        columns that hold only 0 and 1 count as Boolean, the others as real-valued.
+        Columns that hold only 0 and 1 are Boolean, others are numbers, those of text categories;
+        ``kinds={name: "number" | "boolean" | "category" | [categories]}`` says otherwise.
 
         >>> Source.from_array(np.eye(3, dtype=bool))
         ArraySource(3 examples x 3 features)
@@ -96,21 +110,28 @@ class Source(ABC):
 
         if hasattr(X, "tocsr"):
             return SparseSource(X, feature_names).known_as(examples)
-        return ArraySource(X, feature_names, allow_missing=allow_missing).known_as(examples)
+        return ArraySource(
+            X, feature_names, allow_missing=allow_missing, kinds=kinds
+        ).known_as(examples)
 
     @staticmethod
     def from_frame(
-        frame: Any, *, examples: Iterable[Any] | None = None, allow_missing: bool = False
+        frame: Any,
+        *,
+        examples: Iterable[Any] | None = None,
+        allow_missing: bool = False,
+        kinds: Any = None,
     ) -> Source:
-        """A pandas or polars frame; its columns name the features.
+        """A pandas or polars frame; its columns name the features and their dtypes say their kind.
+
+        ``kinds={name: "number" | "boolean" | "category" | [categories]}`` says otherwise.
 
         ``examples`` are ids, for instance ``frame.index``: the same id in two tasks is the same
         example, and what was paid for it is not counted again.
         """
         from thrifty.cells.sources.frame import frame_source
 
-        return frame_source(frame, allow_missing=allow_missing).known_as(examples)
-
+        return frame_source(frame, allow_missing=allow_missing, kinds=kinds).known_as(examples)
 
     @staticmethod
     def from_packed(path: Any) -> Source:
@@ -127,6 +148,7 @@ class Source(ABC):
         without: Collection[str] = (),
         boolean: bool | Collection[str] | None = None,
         allow_missing: bool = False,
+        kinds: Any = None,
     ) -> Source:
         """A Parquet file, of which only the columns that are looked at are read.
 
@@ -134,12 +156,15 @@ class Source(ABC):
         ----------
         features, without : the columns to use (None: all), and those to leave out
         boolean : which features are Boolean; None: those that hold only 0 and 1
+        kinds : ``{name: "number" | "boolean" | "category" | [categories]}``; columns of text are
+            categories without being told
         """
         from thrifty.cells.sources.parquet import ParquetSource
 
         return ParquetSource(
-            path, features=features, without=without, boolean=boolean, allow_missing=allow_missing
-        )
+            path, features=features, without=without, boolean=boolean,
+            allow_missing=allow_missing, kinds=kinds,
+        )  # fmt: skip
 
     @staticmethod
     def from_sql(
@@ -152,6 +177,7 @@ class Source(ABC):
         boolean: bool | Collection[str] | None = None,
         schema: str | None = None,
         allow_missing: bool = False,
+        kinds: Any = None,
     ) -> Source:
         """A table of a database, of which only the columns that are looked at are read.
 
@@ -160,13 +186,13 @@ class Source(ABC):
         database : an SQLAlchemy engine or URL
         table, schema : where the cells are; checked against the database
         id : the column that names each example once; rows come in its order
-        features, without, boolean : as in :meth:`from_parquet`
+        features, without, boolean, kinds : as in :meth:`from_parquet`
         """
         from thrifty.cells.sources.sql import SqlSource
 
         return SqlSource(
             database, table, id=id, features=features, without=without, boolean=boolean,
-            schema=schema, allow_missing=allow_missing,
+            schema=schema, allow_missing=allow_missing, kinds=kinds,
         )  # fmt: skip
 
     @staticmethod
@@ -178,6 +204,7 @@ class Source(ABC):
         prices: Any = None,
         idempotent: bool = False,
         boolean: bool | Collection[str] = True,
+        kinds: Any = None,
         name: str = "provider",
         not_billed: tuple[type[Exception], ...] = (),
         allow_missing: bool = False,
@@ -194,6 +221,8 @@ class Source(ABC):
         idempotent : the provider honours keys; fn then takes ``idempotency_key`` too, and a
             purchase whose end is not known is repeated with its key instead of being in doubt
         boolean : whether values are Booleans, for all features or the names of those that are
+        kinds : ``{name: "number" | "boolean" | [categories]}`` for features that differ; a category
+            is answered by its text
         name : of the provider, for the ledger
         not_billed : errors after which nothing was billed, besides ``thrifty.errors.NotBilled``
         allow_missing : whether NaN is a value of a real-valued feature
@@ -220,20 +249,24 @@ class Source(ABC):
 
         return CallableSource(
             fn, examples=examples, features=features, prices=prices, idempotent=idempotent,
-            boolean=boolean, name=name, not_billed=not_billed, allow_missing=allow_missing,
-            limits=CallLimits(**limits),
+            boolean=boolean, kinds=kinds, name=name, not_billed=not_billed,
+            allow_missing=allow_missing, limits=CallLimits(**limits),
         )  # fmt: skip
 
 
-def as_source(X: Any, *, allow_missing: bool = False) -> Source:
+def as_source(X: Any, *, allow_missing: bool = False, kinds: Any = None) -> Source:
     """Whatever the user brought, as a source."""
     if isinstance(X, Source):
+        if kinds is not None:
+            raise BadInput(
+                "a Source says what its features are when it is made: give it kinds= there."
+            )
         return X
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        return Source.from_frame(X, allow_missing=allow_missing)
+        return Source.from_frame(X, allow_missing=allow_missing, kinds=kinds)
     if isinstance(X, str | bytes):
         raise BadInput(
             f"X must be an array, a frame, a scipy sparse matrix or a Source; got the text {X!r}. "
             "Read the file first, or use a Source.from_... constructor."
         )
-    return Source.from_array(X, allow_missing=allow_missing)
+    return Source.from_array(X, allow_missing=allow_missing, kinds=kinds)

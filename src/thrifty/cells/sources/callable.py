@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from thrifty.cells.prices.price_list import PriceList, as_price_list
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.checks import can_be_stored, checked_ids, checked_names
+from thrifty.cells.sources.coded import answers_in_codes
+from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, BadParameter
 
 __all__ = ["CallLimits", "CallableSource"]
@@ -71,6 +73,7 @@ class CallableSource(Source):
         prices: Any = None,
         idempotent: bool = False,
         boolean: bool | Collection[str] = True,
+        kinds: Any = None,
         name: str = "provider",
         not_billed: tuple[type[Exception], ...] = (),
         allow_missing: bool = False,
@@ -91,7 +94,10 @@ class CallableSource(Source):
                 "fn(example_ids, feature_names, idempotency_key)."
             )
         super().__init__(len(ids), names, _kinds(boolean, names))
-        self.fn, self.idempotent, self.name = fn, idempotent, str(name)
+        self._tell(read_kinds(kinds, names))
+        listed = {names[f]: c for f, c in self.categories.items()}
+        self.fn = answers_in_codes(fn, listed) if listed else fn
+        self.idempotent, self.name = idempotent, str(name)
         self.prices: PriceList | None = None if prices is None else as_price_list(prices)
         self.not_billed, self.allow_missing = tuple(not_billed), allow_missing
         self.limits = limits or CallLimits()
@@ -99,6 +105,22 @@ class CallableSource(Source):
         self.ledger: Any = None
         #: when the last calls began, for the rate limit
         self.recent: deque[float] = deque(maxlen=10_000)
+
+    def _tell(self, told: Mapping[str, ToldKind]) -> None:
+        """What the user said of single features; a category must say which there are."""
+        categories = {}
+        for f, name in enumerate(self.feature_names):
+            said = told.get(name)
+            if said == "category":
+                raise BadInput(
+                    f"a paid category must say what can be answered: give kinds={{{name!r}: "
+                    "['...', '...']}."
+                )
+            if said is not None:
+                self.boolean[f] = said == "boolean"
+            if isinstance(said, tuple):
+                categories[f] = said
+        self.categories = categories
 
     def ids_of(self, texts: Sequence[str]) -> list[Any]:
         """The examples as the user wrote them."""

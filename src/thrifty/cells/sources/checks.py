@@ -87,11 +87,11 @@ def checked_table(X: Any) -> NDArray[Any]:
             "Give every example the same features."
         ) from error
     if table.dtype == object:
-        table = _from_objects(table)
-    if table.dtype.kind in "USOM":
+        _not_ragged(table)
+    if table.dtype.kind in "mM":
         raise BadInput(
-            f"X must hold numbers; got {table.dtype}. Encode categories first, for instance with "
-            "sklearn.preprocessing.OneHotEncoder (or OrdinalEncoder where they have an order)."
+            "X holds dates or times, which are no feature by themselves. Turn them into numbers "
+            "(days since an event, hour of the day, age), or leave them out."
         )
     if table.dtype.kind == "c":
         raise BadInput("Complex data not supported: X must hold real numbers or Booleans.")
@@ -109,36 +109,28 @@ def checked_table(X: Any) -> NDArray[Any]:
     return table
 
 
-def _from_objects(table: NDArray[Any]) -> NDArray[Any]:
-    """Object arrays of numbers become numbers; of lists, they were ragged; of text, categories."""
+def _not_ragged(table: NDArray[Any]) -> None:
+    """Object arrays of lists were ragged tables."""
     if any(isinstance(v, list | tuple | np.ndarray) for v in table.ravel()[:100]):
         raise BadInput(
             "X must be a table with rows of equal length; it is ragged. Give every example the "
             "same features."
         )
-    if any(isinstance(v, str) for v in table.ravel()):
-        first = next(v for v in table.ravel() if isinstance(v, str))
-        raise BadInput(
-            f"X must hold numbers; got the text {first!r}. Encode categories first, for instance "
-            "with sklearn.preprocessing.OneHotEncoder (or OrdinalEncoder where they have an order)."
-        )
-    try:
-        return table.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise BadInput(f"X must hold numbers; argument must be numeric: {error}.") from error
 
 
 def boolean_columns(
     table: NDArray[Any], names: Sequence[str], *, allow_missing: bool
 ) -> NDArray[np.bool_]:
-    """Which columns are Boolean; refuse a broken promise, NaN and infinities, naming the cell."""
+    """Which columns hold only 0 and 1; NaN and infinities are refused, naming the cell."""
     kind = table.dtype.kind
     n = table.shape[1]
     if kind == "b":
         return np.ones(n, dtype=np.bool_)
     if kind in "iu":
-        _promise_kept(table, names)
-        return np.ones(n, dtype=np.bool_)
+        if table.max() <= 1 and (kind == "u" or table.min() >= 0):
+            return np.ones(n, dtype=np.bool_)
+        low, high = table.min(axis=0), table.max(axis=0)
+        return np.asarray((low >= 0) & (high <= 1))
     boolean = np.ones(n, dtype=np.bool_)
     for start in range(0, table.shape[0], _ROWS_AT_ONCE):
         block = table[start : start + _ROWS_AT_ONCE]
@@ -148,17 +140,6 @@ def boolean_columns(
         _finite(block, start, names, allow_missing)
         boolean &= good.all(axis=0)
     return boolean
-
-
-def _promise_kept(table: NDArray[Any], names: Sequence[str]) -> None:
-    if table.max() <= 1 and (table.dtype.kind == "u" or table.min() >= 0):
-        return
-    row, column = map(int, np.argwhere((table != 0) & (table != 1))[0])
-    raise BadInput(
-        f"{table.dtype} features are Boolean and must be 0 or 1; got {table[row, column]} for "
-        f"{names[column]} on example {row}. Mend the value, or pass floats (X.astype(float)) if "
-        "the features are real-valued."
-    )
 
 
 def _finite(block: NDArray[Any], start: int, names: Sequence[str], allow_missing: bool) -> None:

@@ -6,7 +6,8 @@ Only the columns that are looked at are read, and each of them once.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells.sources.base import Source
+from thrifty.cells.sources.kinds import ToldKind, read_column
 from thrifty.errors import BadInput
 
 __all__ = ["ColumnSource"]
@@ -31,6 +33,8 @@ class ColumnSource(Source):
         boolean: NDArray[np.bool_],
         *,
         allow_missing: bool = False,
+        told: Mapping[str, ToldKind] | None = None,
+        text: Collection[int] = (),
     ) -> None:
         if n_examples == 0 or len(names) == 0:
             raise BadInput(
@@ -39,6 +43,12 @@ class ColumnSource(Source):
             )
         super().__init__(n_examples, names, boolean)
         self._allow_missing = allow_missing
+        self._told = dict(told or {})
+        # A category's values are known once its column was read.
+        said = ((f, self._told.get(name)) for f, name in enumerate(names))
+        listed = {f: told for f, told in said if isinstance(told, tuple)}
+        self._found: dict[int, tuple[str, ...]] = {**dict.fromkeys(text, ()), **listed}
+        self.categories = MappingProxyType(self._found)
         self._table: dict[int, NDArray[np.float64]] = {}
         self._packed: dict[int, NDArray[np.uint64]] = {}
 
@@ -56,6 +66,12 @@ class ColumnSource(Source):
 
     def _checked(self, f: int, column: Any) -> NDArray[np.float64]:
         name = self.feature_names[f]
+        if f in self._found or name in self._told:
+            told = self._told.get(name, "category")
+            read = read_column(np.asarray(column, dtype=object), name, told)
+            if read.categories is not None:
+                self._found[f] = read.categories
+            column = read.values
         try:
             values = np.asarray(column, dtype=np.float64)
         except (TypeError, ValueError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells.sources.columnar import ColumnSource, chosen_features, told_boolean
+from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, ThriftyError
 
 __all__ = ["ParquetSource"]
@@ -27,17 +28,40 @@ class ParquetSource(ColumnSource):
         without: Collection[str] = (),
         boolean: bool | Collection[str] | None = None,
         allow_missing: bool = False,
+        kinds: Any = None,
     ) -> None:
         self.path = Path(path)
         self._file = _opened(self.path)
         there = [str(name) for name in self._file.schema_arrow.names]
         names = chosen_features(there, features, without, str(self.path))
+        said = read_kinds(kinds, names)
+        text = self._text(names, said)
         told = told_boolean(boolean, names)
-        kinds = told if told is not None else self._kinds(names)
+        of_bits = told if told is not None else self._kinds(names, {*text, *map(names.index, said)})
+        of_bits[[i for i, name in enumerate(names) if said.get(name) == "boolean"]] = True
         rows = int(self._file.metadata.num_rows)
-        super().__init__(rows, names, kinds, allow_missing=allow_missing)
+        super().__init__(
+            rows, names, of_bits, allow_missing=allow_missing, told=said, text=text
+        )
 
-    def _kinds(self, names: Sequence[str]) -> NDArray[np.bool_]:
+    def _text(self, names: Sequence[str], said: Mapping[str, ToldKind]) -> list[int]:
+        """Columns of text are categories, unless something else was said; so is what was said."""
+        import pyarrow.types as types
+
+        def is_text(kind: Any) -> bool:
+            inner = kind.value_type if types.is_dictionary(kind) else kind
+            return bool(types.is_string(inner) or types.is_large_string(inner))
+
+        schema = self._file.schema_arrow
+        return [
+            i
+            for i, name in enumerate(names)
+            if said.get(name) == "category"
+            or isinstance(said.get(name), tuple)
+            or (name not in said and is_text(schema.field(name).type))
+        ]
+
+    def _kinds(self, names: Sequence[str], other: Collection[int]) -> NDArray[np.bool_]:
         """Boolean columns, and numbers that are 0 or 1 throughout."""
         import pyarrow.types
 
@@ -46,29 +70,32 @@ class ParquetSource(ColumnSource):
         unsure = []
         for i, name in enumerate(names):
             kind = schema.field(name).type
+            if i in other:
+                continue
             if pyarrow.types.is_boolean(kind):
                 out[i] = True
             elif pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind):
                 unsure.append(i)
             else:
                 raise BadInput(
-                    f"every feature must hold numbers or Booleans; {name!r} in {self.path} holds "
-                    f"{kind}. Encode it first, or leave it out with features= or without=."
+                    f"every feature must hold numbers, Booleans or text; {name!r} in {self.path} "
+                    f"holds {kind}. Convert it first, or leave it out with features= or without=."
                 )
         for i, column in zip(unsure, self.fetch([names[i] for i in unsure])):
             out[i] = bool(((column == 0) | (column == 1)).all())
         return out
 
-    def fetch(self, names: Sequence[str]) -> list[NDArray[np.float64]]:
+    def fetch(self, names: Sequence[str]) -> list[NDArray[Any]]:
         if not names:
             return []
         table = self._file.read(columns=list(names))
         out = []
         for name in names:
             values = table.column(name).to_numpy()
-            if values.dtype == object:  # Booleans with gaps
+            if values.dtype == object and not any(isinstance(v, str) for v in values):
+                # Booleans with gaps
                 values = np.array([np.nan if v is None else float(v) for v in values.tolist()])
-            out.append(values.astype(np.float64))
+            out.append(values if values.dtype == object else values.astype(np.float64))
         return out
 
 

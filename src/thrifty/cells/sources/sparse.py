@@ -36,10 +36,10 @@ class SparseSource(Source):
             names = checked_names(feature_names, n_features)
         self._by_row = by_row
         self._by_column = by_row.tocsc()
-        super().__init__(n_examples, names, self._kinds(names))
+        super().__init__(n_examples, names, self._kinds())
 
-    def _kinds(self, names: Sequence[str]) -> NDArray[np.bool_]:
-        """Boolean columns hold only 0 and 1; integers promise that, floats may be real-valued."""
+    def _kinds(self) -> NDArray[np.bool_]:
+        """Boolean columns hold only 0 and 1; the others are numbers."""
         stored = self._by_column
         if not np.isfinite(np.asarray(stored.data, dtype=np.float64)).all():
             raise BadInput(
@@ -49,12 +49,6 @@ class SparseSource(Source):
         odd = (stored.data != 0) & (stored.data != 1)
         boolean = np.ones(stored.shape[1], dtype=np.bool_)
         columns = np.repeat(np.arange(stored.shape[1]), np.diff(stored.indptr))[odd]
-        if len(columns) and stored.data.dtype.kind in "iu":
-            raise BadInput(
-                f"{stored.data.dtype} features are Boolean and must be 0 or 1; got "
-                f"{stored.data[odd][0]} for {names[int(columns[0])]}. Mend the value, or pass "
-                "floats if the features are real-valued."
-            )
         boolean[columns] = False
         return boolean
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells.ledger.answers import redacted
 from thrifty.cells.sources.columnar import ColumnSource, chosen_features, told_boolean
+from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, ThriftyError
 
 __all__ = ["SqlSource"]
@@ -35,6 +36,7 @@ class SqlSource(ColumnSource):
         boolean: bool | Collection[str] | None = None,
         schema: str | None = None,
         allow_missing: bool = False,
+        kinds: Any = None,
     ) -> None:
         self._sa = _sqlalchemy()
         self._engine = self._connectable(database)
@@ -44,9 +46,22 @@ class SqlSource(ColumnSource):
         self._id = self._reflected.columns[id]
         names = chosen_features(there, features, {id, *without}, f"table {table!r}")
         self.examples = self._read_ids(table, id)
+        said = read_kinds(kinds, names)
+        text = [i for i, name in enumerate(names) if self._is_category(name, said.get(name))]
         told = told_boolean(boolean, names)
-        kinds = told if told is not None else self._kinds(names)
-        super().__init__(len(self.examples), names, kinds, allow_missing=allow_missing)
+        of_bits = told if told is not None else self._kinds(names)
+        for i, name in enumerate(names):
+            if name in said:
+                of_bits[i] = said[name] == "boolean"
+        super().__init__(
+            len(self.examples), names, of_bits, allow_missing=allow_missing, told=said, text=text
+        )
+
+    def _is_category(self, name: str, said: ToldKind | None) -> bool:
+        """Columns of text are categories, unless something else was said."""
+        if said is not None:
+            return said == "category" or isinstance(said, tuple)
+        return isinstance(self._reflected.columns[name].type, self._sa.String)
 
     def _connectable(self, database: Any) -> Any:
         if not isinstance(database, str):

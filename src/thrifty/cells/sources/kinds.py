@@ -1,0 +1,257 @@
+"""What a feature is: a number, a Boolean or a category; and how raw values become cells.
+
+A cell is always a number: a category's cell holds its place in the list of the feature's
+categories, a gap is NaN. Frames say what a column is by its dtype, object arrays column by column;
+``kinds=`` says it where that is not enough. Nothing is guessed where a guess could be wrong:
+dates, free text and numbers written as text are named, with what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.errors import BadInput, BadParameter
+
+__all__ = ["ReadColumn", "ToldKind", "read_column", "read_columns", "read_kinds"]
+
+#: what a user may say of a feature: a kind, or the list of its categories
+ToldKind = str | tuple[str, ...]
+
+_KINDS = ("number", "boolean", "category")
+_GAPS = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", "."})
+_YES = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
+#: a category with more values than this, most of them on one row, is free text or an identifier
+_MANY = 50
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadColumn:
+    """One column as cells: values, whether it is Boolean, its categories (none: not a category)."""
+
+    values: NDArray[Any]
+    boolean: bool
+    categories: tuple[str, ...] | None = None
+
+
+def read_kinds(kinds: Any, names: Sequence[str]) -> dict[str, ToldKind]:
+    """What the user said about the features, checked.
+
+    >>> read_kinds({"age": "number", "colour": ["red", "green"]}, ["age", "colour", "x"])
+    {'age': 'number', 'colour': ('red', 'green')}
+    """
+    if kinds is None:
+        return {}
+    if not isinstance(kinds, Mapping):
+        raise BadParameter(
+            "kinds must be a mapping from feature names to 'number', 'category', 'boolean' or a "
+            f"list of categories; got {type(kinds).__name__}."
+        )
+    there = set(names)
+    unknown = [str(name) for name in kinds if str(name) not in there]
+    if unknown:
+        raise BadParameter(
+            f"kinds names features that are not there: {unknown[:5]}; there are "
+            f"{', '.join(map(repr, list(names)[:8]))}{', ...' if len(names) > 8 else ''}."
+        )
+    return {str(name): _told(str(name), said) for name, said in kinds.items()}
+
+
+def _told(name: str, said: Any) -> ToldKind:
+    if isinstance(said, str) and said in _KINDS:
+        return said
+    if isinstance(said, Sequence) and not isinstance(said, str) and len(said):
+        listed = tuple(_text(v) for v in said)
+        if len(set(listed)) == len(listed):
+            return listed
+    raise BadParameter(
+        f"kinds[{name!r}] must be 'number', 'category', 'boolean' or a list of distinct "
+        f"categories; got {said!r}."
+    )
+
+
+def read_column(
+    raw: Any, name: str, told: ToldKind | None = None, known: Sequence[str] = ()
+) -> ReadColumn:
+    """A raw column as cells; ``known`` are categories that have their places already.
+
+    >>> column = read_column(np.array(["red", None, "green", "red"], dtype=object), "colour")
+    >>> column.categories, column.values.tolist()
+    (('green', 'red'), [1.0, nan, 0.0, 1.0])
+    """
+    values = np.asarray(raw)
+    if np.ma.isMaskedArray(raw):
+        values = raw.data.astype(object)
+        values[np.ma.getmaskarray(raw)] = None
+    if values.dtype.kind in "mM":
+        raise _a_date(name)
+    if values.dtype.kind in "SV" or values.dtype.kind == "c":
+        raise BadInput(
+            f"every feature must hold numbers, Booleans or categories; {name!r} holds "
+            f"{values.dtype} values. Decode or convert it first, or leave it out with features=."
+        )
+    if told is None and values.dtype.kind in "biuf":
+        return _numeric(values, name)
+    listed = values.astype(object).tolist()
+    gaps = np.array([_is_gap(v) for v in listed], dtype=np.bool_)
+    if told is None:
+        told = _inferred(listed, gaps, name)
+    if told == "number":
+        return _numeric(_numbers(listed, gaps, name), name)
+    if told == "boolean":
+        return _booleans(listed, gaps, name)
+    declared = told if isinstance(told, tuple) else None
+    return _codes(listed, gaps, name, declared, tuple(known))
+
+
+def read_columns(
+    columns: Iterable[Any],
+    names: Sequence[str],
+    told: Mapping[str, ToldKind],
+    known: Mapping[str, Sequence[str]],
+) -> tuple[NDArray[Any], dict[int, tuple[str, ...]]]:
+    """Raw columns as one table of cells, and the categories of those features that have them."""
+    read = [
+        read_column(column, name, told.get(name), known.get(name, ()))
+        for column, name in zip(columns, names)
+    ]
+    categories = {f: c.categories for f, c in enumerate(read) if c.categories is not None}
+    dtype = np.uint8 if all(column.boolean for column in read) else np.float64
+    return np.column_stack([column.values.astype(dtype) for column in read]), categories
+
+
+def _numeric(values: NDArray[Any], name: str) -> ReadColumn:
+    if values.dtype.kind == "b":
+        return ReadColumn(values.astype(np.uint8), True)
+    boolean = bool(((values == 0) | (values == 1)).all())
+    return ReadColumn(values.astype(np.uint8 if boolean else np.float64), boolean)
+
+
+def _is_gap(value: Any) -> bool:
+    if value is None or (isinstance(value, float) and value != value):
+        return True
+    return type(value).__name__ in ("NAType", "NaTType")  # pandas' own gaps, without pandas
+
+
+def _inferred(listed: list[Any], gaps: NDArray[np.bool_], name: str) -> str:
+    """The kind of an object column, from the values that are there."""
+    there = [v for v, gap in zip(listed, gaps) if not gap]
+    if all(isinstance(v, bool | np.bool_) for v in there) and there:
+        return "boolean"
+    if all(isinstance(v, bool | int | float | np.number | np.bool_) for v in there):
+        return "number"
+    if any(hasattr(v, "isoformat") or isinstance(v, np.datetime64) for v in there):
+        raise _a_date(name)
+    odd = next((v for v in there if not isinstance(v, str | int | float | np.number | bool)), None)
+    if odd is not None:
+        raise BadInput(
+            f"a category must be text or a number; {name!r} holds a {type(odd).__name__} "
+            f"({odd!r:.40}). Turn it into text, or leave it out with features=."
+        )
+    texts = [v for v in there if isinstance(v, str)]
+    like_numbers = sum(map(_is_number, texts)) + len(there) - len(texts)
+    if 0.5 * len(there) < like_numbers:
+        odd_ones = sorted({v for v in texts if not _is_number(v)})[:3]
+        among = f" (among others {', '.join(map(repr, odd_ones))})" if odd_ones else ""
+        raise BadInput(
+            f"{name!r} holds text, and {like_numbers} of its {len(there)} values look like numbers"
+            f"{among}. Say what it is: kinds={{{name!r}: 'number'}}, where marks such as 'NA' and "
+            f"'?' become gaps, or kinds={{{name!r}: 'category'}}."
+        )
+    different = len(set(texts))
+    if different > _MANY and different > 0.5 * len(there):
+        raise BadInput(
+            f"{name!r} looks like free text or an identifier: {different} different texts on "
+            f"{len(there)} examples. Leave it out with features=, make features of it, or, if it "
+            f"is a category all the same, say kinds={{{name!r}: 'category'}}."
+        )
+    return "category"
+
+
+def _a_date(name: str) -> BadInput:
+    return BadInput(
+        f"{name!r} holds dates or times, which are no feature by themselves. Turn it into a number "
+        "(days since an event, hour of the day, age), or leave it out with features=."
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return text.strip().lower() not in _GAPS
+
+
+def _numbers(
+    listed: list[Any], gaps: NDArray[np.bool_], name: str
+) -> NDArray[np.float64]:
+    out = np.full(len(listed), np.nan)
+    for i, value in enumerate(listed):
+        if gaps[i] or (isinstance(value, str) and value.strip().lower() in _GAPS):
+            continue
+        try:
+            out[i] = float(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise BadInput(
+                f"{name!r} must hold numbers; got {value!r:.60} on example {i}. Mend the value, or "
+                f"say kinds={{{name!r}: 'category'}}."
+            ) from error
+    return out
+
+
+def _booleans(listed: list[Any], gaps: NDArray[np.bool_], name: str) -> ReadColumn:
+    out = np.full(len(listed), np.nan)
+    for i, value in enumerate(listed):
+        if gaps[i] or (isinstance(value, str) and value.strip().lower() in _GAPS):
+            continue
+        read = _YES.get(str(value).strip().lower().removesuffix(".0"))
+        if read is None:
+            raise BadInput(
+                f"{name!r} must be yes or no (True, False, 1, 0); got {value!r:.60} on example {i}."
+            )
+        out[i] = read
+    whole = not np.isnan(out).any()  # with gaps it is a number that is 0 or 1
+    return ReadColumn(out.astype(np.uint8) if whole else out, whole)
+
+
+def _codes(
+    listed: list[Any],
+    gaps: NDArray[np.bool_],
+    name: str,
+    declared: tuple[str, ...] | None,
+    known: tuple[str, ...],
+) -> ReadColumn:
+    """Places in the list of categories: what is known first, then what is new, in order."""
+    try:
+        texts = ["" if gap else _text(v) for v, gap in zip(listed, gaps)]
+    except TypeError as error:
+        raise BadInput(f"a category must be text or a number; {name!r}: {error}.") from error
+    new = {t for t, gap in zip(texts, gaps) if not gap}
+    if declared is not None:
+        stray = sorted(new - set(declared))
+        if stray:
+            raise BadInput(
+                f"{name!r} must be one of {list(declared)[:8]}; got {stray[0]!r} on example "
+                f"{texts.index(stray[0])}. Add it to kinds[{name!r}], or mend the value."
+            )
+        known = (*known, *(c for c in declared if c not in known))
+    categories = (*known, *sorted(new - set(known)))
+    place = {c: float(i) for i, c in enumerate(categories)}
+    out = np.array([np.nan if gap else place[t] for t, gap in zip(texts, gaps)])
+    return ReadColumn(out, False, categories)
+
+
+def _text(value: Any) -> str:
+    """A category's name; 2 and 2.0 are the same one."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, str | int | float | bool):
+        raise TypeError(f"got {value!r:.40}, a {type(value).__name__}")
+    return str(value)
