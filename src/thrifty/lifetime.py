@@ -172,15 +172,19 @@ class Lifetime:
         """What past tasks taught: sized, iterable, printable."""
         return self._now.representation
 
-    def learn(self, name: str, X: Any, y: Any, *, good: bool | None = None) -> Learned:
+    def learn(
+        self, name: str, X: Any, y: Any, *, kinds: Any = None, good: bool | None = None
+    ) -> Learned:
         """Learn a task: from the representation if it can, from scratch if it must.
 
+        ``kinds={name: "number" | "category" | "boolean" | [categories]}`` says what a feature is
+        where its dtype does not.
         ``good`` changes nothing but the bill, which then says of each task whether it is related to
         the others, where a stream knows that.
         When this raises no task is recorded and the representation stays. Cells that were paid for
         stay paid: learning again under the same name buys only what is missing.
         """
-        return self.learn_as(self.family, name, X, y, good=good)
+        return self.learn_as(self.family, name, X, y, kinds=kinds, good=good)
 
     def learn_many(
         self, tasks: Iterable[Any], *, n_jobs: int | None = None, engine: Any = "threads"
@@ -202,10 +206,17 @@ class Lifetime:
         return learn_many(self, tasks, n_jobs=n_jobs, engine=engine)
 
     def learn_as(
-        self, family: Any, name: str, X: Any, y: Any, *, good: bool | None = None
+        self,
+        family: Any,
+        name: str,
+        X: Any,
+        y: Any,
+        *,
+        kinds: Any = None,
+        good: bool | None = None,
     ) -> Learned:
         """``learn`` with another object in the family's place, as engines need it."""
-        source, labels, owned, cells = self._read_task(name, X, y)
+        source, labels, owned, cells = self._read_task(name, X, y, kinds)
         attempt, representation, counts = learn_agnostic(
             family, self.agnostic, self._now.representation, self._now.counts, cells, labels
         )
@@ -225,7 +236,7 @@ class Lifetime:
         self._owned[source] = owned
         return learned
 
-    def quote(self, name: str, X: Any, y: Any) -> Quote:
+    def quote(self, name: str, X: Any, y: Any, *, kinds: Any = None) -> Quote:
         """What the task would cost, reused and from scratch, before a cell is bought.
 
         >>> import thrifty
@@ -234,19 +245,26 @@ class Lifetime:
         >>> life.quote(task.name, task.X, task.y).scratch_cells
         20000
         """
-        _, labels, _, cells = self._read_task(name, X, y)
+        _, labels, _, cells = self._read_task(name, X, y, kinds)
         history = [(task.route, task.receipt) for task in self.tasks]
         n_classes = getattr(labels, "n_classes", None)
         return quote_task(
             name, self.family, self.representation, history, cells, n_classes
         )
 
-    def _read_task(self, name: str, X: Any, y: Any) -> tuple[Source, Any, Owned, Cells]:
+    def _read_task(
+        self, name: str, X: Any, y: Any, kinds: Any = None
+    ) -> tuple[Source, Any, Owned, Cells]:
         """Check what a user brought, and open a door to it."""
         self.refresh()
         if name in self._tasks:
             raise task_exists(name)
-        source = as_source(X, allow_missing=getattr(self.family, "allow_missing", False))
+        source = as_source(
+            X,
+            allow_missing=getattr(self.family, "allow_missing", False),
+            categories=getattr(self.family, "reads_categories", False),
+            kinds=kinds,
+        )
         self._check_features(source)
         labels = self.family.read_labels(y)
         if len(labels) != source.n_examples:

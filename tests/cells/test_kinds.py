@@ -53,14 +53,14 @@ def test_integer_arrays_are_numbers_column_by_column():
 
 def test_an_object_array_is_read_column_by_column():
     X = np.array([["a", 1, 0.5], ["b", 0, None]], dtype=object)
-    source = as_source(X, allow_missing=True)
+    source = as_source(X, allow_missing=True, categories=True)
     assert source.boolean.tolist() == [False, True, False]
     assert list(source.categories) == [0]
 
 
 def test_the_user_says_otherwise():
     X = np.array([[1, 3], [2, 4], [1, 3]])
-    source = as_source(X, kinds={"x0": "category", "x1": [3, 4, 5]})
+    source = as_source(X, categories=True, kinds={"x0": "category", "x1": [3, 4, 5]})
     assert dict(source.categories) == {0: ("1", "2"), 1: ("3", "4", "5")}
     frame = pd.DataFrame({"n": ["1.5", "NA", "7"], "yes": ["yes", "no", "yes"]})
     source = Source.from_frame(frame, kinds={"n": "number", "yes": "boolean"}, allow_missing=True)
@@ -69,7 +69,7 @@ def test_the_user_says_otherwise():
 
 
 def test_two_categories_are_no_booleans():
-    source = as_source(np.array([["no"], ["si"], ["no"]], dtype=object))
+    source = as_source(np.array([["no"], ["si"], ["no"]], dtype=object), categories=True)
     assert not source.boolean.any()
 
 

@@ -48,7 +48,7 @@ class Cells:
         ledger: Ledger | None = None,
         task: str = "",
     ) -> None:
-        self._source: Source = as_source(source)
+        self._source: Source = as_source(source, categories=True)
         self._paid: PaidCells | None = None
         self._purse: Purse | None = None
         self._tariff: Tariff | None = None

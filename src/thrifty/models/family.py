@@ -52,6 +52,11 @@ class Models:
         return f"Models({'' if self.given is None else repr(self.given)})"
 
     @property
+    def reads_categories(self) -> bool:
+        """Cells of a category hold its place in ``cells.categories[feature]``."""
+        return True
+
+    @property
     def allow_missing(self) -> bool:
         """Gaps are values like others."""
         return True

@@ -254,8 +254,22 @@ class Source(ABC):
         )  # fmt: skip
 
 
-def as_source(X: Any, *, allow_missing: bool = False, kinds: Any = None) -> Source:
-    """Whatever the user brought, as a source."""
+def as_source(
+    X: Any, *, allow_missing: bool = False, categories: bool = False, kinds: Any = None
+) -> Source:
+    """Whatever the user brought, as a source; ``categories``: whether the learner reads them."""
+    source = _as_source(X, allow_missing, kinds)
+    if source.categories and not categories:
+        name = source.feature_names[next(iter(source.categories))]
+        raise BadInput(
+            f"{name!r} holds categories (text), which this learner does not read. Learn with "
+            "thrifty.Models(), or encode them first, for instance with "
+            "sklearn.preprocessing.OneHotEncoder."
+        )
+    return source
+
+
+def _as_source(X: Any, allow_missing: bool, kinds: Any) -> Source:
     if isinstance(X, Source):
         if kinds is not None:
             raise BadInput(
