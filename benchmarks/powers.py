@@ -2,7 +2,7 @@
 
     python benchmarks/powers.py                    everything (several minutes)
     python benchmarks/powers.py monomials          the figures of one part; also: line,
-    python benchmarks/powers.py --json line        polynomials, noise, choices, peers
+    python benchmarks/powers.py --json line        polynomials, noise, coarse, choices, peers
 
 Peers that are not installed are left out and named: pip install scikit-learn openturns pysindy.
 Each figure stands beside the limit it is held against; a miss is marked.
@@ -176,6 +176,60 @@ def noise() -> Iterator[Row]:
                 f"polynomials N=30 K=5 d=3 t=2 m=40 on [{low}, {high}], noise {level:.0%}",
                 thrifty.Polynomials(3, 2, label_precision=level), stream, coefficients=False,
             ) | {"limits": "0 wrong"}  # fmt: skip
+
+
+COARSE: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
+    "one decimal": lambda r: np.round(r.uniform(0.5, 3, (200, 10)), 1),
+    "two decimals": lambda r: np.round(r.uniform(0.5, 3, (200, 10)), 2),
+    "integers 1 to 5": lambda r: r.integers(1, 6, (200, 10)).astype(float),
+    "every other an integer 1 to 3": lambda r: np.where(
+        np.arange(10) % 2, r.uniform(0.5, 3, (200, 10)), r.integers(1, 4, (200, 10))
+    ),
+    "log-normal, one decimal": lambda r: np.round(np.exp(r.normal(0, 0.5, (200, 10))), 1) + 0.1,
+    "1.0 on 60 % of the rows": lambda r: np.where(
+        r.random((200, 10)) < 0.6, 1.0, r.uniform(0.5, 3, (200, 10))
+    ),
+    "fine": lambda r: r.uniform(0.5, 3, (200, 10)),
+}
+
+
+def coarse() -> Iterator[Row]:
+    """Coarse values: right or refused, never wrong."""
+    pair = [{9: 1}, {5: 1, 9: 2}]
+    found = [_coarse_tasks(COARSE["one decimal"], seed, pair)[-1] for seed in range(300)]
+    yield {"what": "y = x9, then y = x5 x9^2, one decimal", **_counted(found)}
+    for name, make in COARSE.items():
+        found = [task for seed in range(40) for task in _coarse_tasks(make, seed)]
+        yield {"what": name, **_counted(found)}
+
+
+def _coarse_tasks(make: Any, seed: int, targets: Any = None) -> list[tuple[bool | None, int]]:
+    """Whether each target was found (None: refused), and its cells."""
+    random, found = np.random.default_rng(seed), []
+    X = make(random)
+    life = thrifty.Lifetime(thrifty.Monomials(max_degree=6))
+    for number in range(4 if targets is None else len(targets)):
+        used = random.choice(10, random.integers(1, 4), replace=False).tolist()
+        drawn = {feature: int(random.integers(1, 3)) for feature in used}
+        target = drawn if targets is None else targets[number]
+        y = np.prod([X[:, feature] ** power for feature, power in target.items()], axis=0)
+        try:
+            learned = life.learn(str(number), X, y)
+            found.append((learned.model.exponents_ == target, learned.receipt.cells))
+        except ThriftyError:
+            found.append((None, 0))
+    return found
+
+
+def _counted(found: list[tuple[bool | None, int]]) -> Row:
+    cells = [cells for right, cells in found if right is not None]
+    return {
+        "tasks": len(found),
+        "wrong": sum(right is False for right, _cells in found),
+        "refused": sum(right is None for right, _cells in found),
+        "cells_a_task": round(float(np.mean(cells))),
+        "limits": "0 wrong",
+    }
 
 
 # --------------------------------------------------------------------------- choices
@@ -377,6 +431,7 @@ PARTS = {
     "line": line,
     "polynomials": polynomials,
     "noise": noise,
+    "coarse": coarse,
     "choices": choices,
     "peers": peers,
 }

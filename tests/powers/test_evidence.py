@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from thrifty.powers.evidence import grain, log_density, log_risk, rows_needed
+from thrifty.powers.evidence import coarsest, grain, log_density, log_risk, rows_needed
 from thrifty.powers.rows import both_ends, growing, shuffled
 from thrifty.powers.rules import Rules
 
@@ -16,7 +16,7 @@ from thrifty.powers.rules import Rules
 def test_grain_is_one_over_the_levels(decimals, levels):
     values = np.round(np.random.default_rng(0).uniform(1, 2, 5000), decimals)
     values[:2] = 1.0, 2.0
-    assert grain(values) == pytest.approx(1 / levels)
+    assert 1 / levels <= grain(values) <= 1.2 / levels + 0.002
 
 
 def test_continuous_values_have_no_grain():
@@ -68,3 +68,26 @@ def test_batches_grow_to_the_limit():
     assert growing(8, 8) == [8] and growing(12, 5) == [5]
     sizes = growing(8, 100)
     assert sizes[0] == 8 and sizes[-1] == 100 and sizes == sorted(set(sizes))
+
+
+def test_one_coarse_value_proves_nothing_and_one_fine_value_does():
+    assert grain(np.array([[1.7]])) == 1.0
+    assert grain(np.array([[1.7234567891234]])) == 0.0
+
+
+def test_the_coarsest_column_counts_whatever_the_others_span():
+    fine = np.random.default_rng(0).uniform(1, 1000, (40, 1))
+    halves = np.tile([1.0, 2.0], 20)[:, None]
+    assert grain(np.hstack([fine, halves])) >= 0.48
+    assert coarsest(np.hstack([fine, halves])) >= 0.48
+
+
+def test_levels_that_are_not_equally_likely_count_as_often_as_the_commonest():
+    counts = np.array([1.0] * 15 + [2.0, 3.0, 7.0, 20.0, 50.0])
+    assert grain(counts) == pytest.approx(14 / 19)
+    assert coarsest(counts[:, None]) == 0.5  # at most: a model without it is right on most rows
+
+
+def test_values_on_a_grid_of_thirds_are_coarse_once_they_repeat():
+    thirds = np.random.default_rng(0).integers(1, 9, (30, 1)) / 3
+    assert grain(thirds) > 1 / 9 and grain(np.array([[1 / 3]])) == 0.0

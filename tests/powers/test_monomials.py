@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 import thrifty
+from thrifty.cells import Cells
 from thrifty.errors import BadInput, BadParameter, NotEnoughExamples, NotInFamily
+from thrifty.powers.log_values import LogValues
 from thrifty.powers.representation import PowersRepresentation
+from thrifty.powers.rows import shuffled
+from thrifty.powers.verify import verified
 
 
 def table(n_rows=200, n_features=50, seed=0, low=1.0, high=2.0):
@@ -225,3 +229,54 @@ def test_the_representation_is_a_value():
     assert PowersRepresentation.from_dict(known.to_dict()) == known
     assert list(known) == [((0, 2), (1, 2))] and len(known) == 1
     assert str(PowersRepresentation()) == "nothing learned yet"
+
+
+def rounded(seed, decimals=1, n_rows=200):
+    values = np.random.default_rng(seed).uniform(0.5, 3, (n_rows, 10))
+    return values if decimals is None else np.round(values, decimals)
+
+
+def test_a_known_feature_is_not_taken_for_a_product_that_agrees_on_one_coarse_row():
+    """x9^3 where x5 = x9 on the first row, x9^2 where x5 = 1 there: 11 of 100 seeds once."""
+    for seed in range(60):
+        X = rounded(seed)
+        life = thrifty.Lifetime(thrifty.Monomials(max_degree=6))
+        life.learn("one", X, X[:, 9])
+        product = life.learn("product", X, X[:, 5] * X[:, 9] ** 2)
+        assert product.model.exponents_ == {5: 1, 9: 2}, seed
+
+
+def test_a_constant_is_held_against_every_label():
+    """y = x5 is 1 on the first row that is bought: the constant fits it, and no other label."""
+    X = rounded(3)
+    first = shuffled(200)[0]
+    X[first, 5] = 1.0
+    life = thrifty.Lifetime(thrifty.Monomials(max_degree=6))
+    life.learn("one", X, X[:, 9])
+    assert life.learn("other", X, X[:, 5]).model.exponents_ == {5: 1}
+
+
+def test_coarse_features_among_fine_ones_are_remembered():
+    """The known feature is fine, the missing one is 1 on half of the rows."""
+    wrong = 0
+    for seed in range(20):
+        X = rounded(seed, decimals=None)
+        X[:, 5] = np.random.default_rng(seed).integers(1, 3, 200)
+        life = thrifty.Lifetime(thrifty.Monomials(max_degree=6))
+        life.learn("one", X, X[:, 9])
+        product = life.learn("product", X, X[:, 5] * X[:, 9] ** 2)
+        wrong += product.model.exponents_ != {5: 1, 9: 2}
+    assert wrong == 0
+
+
+def test_a_model_is_held_against_every_row_whose_cells_are_owned():
+    """Spoil one label: where the cells are owned it is seen, for nothing."""
+    X = rounded(0, decimals=None)
+    rules = thrifty.Monomials(max_degree=6).rules
+    y = (X[:, 9] * X[:, 2]) ** 2
+    y[shuffled(200)[-1]] *= 1.5
+    door = LogValues(Cells(X))
+    target, monomial = np.log(y), ((2, 2), (9, 2))
+    assert verified(door, target, monomial, rules, 5.0)[0] == "right"
+    door.values(np.arange(200), np.array([2, 9]))
+    assert verified(door, target, monomial, rules, 5.0)[0] == "wrong"

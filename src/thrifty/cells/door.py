@@ -182,6 +182,16 @@ class Cells:
         """How many distinct cells were bought through this door so far."""
         return int(self.meter.bought_per_feature.sum())
 
+    def owned_rows(self, features: Any) -> NDArray[np.int64]:
+        """Examples on which all of these features can be looked at for nothing.
+
+        >>> cells = Cells(np.array([[0, 1], [1, 1], [1, 0]], dtype=bool))
+        >>> _ = cells.get([0, 2], [1])
+        >>> cells.owned_rows([1]).tolist(), cells.owned_rows([0, 1]).tolist()
+        ([0, 2], [])
+        """
+        return self.meter.known_rows(self._indices(features, self.n_features, "feature"))
+
     def receipt(self) -> Receipt:
         """What has been bought through this door so far."""
         bought = self.meter.bought_per_feature

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thrifty.attempt import Failure
-from thrifty.powers.evidence import ROUNDING, grain, log_density, rows_needed
+from thrifty.powers.evidence import ENOUGH_ROWS, ROUNDING, coarsest, log_density, rows_needed
 from thrifty.powers.exact_linear import lll
 from thrifty.powers.log_values import LogValues
 from thrifty.powers.representation import Exponents, PowersRepresentation, exponents
@@ -27,6 +27,9 @@ from thrifty.powers.rules import Rules
 from thrifty.powers.verify import verified
 
 __all__ = ["decode", "log_legal_points", "reuse"]
+
+#: Rows of coarse values to start from: one of them says nothing about how coarse they are.
+COARSE_ROWS = ENOUGH_ROWS
 
 #: Failed decodings with exact labels before the target counts as outside the span.
 EXACT_TRIES = 3
@@ -104,7 +107,8 @@ class _Search:
         values = self.door.values(self.rows, self.known.features)
         self.logs = np.log(values)
         self.density = log_density(self.logs)
-        self.coarse = grain(values)
+        self.coarse = coarsest(values)
+        self.chance = max(self.coarse, self.known.coarse)
 
     def candidates(self) -> list[np.ndarray]:
         """Points that fit every bought row."""
@@ -134,6 +138,7 @@ class _Search:
             self.rules,
             self.log_points,
             at_least=len(self.rows),
+            coarse=self.chance,
         )
         return verdict == "right", n_rows + (verdict == "unproven")
 
@@ -144,9 +149,9 @@ class _Search:
     def first_batch(self) -> int | None:
         """Rows to decode from at first: one when labels are exact, more the noisier they are."""
         if not self.rules.noisy:
-            return 1
+            return 1 if self.coarse == 0.0 else min(COARSE_ROWS, len(self.order))
         width = 5.0 * self.rules.precision
-        enough = rows_needed(width, self.log_points, self.density, self.coarse, self.rules.risk)
+        enough = rows_needed(width, self.log_points, self.density, 0.0, self.rules.risk)
         return None if enough is None else enough + len(self.known)
 
 

@@ -33,6 +33,10 @@ class LogValues:
             )
         return bought
 
+    def owned_rows(self, features: np.ndarray) -> np.ndarray:
+        """Rows on which all of these can be looked at for nothing."""
+        return np.asarray(self.cells.owned_rows(features))
+
     def logs(self, rows: np.ndarray, features: np.ndarray) -> np.ndarray:
         """Natural logs of :meth:`values`."""
         return np.asarray(np.log(self.values(rows, features)))

@@ -12,6 +12,7 @@ from thrifty.attempt import Attempt, Failure
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.powers import lattice, nnls_batches, paper_monomials
+from thrifty.powers.evidence import coarsest
 from thrifty.powers.failures import refuse
 from thrifty.powers.labels import log_labels
 from thrifty.powers.log_values import LogValues
@@ -108,7 +109,12 @@ class Monomials:
         if known.partial or not len(known):
             return Attempt("reused", None, found)
         seen = nnls_batches.fit_in_batches(
-            door, labels, both_ends(labels), known.features, self.rules
+            door,
+            labels,
+            both_ends(labels),
+            known.features,
+            self.rules,
+            coarse_elsewhere=known.coarse,
         )
         if not isinstance(seen, Failure):
             return Attempt("screened", seen, found)
@@ -127,14 +133,18 @@ class Monomials:
             found = paper_monomials.from_scratch(door, labels, order, self.rules, self.delta)
         if isinstance(found, Failure):
             refuse(found)
-        return Attempt("scratch", found, None if attempt is None else attempt.failure)
+        everywhere = np.arange(door.n_features)
+        coarse = coarsest(door.values(door.owned_rows(everywhere), everywhere))
+        failure = None if attempt is None else attempt.failure
+        return Attempt("scratch", found, failure, grown=coarse)
 
     def improve_rep(
         self, representation: PowersRepresentation, attempt: Attempt
     ) -> PowersRepresentation:
         """The representation with the verified target, where that raises the rank."""
         target: Any = attempt.model
-        return representation.extended([target])
+        coarse = attempt.grown if attempt.route == "scratch" and attempt.grown else 0.0
+        return representation.extended([target], coarse)
 
     def estimator(
         self, model: Exponents, labels: np.ndarray, feature_names: Sequence[str]

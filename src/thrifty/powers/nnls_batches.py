@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from thrifty.attempt import Failure
-from thrifty.powers.evidence import grain, rows_needed
+from thrifty.powers.evidence import coarsest, rows_needed
 from thrifty.powers.lattice import log_legal_points
 from thrifty.powers.log_values import LogValues
 from thrifty.powers.representation import Exponents, degree, exponents, written
@@ -42,8 +42,12 @@ def fit_in_batches(
     features: np.ndarray,
     rules: Rules,
     first: int = 8,
+    coarse_elsewhere: float = 0.0,
 ) -> Exponents | Failure:
-    """The monomial over ``features`` behind these labels, or why there is none."""
+    """The monomial over ``features`` behind these labels, or why there is none.
+
+    ``coarse_elsewhere`` is the grain of features that are not among these.
+    """
     limit = min(len(order), row_limit(len(features), rules))
     log_candidates = log_legal_points(len(features), rules.max_degree)
     values = np.empty((0, len(features)))
@@ -61,10 +65,13 @@ def fit_in_batches(
         used = np.flatnonzero(powers)
         if fit.holds and len(used):
             monomial = exponents(zip(features[used].tolist(), powers[used].astype(int).tolist()))
-            verdict, _tried = verified(door, target, monomial, rules, log_candidates)
+            coarse = max(coarsest(values), coarse_elsewhere)
+            verdict, _tried = verified(
+                door, target, monomial, rules, log_candidates, coarse=coarse
+            )
             if verdict == "right":
                 return _twins(logs, used, features) or _within_degree(monomial, rules)
-            unproven = grain(values) if verdict == "unproven" else 0.0
+            unproven = coarse if verdict == "unproven" else 0.0
     if unproven > 0.0:
         return _too_coarse(limit, unproven, log_candidates, rules)
     return _gave_up(len(order), limit, len(features), rules)

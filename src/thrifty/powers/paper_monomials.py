@@ -18,14 +18,14 @@ import numpy as np
 from scipy.stats import norm
 
 from thrifty.attempt import Failure
-from thrifty.powers.evidence import grain, log_density
+from thrifty.powers.evidence import coarsest, log_density
 from thrifty.powers.exact_linear import combination, row_basis, solve
 from thrifty.powers.failures import correlated
 from thrifty.powers.lattice import log_legal_points
 from thrifty.powers.log_values import LogValues
 from thrifty.powers.representation import Exponents, PowersRepresentation, degree, exponents
 from thrifty.powers.rules import Rules
-from thrifty.powers.verify import verified
+from thrifty.powers.verify import not_contradicted, verified
 
 __all__ = ["Slopes", "from_scratch", "naive", "rows_for_slopes", "slopes", "use_rep"]
 
@@ -76,7 +76,8 @@ class Slopes:
     def rounded(self, n_rows: int) -> np.ndarray:
         """Rounded slopes from the first ``n_rows`` rows."""
         rows = self.order[:n_rows]
-        self.logs = self.door.logs(rows, self.features)
+        self.values = self.door.values(rows, self.features)
+        self.logs = np.log(self.values)
         return np.asarray(np.rint(slopes(self.logs, self.target[rows])), dtype=np.int64)
 
 
@@ -110,15 +111,14 @@ def _verified(
             {"degree": degree(monomial), "max_degree": rules.max_degree},
         )
     fit = rules.check(work.target[rows], work.logs @ powers.astype(np.float64))
-    values = np.exp(work.logs[:, powers > 0])
-    density = log_density(work.logs[:, powers > 0]) if values.size else 1.0
+    used = powers > 0
+    density = log_density(work.logs[:, used]) if used.any() else 1.0
     believed = fit.holds and rules.believed(
-        fit,
-        log_legal_points(len(work.features), rules.max_degree),
-        density,
-        grain(values) if values.size else 0.0,
+        fit, log_legal_points(len(work.features), rules.max_degree), density, coarsest(work.values)
     )
-    if believed:
+    if believed and not_contradicted(
+        work.door, work.target, work.features[used], powers[used].astype(np.float64), rules
+    ):
         return exponents(zip(work.features.tolist(), powers.tolist()))
     return Failure("not-verified", "the rounded slopes do not reproduce the labels")
 
@@ -159,7 +159,7 @@ def use_rep(
         powers = combination(known.matrix, weights)
         if powers is not None and min(powers) >= 0 and sum(powers) <= rules.max_degree:
             monomial = exponents(zip(known.features.tolist(), powers))
-            if reproduces(door, target, monomial, rules):
+            if reproduces(door, target, monomial, rules, _coarse(work, known)):
                 return monomial
     if n_rows < needed:
         return Failure(
@@ -193,7 +193,7 @@ def naive(
         powers = work.rounded(n_rows)
         if (powers >= 0).all() and powers.sum() <= rules.max_degree:
             monomial = exponents(zip(known.features.tolist(), powers.tolist()))
-            if reproduces(door, target, monomial, rules):
+            if reproduces(door, target, monomial, rules, _coarse(work, known)):
                 return monomial
     reason = "too-few-rows" if n_rows < needed else "outside-features"
     return Failure(
@@ -204,9 +204,13 @@ def naive(
     )
 
 
-def reproduces(door: LogValues, target: np.ndarray, monomial: Exponents, rules: Rules) -> bool:
+def _coarse(work: Slopes, known: PowersRepresentation) -> float:
+    return max(coarsest(work.values), known.coarse)
+
+
+def reproduces(
+    door: LogValues, target: np.ndarray, monomial: Exponents, rules: Rules, coarse: float = 0.0
+) -> bool:
     """Check the labels on as many rows as it takes: one, unless values are coarse."""
-    if not monomial:
-        return rules.check(target, np.zeros(len(target))).holds
-    verdict, _rows = verified(door, target, monomial, rules, log_candidates=0.0)
+    verdict, _rows = verified(door, target, monomial, rules, log_candidates=0.0, coarse=coarse)
     return verdict == "right"

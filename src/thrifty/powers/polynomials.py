@@ -14,6 +14,7 @@ from thrifty.attempt import Attempt, Failure
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.powers import paper_polynomials
+from thrifty.powers.evidence import coarsest
 from thrifty.powers.failures import refuse
 from thrifty.powers.labels import real_labels
 from thrifty.powers.laws import laws_from_dict, laws_to_dict, mismatch, read_laws
@@ -139,7 +140,7 @@ class Polynomials:
             return Attempt("reused", found)
         if known.partial or not len(known):
             return Attempt("reused", None, found)
-        seen = search.over(known.features, first=4 * self.max_terms + 8)
+        seen = search.over(known.features, 4 * self.max_terms + 8, known.coarse)
         if not isinstance(seen, Failure):
             return Attempt("screened", seen, found)
         return Attempt("reused", None, found)
@@ -156,7 +157,10 @@ class Polynomials:
             found = paper_polynomials.from_scratch(door, labels, self._paper)
         if isinstance(found, Failure):
             refuse(found)
-        return Attempt("scratch", found, None if attempt is None else attempt.failure)
+        everywhere = np.arange(door.n_features)
+        coarse = coarsest(door.values(door.owned_rows(everywhere), everywhere))
+        failure = None if attempt is None else attempt.failure
+        return Attempt("scratch", found, failure, grown=coarse)
 
     def _first_batch(self, n_features: int) -> int:
         """Where all monomials fit into one search, few rows do; screening features needs more."""
@@ -179,7 +183,8 @@ class Polynomials:
     ) -> PowersRepresentation:
         """The representation with those verified terms that raise the rank."""
         terms: Any = attempt.model
-        return representation.extended(sorted(terms))
+        coarse = attempt.grown if attempt.route == "scratch" and attempt.grown else 0.0
+        return representation.extended(sorted(terms), coarse)
 
     def estimator(
         self, model: Polynomial, labels: Any, feature_names: Sequence[str]

@@ -19,6 +19,10 @@ class RealValues:
         self.n_examples = int(cells.n_examples)
         self.n_features = int(cells.n_features)
 
+    def owned_rows(self, features: np.ndarray) -> np.ndarray:
+        """Rows on which all of these can be looked at for nothing."""
+        return np.asarray(self.cells.owned_rows(features))
+
     def values(self, rows: np.ndarray, features: np.ndarray) -> np.ndarray:
         """Bought values, checked."""
         bought = np.asarray(self.cells.get(rows, features), dtype=np.float64)

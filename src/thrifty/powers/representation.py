@@ -61,6 +61,8 @@ class PowersRepresentation:
     columns: tuple[Exponents, ...] = ()
     #: only the newest of a representation: a learner gives up early, since more comes after it
     partial: bool = False
+    #: how often a value of the coarsest feature repeats, of all features when they were last seen
+    coarse: float = 0.0
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -98,7 +100,7 @@ class PowersRepresentation:
 
     def newest(self, n: int) -> PowersRepresentation:
         """The n that were learned or used last."""
-        return PowersRepresentation(self.columns[-n:], partial=n < len(self))
+        return PowersRepresentation(self.columns[-n:], n < len(self), self.coarse)
 
     def refreshed(self, model: Exponents | Mapping[Exponents, float]) -> PowersRepresentation:
         """Those that a monomial, or the terms of a polynomial, are products of are the newest now.
@@ -110,7 +112,7 @@ class PowersRepresentation:
         terms = list(model) if isinstance(model, Mapping) else [model]
         used = {i for term in terms for i in self._made_of(term)}
         order = sorted(range(len(self.columns)), key=lambda i: i in used)
-        return PowersRepresentation(tuple(self.columns[i] for i in order))
+        return PowersRepresentation(tuple(self.columns[i] for i in order), coarse=self.coarse)
 
     def _made_of(self, monomial: Exponents) -> set[int]:
         """Which columns it is a product of; outside their span, the last with each feature."""
@@ -124,21 +126,24 @@ class PowersRepresentation:
         last = {feature: i for i, column in enumerate(self.columns) for feature, _ in column}
         return {last[feature] for feature in powers if feature in last}
 
-    def extended(self, monomials: Iterable[Exponents]) -> PowersRepresentation:
+    def extended(
+        self, monomials: Iterable[Exponents], coarse: float = 0.0
+    ) -> PowersRepresentation:
         """This representation and those of ``monomials`` that raise its rank (ImproveRep)."""
-        grown = self
+        grown = PowersRepresentation(self.columns, coarse=max(self.coarse, coarse))
         for monomial in monomials:
-            tried = PowersRepresentation((*grown.columns, monomial))
+            tried = PowersRepresentation((*grown.columns, monomial), coarse=grown.coarse)
             if rank(tried.matrix) == len(tried.columns):
                 grown = tried
         return grown
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, for JSON."""
-        return {"columns": [[list(pair) for pair in column] for column in self.columns]}
+        columns = [[list(pair) for pair in column] for column in self.columns]
+        return {"columns": columns, **({"coarse": self.coarse} if self.coarse else {})}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> PowersRepresentation:
         """The inverse of :meth:`to_dict`."""
         columns = (exponents((pair[0], pair[1]) for pair in column) for column in data["columns"])
-        return cls(tuple(columns))
+        return cls(tuple(columns), coarse=float(data.get("coarse", 0.0)))

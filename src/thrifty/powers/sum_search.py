@@ -10,7 +10,7 @@ import numpy as np
 from thrifty.attempt import Failure
 from thrifty.powers.beam import Support
 from thrifty.powers.design import design
-from thrifty.powers.evidence import grain
+from thrifty.powers.evidence import coarsest
 from thrifty.powers.failures import correlation_between
 from thrifty.powers.legal_points import legal_points
 from thrifty.powers.pursuit import best_support, find_terms
@@ -65,7 +65,8 @@ class SumSearch:
             if isinstance(fitted, Failure):
                 return fitted
             terms = _named(*fitted, known.features)
-            if self._verdict(terms, n_rows, log_candidates) == "right":
+            coarse = max(coarsest(values), known.coarse)
+            if self._verdict(terms, n_rows, log_candidates, coarse) == "right":
                 return terms
         return Failure(
             "outside-span",
@@ -74,8 +75,10 @@ class SumSearch:
             {"rank": len(known), "points": len(points), "rows": n_rows},
         )
 
-    def over(self, features: np.ndarray, first: int) -> Polynomial | Failure:
-        """A sum of any monomials over ``features``."""
+    def over(
+        self, features: np.ndarray, first: int, coarse_elsewhere: float = 0.0
+    ) -> Polynomial | Failure:
+        """A sum of any monomials over ``features``; others have the grain ``coarse_elsewhere``."""
         rules, n_features = self.rules, len(features)
         # A few rows are kept back: what was fitted on all of them could not be verified.
         limit = max(1, min(len(self.order) - rules.max_terms - 4, row_limit(n_features, rules)))
@@ -94,7 +97,8 @@ class SumSearch:
             if problem is not None:
                 return _equal_features(features[varying[list(problem)]], n_rows)
             terms = _named(*found, features[varying])
-            verdict = self._verdict(terms, n_rows, log_candidates)
+            coarse = max(coarsest(values), coarse_elsewhere)
+            verdict = self._verdict(terms, n_rows, log_candidates, coarse)
             if verdict == "right":
                 return terms
             unproven = verdict == "unproven"
@@ -103,9 +107,11 @@ class SumSearch:
     def _buy(self, n_rows: int, features: np.ndarray) -> np.ndarray:
         return self.door.values(self.order[:n_rows], features)
 
-    def _verdict(self, terms: Polynomial, n_rows: int, log_candidates: float) -> Verdict:
+    def _verdict(
+        self, terms: Polynomial, n_rows: int, log_candidates: float, coarse: float
+    ) -> Verdict:
         fitted = self.order[:n_rows]
-        return self.rules.verified(self.door, self.target, terms, fitted, log_candidates)
+        return self.rules.verified(self.door, self.target, terms, fitted, log_candidates, coarse)
 
     def _gave_up(self, limit: int, features: np.ndarray, unproven: bool) -> Failure:
         rules, n_rows, n_features = self.rules, len(self.order), len(features)
@@ -141,7 +147,7 @@ class SumSearch:
         return {
             "correlation": largest,
             "correlation_by_chance": allowed,
-            "coincidence": grain(values),
+            "coincidence": coarsest(values),
         }
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from thrifty.powers.beam import Support
-from thrifty.powers.evidence import grain
+from thrifty.powers.evidence import HOPELESS, coarsest
 from thrifty.powers.real_values import RealValues
 from thrifty.powers.representation import Exponents
 from thrifty.powers.rows import shuffled
@@ -124,15 +124,17 @@ class SumRules:
         terms: Polynomial,
         fitted_rows: np.ndarray,
         log_candidates: float,
+        coarse: float = 0.0,
     ) -> Verdict:
         """Try the polynomial on random rows that it was not fitted on, until chance is ruled out.
 
-        Only its own features are bought. With noisy labels a row proves little, so at least as
-        many rows are tried as the polynomial has been fitted on.
+        Only its own features are bought; ``coarse`` is the grain of the others. With noisy labels
+        a row proves little, so at least as many rows are tried as it has been fitted on. In the
+        end it must fit every row on which its cells are owned: that costs nothing.
         """
         fresh = shuffled(len(target))
         fresh = fresh[~np.isin(fresh, fitted_rows)]
-        if not len(fresh):
+        if not len(fresh) or coarse >= HOPELESS:
             return "unproven"
         features = used_features(terms)
         n_rows, step = (min(len(fresh), max(20, len(fitted_rows))), 10) if self.noisy else (1, 1)
@@ -142,8 +144,9 @@ class SumRules:
             errors = self.errors(terms, features, values, target[rows])
             if not self.holds(errors):
                 return "wrong"
-            if self._believed(errors, terms, features, values, target, log_candidates):
-                return "right"
+            chance = max(coarse, coarsest(values) if len(features) else 0.0)
+            if self._believed(errors, terms, features, values, target, log_candidates, chance):
+                return "right" if self._not_contradicted(door, target, terms, features) else "wrong"
             if n_rows == len(fresh):
                 return "unproven"
             n_rows = min(n_rows + step, len(fresh))
@@ -156,17 +159,24 @@ class SumRules:
         values: np.ndarray,
         target: np.ndarray,
         log_candidates: float,
+        coarse: float,
     ) -> bool:
         table = term_values(terms, features, values)
         size = float((np.abs(target) if self.noisy else np.abs(table).sum(axis=1)).mean())
         spread = float(target.std()) or size
         widest = float(np.sqrt(np.mean(errors**2))) if self.noisy else float(errors.max())
         miss = max(widest, SUM_ROUNDING) * max(1.0, size / (math.sqrt(12.0) * max(spread, 1e-300)))
-        coarse = grain(values) if values.size > 1 else 0.0
         chance = min(1.0, max(2.0 * miss, coarse))
-        if chance >= 0.95:
+        if chance >= HOPELESS:
             return False
         return log_candidates + len(errors) * math.log(chance) <= math.log(self.risk)
+
+    def _not_contradicted(
+        self, door: RealValues, target: np.ndarray, terms: Polynomial, features: np.ndarray
+    ) -> bool:
+        rows = door.owned_rows(features)
+        values = door.values(rows, features)
+        return self.holds(self.errors(terms, features, values, target[rows]))
 
 
 def _label_sizes(target: np.ndarray) -> np.ndarray:

@@ -105,6 +105,15 @@ class Meter:
         touched = np.bitwise_or.reduce(self.touched[features], axis=0)
         return int(np.bitwise_count(touched & ~had).sum())
 
+    def known_rows(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Examples on which every one of these features is owned, or was bought by this task."""
+        if self.everything or self.owned.everything or not len(features):
+            return np.arange(self.n_examples)
+        known = self.touched[features]
+        if self._owned_before.shape[0]:
+            known = known | self._owned_before[features]
+        return np.asarray(kernels.rows_of_mask(np.bitwise_and.reduce(known, axis=0)))
+
     def max_per_example(self) -> int:
         """The largest number of cells bought on one example."""
         if not self.everything:
