@@ -95,7 +95,7 @@ def _grains(table: np.ndarray) -> np.ndarray:
         scaled = rising * 10.0**decimals
         coarse = (np.abs(scaled - np.rint(scaled)) <= 1e-15 * np.abs(scaled)).all(axis=0)
         levels[coarse] = 1.0 + spans[coarse] * 10.0**decimals
-    return np.maximum(1.0 / levels, _commonest(rising))
+    return np.asarray(np.maximum(1.0 / levels, _commonest(rising)))
 
 
 def _commonest(rising: np.ndarray) -> np.ndarray:
@@ -105,7 +105,7 @@ def _commonest(rising: np.ndarray) -> np.ndarray:
     for row in range(1, n_rows):
         run = np.where(rising[row] == rising[row - 1], run + 1, 0)
         longest = np.maximum(longest, run)
-    return longest / max(n_rows - 1, 1)
+    return np.asarray(longest / max(n_rows - 1, 1))
 
 
 def log_density(logs: np.ndarray) -> float:
