@@ -7,9 +7,11 @@
 from thrifty import bounds, errors, streams
 from thrifty.agnostic import Balanced, Doubling, Expansion, Restart
 from thrifty.cells import Budget, Cells, PriceList, Receipt, Source
+from thrifty.lazy import Sure
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.models import ModelClassifier, Models
 from thrifty.powers import MonomialRegressor, Monomials, PolynomialRegressor, Polynomials
+from thrifty.prediction import Prediction
 from thrifty.trees import (
     Consistent,
     Lists,
@@ -40,10 +42,12 @@ __all__ = [
     "Monomials",
     "PolynomialRegressor",
     "Polynomials",
+    "Prediction",
     "PriceList",
     "Receipt",
     "Restart",
     "Source",
+    "Sure",
     "Tested",
     "ThriftyListClassifier",
     "ThriftyTreeClassifier",

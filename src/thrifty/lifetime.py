@@ -9,12 +9,18 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from thrifty.agnostic import Counts, Rule, after_attempt, as_rule, learn_agnostic
 from thrifty.attempt import Attempt, Failure, Route
 from thrifty.cells import Balance, Budget, Cells, Ledger, Owned, Receipt, Source, as_source
+from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.counted import count_as_owned, owned_by_id
+from thrifty.cells.matched import open_cells
+from thrifty.cells.matching import match_features
 from thrifty.engines import learn_many
 from thrifty.errors import BadInput, FeaturesChanged, ThriftyError, UnknownTask
+from thrifty.prediction import Prediction
 from thrifty.protocol import Family
 from thrifty.quote import Quote, quote_task
 from thrifty.stores import MemoryStore
@@ -236,6 +242,57 @@ class Lifetime:
         self._owned[source] = owned
         return learned
 
+    def predict(
+        self, name: str, X: Any, *, stop: Any = None, spend: Any = None, per_row: Any = None
+    ) -> Prediction:
+        """Predict with a task's model, buying what it asks for, row by row, through the ledger.
+
+        Parameters
+        ----------
+        X : an array, a frame or a source; columns in any order where they have names, and only
+            those that the model may ask for are needed
+        stop : when an answer is good enough, for instance ``thrifty.Sure(0.95)``
+        spend, per_row : the most that may be spent in all and on a row: a number in the unit of
+            the prices, text such as "300 EUR", or a share such as "5 %" of all it may ask for
+
+        >>> import thrifty
+        >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
+        >>> _ = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
+        >>> life.predict("either", [[1, 0], [0, 0]])
+        Prediction(2 rows, 3 cells bought for 3)
+        """
+        self.refresh()
+        model = self[name]
+        source = self._source_of(X, None)
+        features = model.features_
+        match = match_features(
+            model.feature_names_, source, needed=features.tolist(), whose=f"the model of {name!r}"
+        )
+        rows = np.arange(source.n_examples)
+        ledger = self.ledger if self._needs_ledger(source) else None
+        owned = self._owned_of(source)
+        run = f"{name} (prediction {uuid.uuid4().hex[:8]})"
+
+        def door(most: float | None) -> Cells:
+            return open_cells(
+                source, self._prices, match=match, owned=owned, ledger=ledger,
+                task=run, spend=most, is_task=False,
+            )  # fmt: skip
+
+        cells = door(None)
+
+        def everything() -> float:
+            return cells.price_of(rows, features)
+
+        most = read_spend(spend, cells.currency, everything)
+        each = read_spend(per_row, cells.currency, lambda: everything() / len(rows), "per_row")
+        if most is not None:
+            cells = door(most)
+        asked = model.ask(cells, rows, stop=stop, spend=most, per_row=each)
+        owned.add(cells.meter)
+        self._owned[source] = owned
+        return Prediction(model, cells, asked)
+
     def quote(self, name: str, X: Any, y: Any, *, kinds: Any = None) -> Quote:
         """What the task would cost, reused and from scratch, before a cell is bought.
 
@@ -259,12 +316,7 @@ class Lifetime:
         self.refresh()
         if name in self._tasks:
             raise task_exists(name)
-        source = as_source(
-            X,
-            allow_missing=getattr(self.family, "allow_missing", False),
-            categories=getattr(self.family, "reads_categories", False),
-            kinds=kinds,
-        )
+        source = self._source_of(X, kinds)
         self._check_features(source)
         labels = self.family.read_labels(y)
         if len(labels) != source.n_examples:
@@ -276,6 +328,14 @@ class Lifetime:
         owned = self._owned_of(source)
         cells = Cells(source, self._prices, owned, ledger=ledger, task=name)
         return source, labels, owned, cells
+
+    def _source_of(self, X: Any, kinds: Any) -> Source:
+        return as_source(
+            X,
+            allow_missing=getattr(self.family, "allow_missing", False),
+            categories=getattr(self.family, "reads_categories", False),
+            kinds=kinds,
+        )
 
     def _needs_ledger(self, source: Source) -> bool:
         return self.budget is not None or not source.free or source.examples is not None

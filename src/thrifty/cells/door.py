@@ -6,18 +6,20 @@ however often and in whatever shape it is asked for. A learner never sees the so
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.cells.ledger.allowance import limits_of
 from thrifty.cells.ledger.ledger import Ledger, default_ledger
 from thrifty.cells.ledger.meter import Meter, Owned
 from thrifty.cells.ledger.paid import PaidCells
 from thrifty.cells.ledger.purse import Purse
 from thrifty.cells.ledger.receipt import Receipt
+from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.money import UNIT, to_units
 from thrifty.cells.prices.per_feature import read_prices
 from thrifty.cells.prices.price_list import PriceList, Tariff, as_price_list
@@ -47,8 +49,11 @@ class Cells:
         *,
         ledger: Ledger | None = None,
         task: str = "",
+        spend: float | None = None,
+        is_task: bool = True,
     ) -> None:
         self._source: Source = as_source(source, categories=True)
+        self._spend, self._is_task = spend, is_task
         self._paid: PaidCells | None = None
         self._purse: Purse | None = None
         self._tariff: Tariff | None = None
@@ -56,6 +61,8 @@ class Cells:
             self._open_paid(self._source, prices, ledger or self._source.ledger, task)
         else:
             self._open_free(prices, owned, ledger)
+        #: what a cell of each feature costs, where nothing is bought yet
+        self.prices: NDArray[np.float64] = self._each
 
     def _open_paid(
         self, source: CallableSource, prices: Any, ledger: Ledger | None, task: str
@@ -64,24 +71,44 @@ class Cells:
             ledger = source.ledger = default_ledger()
         self._paid = PaidCells(source, ledger, prices, task)
         self._tariff = self._paid.tariff
-        self.prices = self._tariff.marginal
+        limits = ledger.limits(self._tariff.currency)
+        self._paid.limit(limits_of(limits, self._spend, is_task=self._is_task))
+        self._each = self._tariff.marginal
         self.meter, self._owned_before = self._paid.meter, self._paid.owned_before
 
     def _open_free(self, prices: Any, owned: Owned | None, ledger: Ledger | None) -> None:
         """Free to read: counted in memory, nothing is logged until the task is learned."""
         source = self._source
         budget = ledger.budget if ledger is not None else None
-        if isinstance(prices, PriceList) or budget is not None:
+        limited = budget is not None or self._spend is not None
+        if isinstance(prices, PriceList) or limited:
             self._tariff = as_price_list(prices).tariff(source.feature_names)
-            self.prices = self._tariff.marginal
+            self._each = self._tariff.marginal
         else:
-            self.prices = read_prices(prices, source.feature_names)
+            self._each = read_prices(prices, source.feature_names)
         self._owned_before = owned.count() if owned is not None else 0
         self.meter = Meter(source.n_examples, source.n_features, owned)
-        if ledger is not None and budget is not None and self._tariff is not None:
-            used = ledger.book.read(lambda pages: sum(pages.balance(None)))
-            limits = ledger.limits(self._tariff.currency)
+        if limited and self._tariff is not None:
+            used, limits = 0, Limits(currency=self._tariff.currency)
+            if ledger is not None and budget is not None:
+                used = ledger.book.read(lambda pages: sum(pages.balance(None)))
+                limits = ledger.limits(self._tariff.currency)
+            limits = limits_of(limits, self._spend, is_task=self._is_task)
             self._purse = Purse(limits, self._tariff, self.meter, used)
+
+    @property
+    def allowance(self) -> float | None:
+        """What may still be spent through this door, in the unit of the prices; None: no limit.
+
+        The least of what the user said for this task, and what the budget leaves.
+        """
+        left = self._paid.left() if self._paid else self._purse.left() if self._purse else None
+        return None if left is None else to_units(max(left, 0))
+
+    @property
+    def currency(self) -> str:
+        """The currency of the prices; "" where they have none."""
+        return "" if self._tariff is None else self._tariff.currency
 
     @property
     def n_examples(self) -> int:
@@ -117,6 +144,11 @@ class Cells:
         draws = () if self._tariff is None else self._tariff.draws
         return tuple((to_units(draw.fee), draw.members) for draw in draws if draw.fee)
 
+    @property
+    def absent(self) -> NDArray[np.bool_]:
+        """Features that are known elsewhere and that this source lacks: constant 0, free."""
+        return np.zeros(self.n_features, dtype=np.bool_)
+
     def get(self, rows: Any, features: Any) -> NDArray[Any]:
         """Values of rows x features, shape (len(rows), len(features))."""
         at = self._indices(rows, self.n_examples, "row")
@@ -151,14 +183,14 @@ class Cells:
     def table(self) -> NDArray[Any]:
         """Buy every cell; all values (S, N), whatever their kind. Not to be written to."""
         if self._paid is not None:
-            return self._paid.get(np.arange(self.n_examples), np.arange(self.n_features))
+            return self._paid.get(np.arange(self.n_examples), np.arange(self._source.n_features))
         self._look_at_everything()
         return self._source.table()
 
     def _look_at_everything(self) -> None:
         if self._purse is not None:
             all_rows = kernels.mask_of_rows(np.arange(self.n_examples), self.n_examples)
-            self._purse.pay(np.arange(self.n_features), all_rows)
+            self._purse.pay(np.arange(self._source.n_features), all_rows)
         self.meter.charge_everything()
 
     def _cost(self) -> float:
@@ -166,11 +198,56 @@ class Cells:
             return self._paid.cost
         bought = self.meter.bought_per_feature
         if self._tariff is None:
-            return float(bought @ self.prices)
+            return float(bought @ self._each)
         minor = int(bought @ self._tariff.own)
         for d, draw in enumerate(self._tariff.draws):
             minor += draw.fee * self.meter.count_any(self._tariff.needing(d))
         return to_units(minor)
+
+    def row_costs(self, rows: Any, features: Any) -> NDArray[np.float64]:
+        """What these features would cost on each row, given what is owned; nothing is bought."""
+        at = self._indices(rows, self.n_examples, "row")
+        which = np.unique(self._indices(features, self.n_features, "feature"))
+        return self._row_costs(at, which)
+
+    def price_of(self, rows: Any, features: Any) -> float:
+        """What rows x features would cost, given what is owned; nothing is bought.
+
+        >>> cells = Cells(np.array([[0, 1], [1, 1]], dtype=bool), prices=[2, 3])
+        >>> _ = cells.get([0], [1])
+        >>> cells.price_of([0, 1], [0, 1])
+        7.0
+        """
+        return float(self.row_costs(rows, features).sum())
+
+    def _row_costs(
+        self, rows: NDArray[np.int64], features: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        fresh = self._fresh(rows, features)
+        if self._tariff is None:
+            return np.asarray(fresh @ self._each[features], dtype=np.float64)
+        costs = fresh @ self._tariff.own[features]
+        needed = sorted({d for f in features.tolist() for d in self._tariff.needs[f]})
+        for d in needed:
+            mine = np.array([d in self._tariff.needs[f] for f in features.tolist()])
+            pays = fresh[:, mine].any(axis=1) & ~self._drawn(d, rows)
+            costs = costs + pays * self._tariff.draws[d].fee
+        return np.asarray(costs / UNIT, dtype=np.float64)
+
+    def _fresh(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which cells of rows x features are neither bought nor owned."""
+        known = self._paid.is_known(features) if self._paid else self.meter.had(features)
+        return np.asarray(kernels.unpack_columns(known, rows) == 0)
+
+    def _drawn(self, draw: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """On which rows a fee is paid already."""
+        if self._paid is not None:
+            known = self._paid.is_known(np.array([self._source.n_features + draw]))
+        else:
+            assert self._tariff is not None
+            had = self.meter.had(self._tariff.needing(draw))
+            known = np.bitwise_or.reduce(had, axis=0)[None]
+        return np.asarray(kernels.unpack_columns(known, rows)[:, 0] != 0)
 
     @property
     def counted(self) -> int:
@@ -190,14 +267,64 @@ class Cells:
         >>> cells.owned_rows([1]).tolist(), cells.owned_rows([0, 1]).tolist()
         ([0, 2], [])
         """
-        return self.meter.known_rows(self._indices(features, self.n_features, "feature"))
+        which = self._indices(features, self.n_features, "feature")
+        here = [f for f in self._here(which.tolist()) if f >= 0]
+        return self.meter.known_rows(np.array(here, dtype=np.int64))
+
+    def cells_per_row(self) -> NDArray[np.int64]:
+        """How many cells were bought on each example so far."""
+        return self.meter.bought_per_example()
+
+    def cost_per_row(self) -> NDArray[np.float64]:
+        """What was bought on each example so far, at its price."""
+        features = np.flatnonzero(self.meter.bought_per_feature)
+        bought = self.meter.bought_bits(features)
+        each = self._tariff.own / UNIT if self._tariff is not None else self._each
+        costs = bought.T @ each[features]
+        if self._tariff is not None:
+            for d, draw in enumerate(self._tariff.draws):
+                if draw.fee:
+                    costs += to_units(draw.fee) * self.meter.first_bits(self._tariff.needing(d))
+        return np.asarray(costs, dtype=np.float64)
+
+    def paid_on(self, row: int, features: Sequence[int]) -> list[float]:
+        """What this door paid for each of these cells of one row; a fee with the first of them."""
+        out: list[float] = []
+        seen: set[int] = set()
+        for f in self._here(features):
+            bought = f >= 0 and bool(self.meter.bought_bits(np.array([f]))[0, row])
+            if not bought:
+                out.append(0.0)
+                continue
+            if self._tariff is None:
+                out.append(float(self._each[f]))
+                continue
+            minor = int(self._tariff.own[f])
+            for d in set(self._tariff.needs[f]) - seen:
+                seen.add(d)
+                if self.meter.first_bits(self._tariff.needing(d))[row]:
+                    minor += self._tariff.draws[d].fee
+            out.append(to_units(minor))
+        return out
+
+    def looked_at(self, row: int, feature: int) -> bool:
+        """Whether a cell has gone through this door."""
+        (f,) = self._here([feature])
+        if f < 0:
+            return False
+        touched = self.meter.touched[f, row >> 6] >> np.uint64(row & 63)
+        return self.meter.everything or bool(touched & np.uint64(1))
+
+    def _here(self, features: Sequence[int]) -> list[int]:
+        """The source's columns of these features."""
+        return [int(f) for f in features]
 
     def receipt(self) -> Receipt:
         """What has been bought through this door so far."""
         bought = self.meter.bought_per_feature
         cells, reused, some = kernels.tally(bought, self.meter.reused_per_feature)  # type: ignore[no-untyped-call]
         names = self._source.feature_names
-        whole = self.n_examples * self.n_features - self._owned_before
+        whole = self.n_examples * self._source.n_features - self._owned_before
         return Receipt(
             cells=int(cells),
             cost=self._cost(),
@@ -205,8 +332,8 @@ class Cells:
             avoided_cells=whole - int(cells),
             max_cells_per_example=self.meter.max_per_example(),
             n_examples=self.n_examples,
-            n_features=self.n_features,
-            currency=self._tariff.currency if self._tariff is not None else "",
+            n_features=self._source.n_features,
+            currency=self.currency,
             per_feature={names[f]: n for f, n in zip(some.tolist(), bought[some].tolist())},
         )
 

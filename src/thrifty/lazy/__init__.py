@@ -1,7 +1,24 @@
 """Predictions that ask: only the cells on each example's path are bought, a level at a time."""
 
-from thrifty.lazy.explain import Explanation, Step, explain
+from thrifty.lazy.asking import FINISHED, Asked, Asks, Sure, no_stopping
+from thrifty.lazy.explain import Explanation, Step, explain, explain_cells
 from thrifty.lazy.forest import Forest
-from thrifty.lazy.walk import Stopping, Walked, walk
+from thrifty.lazy.walk import Stopping, Walked, balanced_shares, stopping_of, walk
 
-__all__ = ["Explanation", "Forest", "Step", "Stopping", "Walked", "explain", "walk"]
+__all__ = [
+    "FINISHED",
+    "Asked",
+    "Asks",
+    "Explanation",
+    "Forest",
+    "Step",
+    "Stopping",
+    "Sure",
+    "Walked",
+    "balanced_shares",
+    "explain",
+    "explain_cells",
+    "no_stopping",
+    "stopping_of",
+    "walk",
+]

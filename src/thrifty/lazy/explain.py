@@ -7,17 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.cells import Cells
 from thrifty.lazy.forest import Forest
 from thrifty.lazy.walk import Walked
 
-__all__ = ["Explanation", "Step", "explain"]
+__all__ = ["Explanation", "Step", "explain", "explain_cells"]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One question: the feature, the limit it was compared with, the value, what it cost."""
+    """One question: the feature, the limit it was compared with, the value, what it cost.
+
+    ``threshold`` is NaN where the value was not compared but computed with.
+    """
 
     tree: int
     feature: str
@@ -27,7 +30,8 @@ class Step:
 
     def __str__(self) -> str:
         paid = f"paid {self.cost:g}" if self.cost else "known already"
-        return f"{self.feature} = {self.value:g} (compared with {self.threshold:g}), {paid}"
+        limit = "" if np.isnan(self.threshold) else f" (compared with {self.threshold:g})"
+        return f"{self.feature} = {self.value:g}{limit}, {paid}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +56,37 @@ def explain(
     walked: Walked,
     example: int,
     answer: Any,
-    feature_names: Sequence[str],
-    prices: NDArray[np.float64],
+    cells: Cells,
 ) -> Explanation:
     """Walk one example again over the values it has; each feature is paid at its first use."""
-    steps: list[Step] = []
-    paid: set[int] = set()
+    path: list[tuple[int, int, float, float]] = []
     for tree, root in enumerate(forest.roots.tolist()):
         node = root
         while node != walked.at[example, tree]:
             f = int(forest.feature[node])
             value = walked.value(example, f)
-            cost = 0.0 if f in paid else float(prices[f])
-            paid.add(f)
-            limit = float(forest.threshold[node])
-            steps.append(Step(tree, feature_names[f], limit, value, cost))
+            path.append((tree, f, float(forest.threshold[node]), value))
             node = int(forest.step(np.array([node]), np.array([value]))[0])
+    return _explained(example, path, answer, cells)
+
+
+def explain_cells(
+    cells: Cells, example: int, features: Sequence[int], answer: Any
+) -> Explanation:
+    """What one example was asked for, where the model computes with all of it at once."""
+    values = cells.get([example], list(features))[0] if len(features) else np.zeros(0)
+    path = [(0, f, float("nan"), float(v)) for f, v in zip(features, values)]
+    return _explained(example, path, answer, cells)
+
+
+def _explained(
+    example: int, path: Sequence[tuple[int, int, float, float]], answer: Any, cells: Cells
+) -> Explanation:
+    asked = list(dict.fromkeys(f for _, f, _, _ in path))
+    costs = dict(zip(asked, cells.paid_on(example, asked)))
+    names = cells.feature_names
+    steps = [
+        Step(tree, names[f], limit, value, costs.pop(f, 0.0)) for tree, f, limit, value in path
+    ]
     total = float(sum(step.cost for step in steps))
-    return Explanation(example, tuple(steps), answer, len(paid), total)
+    return Explanation(example, tuple(steps), answer, len(asked), total)

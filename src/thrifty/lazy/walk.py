@@ -8,7 +8,8 @@ requests as the trees are deep.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,10 @@ from numpy.typing import NDArray
 from thrifty.cells import Budget, Cells
 from thrifty.cells.prices.money import to_units
 from thrifty.errors import BadParameter
+from thrifty.lazy.asking import FINISHED, Sure
 from thrifty.lazy.forest import Forest
 
-__all__ = ["Stopping", "Walked", "walk"]
+__all__ = ["Stopping", "Walked", "balanced_shares", "stopping_of", "walk"]
 
 Ints = NDArray[np.int64]
 
@@ -31,12 +33,14 @@ class Stopping:
     ----------
     confidence : stop once the most common class has this share among the training rows of the
         example's node (averaged over the trees)
+    balanced : weigh the classes equally, however common each is
     budget : spend no more than this: ``Budget(total=..., per_example=...)`` or a number (total).
         The least certain examples are served first
     """
 
     confidence: float | None = None
     budget: Budget | float | None = None
+    balanced: bool = False
 
     def __post_init__(self) -> None:
         sure = self.confidence
@@ -66,7 +70,8 @@ class Walked:
     """Where every example stands, and the values that brought it there.
 
     ``at`` (examples, trees) is a node of each tree; ``finished`` says whether all are leaves.
-    ``values`` and ``known`` (examples, k) belong to ``features``, those the forest may ask.
+    ``values`` and ``known`` (examples, k) belong to ``features``, those the forest may ask;
+    ``why`` says for each example why it stopped.
     """
 
     at: Ints
@@ -74,6 +79,7 @@ class Walked:
     features: Ints
     values: NDArray[np.float64]
     known: NDArray[np.bool_]
+    why: list[str] = field(default_factory=list)
 
     def cells_per_example(self) -> Ints:
         """How many features each example was asked for."""
@@ -90,6 +96,20 @@ class Walked:
         return table
 
 
+def stopping_of(
+    stop: Any, spend: float | None, per_row: float | None
+) -> Stopping | None:
+    """What a prediction was told, for trees: they stop when sure, or when money ends."""
+    if stop is None and spend is None and per_row is None:
+        return None
+    if stop is not None and not isinstance(stop, Sure):
+        raise BadParameter(f"trees stop with thrifty.Sure(probability); got {stop!r}.")
+    budget = None
+    if spend is not None or per_row is not None:
+        budget = Budget(total=spend, per_example=per_row)
+    return Stopping(None if stop is None else stop.probability, budget, balanced=True)
+
+
 def walk(
     cells: Cells, forest: Forest, stopping: Stopping | None = None, *, rows: Ints | None = None
 ) -> Walked:
@@ -103,10 +123,15 @@ def walk(
         going[:] = False
         going[rows] = True
     walked = Walked(at, ~going, features, np.zeros(shape), np.zeros(shape, dtype=np.bool_))
-    purse = _Purse(cells, stopping) if stopping is not None else None
+    walked.why = [FINISHED] * n
+    purse = _Purse(cells, stopping, walked.why) if stopping is not None else None
     while True:
         if stopping is not None and stopping.confidence is not None:
-            going &= _sureness(forest, at) < stopping.confidence
+            sure = _sureness(forest, at, stopping.balanced) >= stopping.confidence
+            inner = (forest.feature[at] >= 0).any(axis=1)
+            for i in np.flatnonzero(sure & going & inner).tolist():
+                walked.why[i] = "sure"
+            going &= ~sure
         requests = _requests(forest, walked, going)
         if not requests:
             break
@@ -154,7 +179,7 @@ def _move(forest: Forest, walked: Walked) -> None:
         examples, trees = examples[inner], trees[inner]
 
 
-def _sureness(forest: Forest, at: Ints) -> NDArray[np.float64]:
+def _sureness(forest: Forest, at: Ints, balanced: bool = False) -> NDArray[np.float64]:
     """The share of the most common class where each example stands."""
     if forest.share is None:
         raise BadParameter(
@@ -162,14 +187,22 @@ def _sureness(forest: Forest, at: Ints) -> NDArray[np.float64]:
             "scikit-learn's classification trees and forests keep. Predict without confidence and "
             "budget."
         )
-    return np.asarray(forest.share[at].mean(axis=1).max(axis=1))
+    share = balanced_shares(forest) if balanced else forest.share
+    return np.asarray(share[at].mean(axis=1).max(axis=1))
+
+
+def balanced_shares(forest: Forest) -> NDArray[np.float64]:
+    """The class shares of every node, as if the classes had been equally common."""
+    assert forest.share is not None
+    share = forest.share / np.maximum(forest.share[forest.roots].mean(axis=0), 1e-12)
+    return np.asarray(share / share.sum(axis=1, keepdims=True))
 
 
 class _Purse:
-    """What a prediction may still spend."""
+    """What a prediction may still spend; what is owned costs nothing."""
 
-    def __init__(self, cells: Cells, stopping: Stopping) -> None:
-        self.cells = cells
+    def __init__(self, cells: Cells, stopping: Stopping, why: list[str]) -> None:
+        self.cells, self.why = cells, why
         self.total, self.per_example = stopping.limits()
         self.spent = 0.0
         self.each = np.zeros(cells.n_examples)
@@ -180,15 +213,20 @@ class _Purse:
         """The examples that can be served, the least certain first; the others stop here."""
         if np.isinf(self.total) and np.isinf(self.per_example):
             return rows
-        price = float(self.cells.prices[features].sum())
         order = np.argsort(_sureness(forest, at[rows]), kind="stable")
         rows = rows[order]
-        can = going[rows] & (self.each[rows] + price <= self.per_example)
-        allowed = rows[can]
-        if price > 0 and np.isfinite(self.total):
-            allowed = allowed[: max(int((self.total - self.spent) / price + 1e-9), 0)]
-        served = np.sort(allowed)
-        self.spent += price * len(served)
-        self.each[served] += price
-        going[np.setdiff1d(rows, served)] = False
-        return served
+        costs = self.cells.row_costs(rows, features)
+        can = going[rows] & (self.each[rows] + costs <= self.per_example + 1e-9)
+        self._stop(rows[~can], going, "per_row")
+        rows, costs = rows[can], costs[can]
+        within = self.spent + np.cumsum(costs) <= self.total + 1e-9
+        self._stop(rows[~within], going, "spend")
+        rows, costs = rows[within], costs[within]
+        self.spent += float(costs.sum())
+        self.each[rows] += costs
+        return np.sort(rows)
+
+    def _stop(self, rows: Ints, going: NDArray[np.bool_], why: str) -> None:
+        for i in rows[going[rows]].tolist():
+            self.why[i] = why
+        going[rows] = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,10 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from thrifty.cells import Cells, Source
+from thrifty.cells.matched import open_cells
+from thrifty.cells.matching import Match, match_features
 from thrifty.errors import BadInput
+from thrifty.lazy import FINISHED, Asked, no_stopping
 from thrifty.powers.representation import Exponents, exponents, written
 
 __all__ = ["MonomialRegressor", "PolynomialRegressor"]
@@ -18,6 +22,14 @@ __all__ = ["MonomialRegressor", "PolynomialRegressor"]
 
 class _PowersRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
     """What both regressors share: names, and values of only the features they use."""
+
+    @abstractmethod
+    def _used(self) -> list[int]:
+        """The features of the formula, ascending."""
+
+    @abstractmethod
+    def _computed(self, values: np.ndarray) -> np.ndarray:
+        """The formula on values of those features."""
 
     def _named(self, feature_names: Sequence[str]) -> None:
         self.feature_names_ = tuple(feature_names)
@@ -28,8 +40,7 @@ class _PowersRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc, unu
         check_is_fitted(self)
         columns = np.asarray(used, dtype=np.intp)
         if isinstance(X, Source):
-            door = Cells(X)
-            self._same_width(door.n_features)
+            door = open_cells(X, match=self._match(X))
             values = door.get(np.arange(door.n_examples), columns)
             self.receipt_ = door.receipt()
         else:
@@ -41,6 +52,29 @@ class _PowersRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc, unu
                 )
             self._same_width(table.shape[1])
             values = table[:, columns]
+        return self._finite(values)
+
+    def _match(self, source: Source) -> Match | None:
+        return match_features(
+            self.feature_names_, source, needed=self.features_.tolist(), whose=type(self).__name__
+        )
+
+    @property
+    def features_(self) -> np.ndarray:
+        """Indices of the features that a prediction asks for."""
+        return np.array(self._used(), dtype=np.int64)
+
+    def ask(
+        self, cells: Cells, rows: np.ndarray, *, stop: Any = None,
+        spend: float | None = None, per_row: float | None = None,
+    ) -> Asked:  # fmt: skip
+        """Answer rows through a door; every feature of the formula is needed."""
+        no_stopping(self, stop, spend, per_row)
+        values = self._finite(cells.get(rows, self.features_))
+        return Asked(self._computed(values), None, (FINISHED,) * len(rows))
+
+    @staticmethod
+    def _finite(values: Any) -> np.ndarray:
         numbers = np.asarray(values, dtype=np.float64)
         if not np.isfinite(numbers).all():
             raise BadInput("X must be finite in the features the model uses; got NaN or infinity.")
@@ -96,13 +130,22 @@ class MonomialRegressor(_PowersRegressor):
     def predict_log(self, X: Any) -> np.ndarray:
         """Natural logs of the predictions, for powers that overflow."""
         check_is_fitted(self)
-        values = self._values(X, list(self.exponents_))
+        return self._logs(self._values(X, self._used()))
+
+    def _used(self) -> list[int]:
+        return sorted(self.exponents_)
+
+    def _computed(self, values: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(self._logs(values)))
+
+    def _logs(self, values: np.ndarray) -> np.ndarray:
         if (values <= 0).any():
             raise BadInput(
                 f"monomials need values above 0, but the smallest is {values.min()}. Leave those "
                 "examples out."
             )
-        powers = np.array(list(self.exponents_.values()), dtype=np.float64)
+        powers = np.array([self.exponents_[f] for f in self._used()], dtype=np.float64)
         return np.asarray(np.log(values) @ powers)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -187,9 +230,13 @@ class PolynomialRegressor(_PowersRegressor):
     def predict(self, X: Any) -> np.ndarray:
         """The sum of the terms."""
         check_is_fitted(self)
-        used = sorted({feature for monomial in self.terms_ for feature, _power in monomial})
-        values = self._values(X, used)
-        place = {feature: column for column, feature in enumerate(used)}
+        return self._computed(self._values(X, self._used()))
+
+    def _used(self) -> list[int]:
+        return sorted({feature for monomial in self.terms_ for feature, _power in monomial})
+
+    def _computed(self, values: np.ndarray) -> np.ndarray:
+        place = {feature: column for column, feature in enumerate(self._used())}
         total = np.zeros(len(values))
         for monomial, coefficient in self.terms_.items():
             product = np.ones(len(values))

@@ -11,9 +11,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from thrifty.cells import Cells, Source, as_source, read_prices
+from thrifty.cells.matched import open_cells
+from thrifty.cells.matching import Match, match_features
 from thrifty.cells.sources.checks import default_names
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged
-from thrifty.lazy import Explanation, Walked, walk
+from thrifty.lazy import Asked, Explanation, Walked, balanced_shares, stopping_of, walk
 from thrifty.lazy import explain as explain_path
 from thrifty.trees.flat import FlatTree, flatten
 from thrifty.trees.gains.class_weights import check_class_weight, weigh, weighted
@@ -174,13 +176,46 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
           x1 = 0 (compared with 0.5), paid 1
         """
         check_is_fitted(self, "tree_")
-        cells = Cells(_source_of(X, allow_missing=allows_missing(self.missing)))
+        source = _source_of(X, allow_missing=allows_missing(self.missing))
+        cells = open_cells(source, match=self._match(source))
         if not 0 <= example < cells.n_examples:
             raise BadInput(f"example must lie in 0..{cells.n_examples - 1}; got {example!r}.")
+        return self.explain_asked(cells, example)
+
+    def explain_asked(self, cells: Cells, example: int) -> Explanation:
+        """The same through a door that is open already."""
         forest = self._flat.forest()
         walked = walk(cells, forest, rows=np.array([example]))
         answer = self.classes_[self._flat.label[walked.at[example, 0]]]
-        return explain_path(forest, walked, example, answer, cells.feature_names, cells.prices)
+        return explain_path(forest, walked, example, answer, cells)
+
+    @property
+    def features_(self) -> NDArray[np.int64]:
+        """Indices of the features that a prediction may ask for."""
+        return np.array(sorted(features_of(self.tree_)), dtype=np.int64)
+
+    def ask(
+        self, cells: Cells, rows: NDArray[np.int64], *, stop: Any = None,
+        spend: float | None = None, per_row: float | None = None,
+    ) -> Asked:  # fmt: skip
+        """Answer rows through a door, buying only the cells on their paths."""
+        forest = self._flat.forest()
+        walked = walk(cells, forest, stopping_of(stop, spend, per_row), rows=rows)
+        if not allows_missing(self.missing):
+            _no_gaps(walked, self.feature_names_)
+        at = walked.at[rows, 0]
+        stopped = tuple(walked.why[r] for r in rows.tolist())
+        label = self._flat.label[at]
+        sure = np.array([why == "sure" for why in stopped], dtype=np.bool_)
+        if sure.any():  # the class it is sure of, which need not be the most common one
+            label = np.where(sure, balanced_shares(forest)[at].argmax(axis=1), label)
+        return Asked(np.asarray(self.classes_[label]), self._flat.share[at], stopped)
+
+    def _match(self, source: Source) -> Match | None:
+        return match_features(
+            self.feature_names_, source, needed=self.features_.tolist(),
+            whose=type(self).__name__, named=self._told_names,
+        )  # fmt: skip
 
     def get_depth(self) -> int:
         """Tests on the longest path."""
@@ -190,18 +225,18 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
     def _leaves(self, X: Any) -> NDArray[np.int64]:
         check_is_fitted(self, "tree_")
         source = _source_of(X, allow_missing=allows_missing(self.missing))
-        if source.n_features != self.n_features_in_:
-            raise FeaturesChanged(
-                f"X has {source.n_features} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
         if isinstance(X, Source):  # ask only for what each example's path needs
-            cells = Cells(X)
+            cells = open_cells(X, match=self._match(X))
             walked = walk(cells, self._flat.forest())
             self.receipt_ = cells.receipt()
             if not allows_missing(self.missing):
                 _no_gaps(walked, self.feature_names_)
             return walked.at[:, 0]
+        if source.n_features != self.n_features_in_:
+            raise FeaturesChanged(
+                f"X has {source.n_features} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
         if self._told_names:
             validate_data(self, X, reset=False, skip_check_array=True)  # the names
         return _route(source, self._flat, sorted(features_of(self.tree_)))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells import Cells, Receipt, as_source
-from thrifty.errors import BadParameter, FeaturesChanged
+from thrifty.cells import Cells, Receipt, Source, as_source
+from thrifty.cells.matched import open_cells
+from thrifty.cells.matching import Match, match_features
+from thrifty.cells.sources.checks import default_names
+from thrifty.errors import BadParameter
 from thrifty.lazy import Explanation, Forest, Stopping, Walked, explain, walk
 from thrifty.wrapped.reading import Readable, read_model
 
-__all__ = ["Metered", "metered"]
+__all__ = ["Metered", "match_model", "metered"]
 
 #: cells of one table that is handed to the model
 _AT_ONCE = 2**24
@@ -53,10 +55,10 @@ def metered(
     stopping = None
     if confidence is not None or budget is not None:
         stopping = Stopping(confidence, budget)
+    readable = read_model(model)
     cells_from = as_source(source, allow_missing=True)
-    return Metered(
-        read_model(model), Cells(cells_from, prices), stopping, named=cells_from.named
-    )
+    cells = open_cells(cells_from, prices, match=match_model(readable, cells_from))
+    return Metered(readable, cells, stopping)
 
 
 class Metered:
@@ -69,14 +71,9 @@ class Metered:
     finished : which examples reached the leaves of all trees
     """
 
-    def __init__(
-        self, model: Readable, cells: Cells, stopping: Stopping | None, *, named: bool
-    ) -> None:
+    def __init__(self, model: Readable, cells: Cells, stopping: Stopping | None) -> None:
         self._model, self._cells, self._stopping = model, cells, stopping
-        self._columns = _columns_of(model, cells, named)
-        asked = model.forest.feature
-        there = np.where(asked >= 0, self._columns[asked], -1)
-        self._forest: Forest = replace(model.forest, feature=there)
+        self._forest: Forest = model.forest
         if stopping is not None and model.forest.share is None:
             raise BadParameter(
                 "confidence and budget stop an example at an inner node, whose class shares only "
@@ -122,9 +119,8 @@ class Metered:
             raise BadParameter(f"example must lie in 0..{n - 1}; got {example!r}.")
         answer = self.predict()[example]
         return explain(
-            self._forest, self._walk(), example, answer, self._cells.feature_names,
-            self._cells.prices,
-        )  # fmt: skip
+            self._forest, self._walk(), example, answer, self._cells
+        )
 
     def _walk(self) -> Walked:
         if self._walked is None:
@@ -140,9 +136,6 @@ class Metered:
     def _by_the_model(self, predict: Callable[[Any], Any]) -> NDArray[Any]:
         """The model's own answer to tables that hold what was bought, a few rows at a time."""
         walked = self._walk()
-        where = np.full(self._cells.n_features, -1, dtype=np.int64)
-        where[self._columns[self._columns >= 0]] = np.flatnonzero(self._columns >= 0)
-        walked = replace(walked, features=where[walked.features])
         n = self._cells.n_examples
         step = max(1, _AT_ONCE // self._model.n_features)
         parts = [
@@ -152,24 +145,10 @@ class Metered:
         return np.concatenate(parts)
 
 
-def _columns_of(model: Readable, cells: Cells, named: bool) -> NDArray[np.int64]:
-    """The source's column of each of the model's features: by name, or by place without names."""
-    source = cells.feature_names
-    if model.feature_names is not None and named:
-        place = {name: i for i, name in enumerate(source)}
-        columns = np.array([place.get(name, -1) for name in model.feature_names], dtype=np.int64)
-        needed = model.forest.features()
-        lacking = [model.feature_names[f] for f in needed.tolist() if columns[f] < 0]
-        if lacking:
-            raise FeaturesChanged(
-                f"the model asks for {len(needed)} features and the source lacks {len(lacking)} of "
-                f"them; the first are {lacking[:5]}. Add them to the source, or rename its columns "
-                "as the model knows them."
-            )
-        return columns
-    if len(source) != model.n_features:
-        raise FeaturesChanged(
-            f"the model was fitted on {model.n_features} features and the source has "
-            f"{len(source)}. Bring the same features in the same order, or a source with names."
-        )
-    return np.arange(model.n_features)
+def match_model(model: Readable, source: Source) -> Match | None:
+    """The source's columns of the model's features: by name, or by place without names."""
+    names = model.feature_names
+    return match_features(
+        default_names(model.n_features) if names is None else names, source,
+        needed=model.forest.features().tolist(), whose="the model", named=names is not None,
+    )  # fmt: skip

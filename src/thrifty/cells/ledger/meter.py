@@ -114,6 +114,50 @@ class Meter:
             known = known | self._owned_before[features]
         return np.asarray(kernels.rows_of_mask(np.bitwise_and.reduce(known, axis=0)))
 
+    def had(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Where each feature is bought by this task or owned from before: (k, W)."""
+        if self.everything or self.owned.everything:
+            shape = (len(features), kernels.words_for(self.n_examples))
+            return np.full(shape, ~np.uint64(0))
+        if not self._owned_before.shape[0]:
+            return self.touched[features]
+        return np.asarray(self.touched[features] | self._owned_before[features])
+
+    def bought_bits(self, features: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Which examples these features were bought on by this task: (k, S), 0 or 1."""
+        words = kernels.words_for(self.n_examples)
+        if self.owned.everything:
+            return np.zeros((len(features), self.n_examples), dtype=np.uint8)
+        if self.everything:
+            bought = np.full((len(features), words), ~np.uint64(0))
+        else:
+            bought = self.touched[features]
+        if self._owned_before.shape[0]:
+            bought = bought & ~self._owned_before[features]
+        return self._unpacked(bought)
+
+    def bought_per_example(self) -> NDArray[np.int64]:
+        """How many cells this task bought on each example."""
+        return np.asarray(
+            self.bought_bits(np.flatnonzero(self._bought)).sum(axis=0, dtype=np.int64)
+        )
+
+    def first_bits(self, features: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Examples on which this task was the first to buy one of these features: 0 or 1."""
+        if self.owned.everything or not len(features):
+            return np.zeros(self.n_examples, dtype=np.uint8)
+        had = np.zeros((1, kernels.words_for(self.n_examples)), dtype=np.uint64)
+        if self._owned_before.shape[0]:
+            had = np.bitwise_or.reduce(self._owned_before[features], axis=0)[None]
+        touched = ~np.zeros_like(had)
+        if not self.everything:
+            touched = np.bitwise_or.reduce(self.touched[features], axis=0)[None]
+        return np.asarray(self._unpacked(touched & ~had)[0])
+
+    def _unpacked(self, words: NDArray[np.uint64]) -> NDArray[np.uint8]:
+        flat = np.ascontiguousarray(words).view(np.uint8)
+        return np.unpackbits(flat, axis=1, bitorder="little", count=self.n_examples)
+
     def max_per_example(self) -> int:
         """The largest number of cells bought on one example."""
         if not self.everything:

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.cells.ledger.allowance import smallest
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned
+from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
@@ -52,6 +54,24 @@ class PaidCells:
             return to_units(self._buyer.spent)
         return to_units(self.ledger.book.read(lambda pages: pages.balance(self.task)[1]))
 
+    def limit(self, limits: Limits) -> None:
+        """Never spend more than this."""
+        self._buyer.limits = limits
+
+    def left(self) -> int | None:
+        """What may still be spent, in minor units; what is reserved may not."""
+        limits = self._buyer.limits
+        if limits.total is limits.per_task is None:
+            return None
+        total, mine = self.ledger.book.read(
+            lambda pages: (sum(pages.balance(None)), sum(pages.balance(self.task)))
+        )
+        left = (
+            None if limits.total is None else limits.total - total,
+            None if limits.per_task is None else limits.per_task - mine,
+        )
+        return smallest(*left)
+
     def ensure(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         """Make the cells known and count them."""
         wanted = self._bought_for(features)
@@ -65,6 +85,10 @@ class PaidCells:
                 else:
                     self.meter.owned.bitmap[at] |= where & ~self.meter.touched[at]
         self.meter.charge(features, mask)
+
+    def is_known(self, columns: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Where each feature, or each draw behind the features, is known: (k, W)."""
+        return self.known.known[columns]
 
     def _bought_for(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         computed = self.tariff.computed

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.cells.ledger.allowance import smallest
 from thrifty.cells.ledger.meter import Meter
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.price_list import Tariff
@@ -27,6 +28,14 @@ class Purse:
         for d in range(len(tariff.draws)):
             self._drawn[d] = np.bitwise_or.reduce(self._owned(tariff.needing(d)), axis=0)
         self._per_example = np.zeros(meter.n_examples, dtype=np.int64)
+
+    def left(self) -> int | None:
+        """What may still be spent, in minor units."""
+        limits = self.limits
+        return smallest(
+            None if limits.total is None else limits.total - self.used - self.spent,
+            None if limits.per_task is None else limits.per_task - self.spent,
+        )
 
     def pay(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         """Refuse a look that would cost more than is left; otherwise note its cost."""

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Receipt"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["PredictionReceipt", "Receipt"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +44,24 @@ class Receipt:
     def from_dict(cls, data: Mapping[str, Any]) -> Receipt:
         """The inverse of :meth:`to_dict`."""
         return cls(**data)
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionReceipt(Receipt):
+    """The bill of one prediction run, in all and for each row."""
+
+    cells_per_row: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False, compare=False
+    )
+    cost_per_row: NDArray[np.float64] = field(
+        default_factory=lambda: np.zeros(0), repr=False, compare=False
+    )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            **asdict(self),
+            "per_feature": dict(self.per_feature),
+            "cells_per_row": self.cells_per_row.tolist(),
+            "cost_per_row": self.cost_per_row.tolist(),
+        }

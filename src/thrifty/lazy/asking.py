@@ -1,0 +1,84 @@
+"""The one way out: what every model of a lifetime can do with a door to new examples.
+
+``life.predict`` opens the door, the model asks through it for the cells it needs, row by row, and
+says where each row stopped. A family's estimators implement :class:`Asks`, whatever they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells import Cells
+from thrifty.errors import BadParameter
+
+__all__ = ["FINISHED", "Asked", "Asks", "Sure", "no_stopping"]
+
+#: the model asked for all that it wanted
+FINISHED = "finished"
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Answers for the rows that were asked for, in their order.
+
+    Attributes
+    ----------
+    values : a class or a number for each row
+    probabilities : (rows, classes), or None where the model gives none
+    stopped : why each row stopped: "finished", "sure", "worth", "spend" or "per_row"
+    """
+
+    values: NDArray[Any]
+    probabilities: NDArray[np.float64] | None
+    stopped: tuple[str, ...]
+
+
+class Asks(Protocol):
+    """A fitted estimator that asks for cells as it needs them."""
+
+    feature_names_: tuple[str, ...]
+
+    @property
+    def features_(self) -> NDArray[np.int64]:
+        """Indices of the features it may ask for, ascending."""
+
+    def ask(
+        self, cells: Cells, rows: NDArray[np.int64], *, stop: Any = None,
+        spend: float | None = None, per_row: float | None = None,
+    ) -> Asked:  # fmt: skip
+        """Answer these rows through a door.
+
+        The door's indices are the model's features. ``spend`` and ``per_row`` are in units of the
+        prices, in total and on each row.
+        """
+
+
+@dataclass(frozen=True)
+class Sure:
+    """Stop a row once the likeliest class, classes weighted equally, has this probability.
+
+    >>> Sure(0.95)
+    Sure(probability=0.95)
+    """
+
+    probability: float
+
+    def __post_init__(self) -> None:
+        p = self.probability
+        if isinstance(p, bool) or not isinstance(p, int | float) or not 0 < p <= 1:
+            raise BadParameter(f"Sure takes a probability above 0, at most 1; got {p!r}.")
+
+
+def no_stopping(model: Any, stop: Any, spend: Any, per_row: Any) -> None:
+    """Refuse to stop early, for models that need all their features for any answer."""
+    given = {"stop": stop, "spend": spend, "per_row": per_row}
+    for name, value in given.items():
+        if value is not None:
+            raise BadParameter(
+                f"{type(model).__name__} needs all of its features for an answer and cannot stop "
+                f"early: leave out {name}=. A budget still holds: Lifetime(budget=...)."
+            )

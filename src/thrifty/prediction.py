@@ -1,0 +1,81 @@
+"""What ``life.predict`` gives: the answers, how sure they are, and what each row cost."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells import Cells, Receipt
+from thrifty.cells.ledger.receipt import PredictionReceipt
+from thrifty.errors import BadInput
+from thrifty.lazy import Asked, Explanation, explain_cells
+
+__all__ = ["Prediction", "prediction_receipt"]
+
+
+def prediction_receipt(cells: Cells) -> PredictionReceipt:
+    """What went through a door, in all and for each row."""
+    whole = cells.receipt()
+    given = {f.name: getattr(whole, f.name) for f in fields(Receipt)}
+    return PredictionReceipt(
+        **given, cells_per_row=cells.cells_per_row(), cost_per_row=cells.cost_per_row()
+    )
+
+
+class Prediction:
+    """The answers to some examples.
+
+    Attributes
+    ----------
+    values : a class for each row, or a number from a regressor; ``np.asarray(prediction)`` too
+    classes : the classes, in the order of ``probabilities``; None for numbers
+    probabilities : (rows, classes), None where the model gives none
+    receipt : what was bought, reused and avoided; ``cells_per_row`` and ``cost_per_row`` of each
+    stopped : why each row stopped: "finished", "sure", "worth", "spend" or "per_row"
+
+    Examples
+    --------
+    >>> import thrifty
+    >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> _ = life.learn("both", X, [0, 0, 0, 1])
+    >>> prediction = life.predict("both", np.array([[1, 1], [0, 1]]))
+    >>> prediction.values.tolist(), prediction.receipt.cells_per_row.tolist()
+    ([1, 0], [2, 1])
+    >>> print(prediction.explain(1))
+    example 1: 0 for 1 cells, cost 1
+      x0 = 0 (compared with 0.5), paid 1
+    """
+
+    def __init__(self, model: Any, cells: Cells, asked: Asked) -> None:
+        self._model, self._cells = model, cells
+        self.values, self.probabilities = asked.values, asked.probabilities
+        self.stopped = asked.stopped
+        self.classes: NDArray[Any] | None = getattr(model, "classes_", None)
+        self.receipt: PredictionReceipt = prediction_receipt(cells)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        made = np.asarray(self.values, dtype=dtype)
+        return made.copy() if copy else made
+
+    def __repr__(self) -> str:
+        receipt = self.receipt
+        cost = f"{receipt.cost:g} {receipt.currency}".rstrip()
+        return f"Prediction({len(self)} rows, {receipt.cells} cells bought for {cost})"
+
+    def explain(self, example: int) -> Explanation:
+        """What one row was asked, what came, and what it cost."""
+        if not 0 <= example < len(self):
+            raise BadInput(f"example must lie in 0..{len(self) - 1}; got {example!r}.")
+        features = [f for f in self._model.features_.tolist() if self._cells.looked_at(example, f)]
+        explained = getattr(self._model, "explain_asked", None)
+        if explained is not None and self.stopped[example] == "finished":
+            path: Explanation = explained(self._cells, example)
+            return path
+        return explain_cells(self._cells, example, features, self.values[example])
