@@ -64,7 +64,7 @@ def test_explain_and_metered_match_names_too():
 
 
 def test_every_row_has_its_bill():
-    life, frame, y = made("trees")
+    life, frame, _ = made("trees")
     prediction = life.predict("task", frame[NAMES[::-1]])
     receipt = prediction.receipt
     assert receipt.cells_per_row.sum() == receipt.cells == receipt.cost_per_row.sum()
