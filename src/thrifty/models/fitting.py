@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
+from thrifty.models.linear import fit_linear
 from thrifty.models.table import Table
 
 __all__ = ["fit"]
@@ -30,6 +31,8 @@ def fit(table: Table, estimator: Any = None, *, seed: int = 0) -> Any:
 
 def default_fit(table: Table, seed: int) -> Any:
     """The default for this kind of table."""
+    if table.effects is not None:
+        return fit_linear(table)
     X = np.nan_to_num(table.filled())
     return LogisticRegression(C=0.3, max_iter=300).fit(X, table.labels, table.weights)
 

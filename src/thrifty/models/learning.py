@@ -36,5 +36,5 @@ def learn_table(
     if allowance is None:
         allowance = _DEFAULT_SHARE * cells.n_examples * float(cells.prices.sum())
     rng = np.random.default_rng(seed)
-    bought = policy_for(cells).buy(cells, labels, memory, float(allowance), rng)
+    bought = policy_for(cells, labels).buy(cells, labels, memory, float(allowance), rng)
     return LearnedTable(bought, fit(bought.table, estimator, seed=seed))

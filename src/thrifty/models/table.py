@@ -29,8 +29,9 @@ class Table:
     labels : (m,) class codes, or the numbers themselves for regression
     centres : (k,) what stands in for a cell that was not bought: the background's mean; None where
         every cell was bought
-    effects : (k, 2) belief about each feature's effect, mean and variance, in logits; None where
-        the way of buying holds none
+    effects : (k, 2) belief about each feature's effect on the rare class, mean and variance, in
+        logits; None where the way of buying holds none
+    rare_code : the class that the effects are about
 
     >>> table = Table(np.array([3, 8]), np.array([0, 1, 2]), np.eye(3, 2), np.ones((3, 2), bool),
     ...               np.ones(3), np.array([0, 1, 0]))
@@ -46,6 +47,7 @@ class Table:
     labels: NDArray[Any]
     centres: Floats | None = None
     effects: Floats | None = None
+    rare_code: int = 1
 
     @property
     def n_rows(self) -> int:
@@ -102,6 +104,7 @@ class Table:
             "labels": self.labels.tolist(),
             "centres": None if self.centres is None else self.centres.tolist(),
             "effects": None if self.effects is None else self.effects.tolist(),
+            "rare_code": self.rare_code,
         }
 
 
@@ -127,4 +130,5 @@ def table_from_dict(data: dict[str, Any]) -> Table:
         np.array(data["labels"]),
         None if data["centres"] is None else np.array(data["centres"], dtype=np.float64),
         None if effects is None else np.array(effects, dtype=np.float64).reshape(k, 2),
+        data["rare_code"],
     )

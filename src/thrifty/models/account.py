@@ -1,0 +1,84 @@
+"""The looks that a task has paid for: nested row orders, counts per feature, what is left."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells import Cells
+from thrifty.models.belief import Looked
+
+__all__ = ["Account"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Account:
+    """Of each class the rows stand in one random order; a feature is looked at on a prefix of it.
+
+    So whatever is bought later contains what was bought before, and what a feature was looked at
+    is two numbers. Values are not kept: the door gives what was paid for again, for nothing.
+
+    Attributes
+    ----------
+    rare, others : the rows of the rare class and all others, in the order of looking
+    a, b : how many of ``rare`` and of ``others`` each feature was looked at
+    """
+
+    def __init__(
+        self, cells: Cells, codes: Ints, allowance: float, rng: np.random.Generator
+    ) -> None:
+        self.cells, self.allowance = cells, allowance
+        self.rare_code = int(np.bincount(codes, minlength=2).argmin())
+        order = rng.permutation(len(codes))
+        is_rare = codes[order] == self.rare_code
+        self.rare, self.others = order[is_rare], order[~is_rare]
+        N = cells.n_features
+        self.a, self.b = np.zeros(N, dtype=np.int64), np.zeros(N, dtype=np.int64)
+        self.a_ones, self.b_ones = np.zeros(N), np.zeros(N)
+        self.prices = np.asarray(cells.prices, dtype=np.float64)
+        self._counted = 0.0
+
+    @property
+    def share(self) -> float:
+        """The rare class's share of the rows."""
+        return len(self.rare) / (len(self.rare) + len(self.others))
+
+    @property
+    def left(self) -> float:
+        """What may still be spent: the door's word where it has one, else our own count."""
+        live = getattr(self.cells, "allowance", None)
+        counted = self.allowance - self._counted
+        return counted if live is None else max(counted, min(live, self.allowance))
+
+    def cost(self, features: Ints, a: Ints, b: Ints) -> Floats:
+        """At most so much to have looked at these features on a rare and b other rows, each."""
+        more = np.maximum(a - self.a[features], 0) + np.maximum(b - self.b[features], 0)
+        costs: Floats = more * self.prices[features]
+        return costs
+
+    def look(self, features: Ints, a: Ints, b: Ints) -> None:
+        """Have looked at these features on the first a rare and the first b other rows, each."""
+        self._counted += float(self.cost(features, a, b).sum())
+        self._extend(features, a, self.rare, self.a, self.a_ones)
+        self._extend(features, b, self.others, self.b, self.b_ones)
+
+    def _extend(self, features: Ints, to: Ints, rows: Ints, at: Ints, ones: Floats) -> None:
+        more = to > at[features]
+        features, to = features[more], to[more]
+        step = at[features] * (len(rows) + 1) + to  # features with the same step: one rectangle
+        for code in np.unique(step).tolist():
+            group = features[step == code]
+            start, end = divmod(code, len(rows) + 1)
+            ones[group] += self.cells.get(rows[start:end], group).sum(axis=0)
+            at[group] = end
+
+    def looked(self, background_looks: Floats, background_ones: Floats) -> Looked:
+        """The counts, the background's together with this task's looks outside the rare class."""
+        return Looked(
+            self.a.astype(np.float64),
+            self.a_ones,
+            self.b + background_looks,
+            self.b_ones + background_ones,
+        )

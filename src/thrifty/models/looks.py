@@ -1,0 +1,98 @@
+"""Looks at single features, where they are expected to lower the loss most for their price."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.models.account import Account
+from thrifty.models.belief import CHUNK, Looked, believe, knowledge_gradient, overall_rate
+
+__all__ = ["Background", "look_around"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+#: so many rows of the rare class are looked at together
+_STEPS = (2, 5, 12)
+#: the looks' share of the bill is spent in so many rounds
+_ROUNDS = 24
+#: beliefs are made anew when the overall rate moved by so much
+_MOVED = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Background:
+    """Looks and ones of every feature that earlier tasks paid for."""
+
+    looks: Floats
+    ones: Floats
+
+
+class _Offers:
+    """The best next look at every feature, its worth per price; made anew where counts moved."""
+
+    def __init__(self, account: Account, background: Background, ratio: float) -> None:
+        self.account, self.background, self.ratio = account, background, ratio
+        N = len(account.a)
+        self.worth, self.step = np.full(N, -1.0), np.zeros(N, dtype=np.int64)
+        self.overall = -1.0
+
+    def others_for(self, features: Ints, a: Ints) -> Ints:
+        """How many other rows belong to a looks in the rare class: ratio times, less the known."""
+        needed = np.ceil(self.ratio * a - self.background.looks[features])
+        needed = np.clip(needed, 0, len(self.account.others)).astype(np.int64)
+        return np.maximum(needed, self.account.b[features])
+
+    def target(self, features: Ints) -> tuple[Ints, Ints]:
+        """How many rows of each kind the best next look of each feature leads to."""
+        account = self.account
+        a = np.minimum(account.a[features] + self.step[features], len(account.rare))
+        return a, self.others_for(features, a)
+
+    def renew(self, changed: Ints) -> None:
+        looked = self.account.looked(self.background.looks, self.background.ones)
+        overall = overall_rate(looked)
+        if abs(overall - self.overall) > _MOVED * abs(self.overall):
+            changed, self.overall = np.arange(len(self.worth)), overall
+        for start in range(0, len(changed), CHUNK):
+            self._renew(changed[start : start + CHUNK], looked)
+
+    def _renew(self, features: Ints, looked: Looked) -> None:
+        account = self.account
+        belief = believe(looked.of(features), self.overall)
+        best, step = np.full(len(features), -1.0), np.zeros(len(features), dtype=np.int64)
+        for m in _STEPS:
+            a = np.minimum(account.a[features] + m, len(account.rare))
+            cost = account.cost(features, a, self.others_for(features, a))
+            fall = knowledge_gradient(belief, belief.rate, m)
+            # a free feature costs next to nothing, not nothing: its worth still ranks it
+            worth = np.where(a > account.a[features], fall / np.maximum(cost, 1e-9), -1.0)
+            better = worth > best
+            best[better], step[better] = worth[better], m
+        self.worth[features], self.step[features] = best, step
+
+
+def look_around(
+    account: Account, background: Background, spend: float, ratio: float
+) -> None:
+    """Spend so much on looks; each look in the rare class brings ``ratio`` others, or known ones."""
+    offers = _Offers(account, background, ratio)
+    start = account.left
+    changed = np.arange(len(account.a))
+    for done in range(_ROUNDS):
+        left = spend - (start - account.left)
+        offers.renew(changed)
+        order = np.argsort(-offers.worth, kind="stable")
+        order = order[offers.worth[order] > 0]
+        if left <= 0 or not len(order):
+            return
+        a, b = offers.target(order)
+        bill = np.cumsum(account.cost(order, a, b))
+        n = max(1, int(np.searchsorted(bill, left / (_ROUNDS - done), side="right")))
+        if bill[n - 1] > left:
+            return
+        changed = order[:n]
+        account.look(changed, a[:n], b[:n])

@@ -1,0 +1,126 @@
+"""The way to buy for Boolean features and two classes, wide tables above all.
+
+A belief for every feature; looks where they are expected to lower the loss most; then the best
+features completed on the same rows. What earlier tasks looked at outside their rare classes is the
+background that later tasks need not buy again.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells import Cells
+from thrifty.models.account import Account
+from thrifty.models.belief import Summary, summarise
+from thrifty.models.joint import complete_rows
+from thrifty.models.looks import Background, look_around
+from thrifty.models.memory import Lesson, Memory
+from thrifty.models.policy import Bought
+from thrifty.models.table import Table
+from thrifty.trees.labels import Labels
+
+__all__ = ["Wide"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+#: features that a model may use
+_MOST_FEATURES = 300
+#: between a bill of 1 % and one of (second share): what is left for joint rows
+_JOINT = ((0.01, 0.3), (0.05, 0.5))
+#: looks outside the rare class, the background's included, per look in it
+_OTHERS_PER_LOOK = ((0.01, 1.0), (0.10, 3.0))
+#: features completed on joint rows
+_JOINT_FEATURES = ((0.01, 20.0), (0.10, 80.0))
+#: rows outside the rare class per rare one among the joint rows
+_OTHERS_EACH = 2.0
+#: features that count as useful to a task, for the memory
+_USEFUL = 20
+
+
+class Wide:
+    """Buy for Boolean features; see the module."""
+
+    def buy(
+        self,
+        cells: Cells,
+        labels: Labels,
+        memory: Memory,
+        allowance: float,
+        rng: np.random.Generator,
+    ) -> Bought:
+        background = Background(*memory.background(cells.n_features))
+        account = Account(cells, labels.codes, allowance, rng)
+        share = allowance / (float(cells.prices.sum()) * cells.n_examples)
+        looks = (1 - _between(share, _JOINT)) * allowance
+        look_around(account, background, looks, _between(share, _OTHERS_PER_LOOK))
+        ranked = np.argsort(-_belief(account, background).worth, kind="stable")
+        n = complete_rows(account, ranked, round(_between(share, _JOINT_FEATURES)), _OTHERS_EACH)
+        belief = _belief(account, background)
+        chosen = np.argsort(-belief.worth, kind="stable")[:_MOST_FEATURES]
+        table = _table(account, labels, chosen, belief)
+        return Bought(table, _lesson(account, chosen), {"joint_features": n})
+
+
+def _between(share: float, ends: tuple[tuple[float, float], tuple[float, float]]) -> float:
+    """A constant that moves with the bill's share of everything, evenly in its logarithm.
+
+    >>> _between(0.001, ((0.01, 20.0), (0.1, 80.0))), _between(1.0, ((0.01, 20.0), (0.1, 80.0)))
+    (20.0, 80.0)
+    """
+    (low, first), (high, last) = ends
+    at = (math.log(max(share, 1e-12)) - math.log(low)) / (math.log(high) - math.log(low))
+    return first + (last - first) * min(max(at, 0.0), 1.0)
+
+
+def _belief(account: Account, background: Background) -> Summary:
+    return summarise(account.looked(background.looks, background.ones))
+
+
+def _table(account: Account, labels: Labels, chosen: Ints, belief: Summary) -> Table:
+    """What was bought of the chosen features; the door gives it again for nothing."""
+    a, b = account.a[chosen], account.b[chosen]
+    n_rare, n_others = int(a.max(initial=0)), int(b.max(initial=0))
+    rows = np.concatenate([account.rare[:n_rare], account.others[:n_others]])
+    values = np.full((len(rows), len(chosen)), np.nan)
+    bought = np.zeros(values.shape, dtype=bool)
+    for j, feature in enumerate(chosen.tolist()):
+        at = np.concatenate([np.arange(a[j]), n_rare + np.arange(b[j])])
+        if len(at):
+            bought[at, j] = True
+            values[at, j] = account.cells.get(rows[at], [feature])[:, 0]
+    weights = np.concatenate(
+        [
+            np.full(n_rare, len(account.rare) / max(n_rare, 1)),
+            np.full(n_others, len(account.others) / max(n_others, 1)),
+        ]
+    )
+    effects = np.column_stack([belief.mean[chosen], belief.variance[chosen]])
+    return Table(
+        chosen.astype(np.int64),
+        rows,
+        values,
+        bought,
+        weights,
+        labels.codes[rows],
+        belief.centre[chosen],
+        effects,
+        account.rare_code,
+    )
+
+
+def _lesson(account: Account, chosen: Ints) -> Lesson:
+    """Looks outside the rare class, and those in it weighed by its share: the background grows."""
+    seen = np.flatnonzero(account.b)
+    a, b = account.a[seen], account.b[seen]
+    odds = account.share / (1 - account.share)
+    weight = odds * np.minimum(1.0, b / np.maximum(a, 1))
+    return Lesson(
+        seen,
+        b + weight * a,
+        account.b_ones[seen] + weight * account.a_ones[seen],
+        chosen[:_USEFUL].astype(np.int64),
+    )
