@@ -78,7 +78,7 @@ class _Offers:
 def look_around(
     account: Account, background: Background, spend: float, ratio: float
 ) -> None:
-    """Spend so much on looks; each look in the rare class brings ``ratio`` others, or known ones."""
+    """Spend so much on looks; each look in the rare class brings ``ratio`` others or known ones."""
     offers = _Offers(account, background, ratio)
     start = account.left
     changed = np.arange(len(account.a))
