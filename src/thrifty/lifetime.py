@@ -19,7 +19,7 @@ from thrifty.cells.ledger.counted import count_as_owned, owned_by_id
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import match_features
 from thrifty.engines import learn_many
-from thrifty.errors import BadInput, FeaturesChanged, ThriftyError, UnknownTask
+from thrifty.errors import BadInput, BadParameter, FeaturesChanged, ThriftyError, UnknownTask
 from thrifty.prediction import Prediction
 from thrifty.protocol import Family
 from thrifty.quote import Quote, quote_task
@@ -179,10 +179,20 @@ class Lifetime:
         return self._now.representation
 
     def learn(
-        self, name: str, X: Any, y: Any, *, kinds: Any = None, good: bool | None = None
+        self,
+        name: str,
+        X: Any,
+        y: Any,
+        *,
+        spend: Any = None,
+        kinds: Any = None,
+        good: bool | None = None,
     ) -> Learned:
         """Learn a task: from the representation if it can, from scratch if it must.
 
+        ``spend`` is the most that this task may spend in all: a number in the unit of the prices,
+        text such as "300 EUR", or a share such as "5 %" of every cell; for learners that can stop
+        anywhere.
         ``kinds={name: "number" | "category" | "boolean" | [categories]}`` says what a feature is
         where its dtype does not.
         ``good`` changes nothing but the bill, which then says of each task whether it is related to
@@ -190,7 +200,7 @@ class Lifetime:
         When this raises no task is recorded and the representation stays. Cells that were paid for
         stay paid: learning again under the same name buys only what is missing.
         """
-        return self.learn_as(self.family, name, X, y, kinds=kinds, good=good)
+        return self.learn_as(self.family, name, X, y, spend=spend, kinds=kinds, good=good)
 
     def learn_many(
         self, tasks: Iterable[Any], *, n_jobs: int | None = None, engine: Any = "threads"
@@ -218,11 +228,12 @@ class Lifetime:
         X: Any,
         y: Any,
         *,
+        spend: Any = None,
         kinds: Any = None,
         good: bool | None = None,
     ) -> Learned:
         """``learn`` with another object in the family's place, as engines need it."""
-        source, labels, owned, cells = self._read_task(name, X, y, kinds)
+        source, labels, owned, cells = self._read_task(name, X, y, kinds, spend)
         attempt, representation, counts = learn_agnostic(
             family, self.agnostic, self._now.representation, self._now.counts, cells, labels
         )
@@ -310,7 +321,7 @@ class Lifetime:
         )
 
     def _read_task(
-        self, name: str, X: Any, y: Any, kinds: Any = None
+        self, name: str, X: Any, y: Any, kinds: Any = None, spend: Any = None
     ) -> tuple[Source, Any, Owned, Cells]:
         """Check what a user brought, and open a door to it."""
         self.refresh()
@@ -327,6 +338,17 @@ class Lifetime:
         ledger = self.ledger if self._needs_ledger(source) else None
         owned = self._owned_of(source)
         cells = Cells(source, self._prices, owned, ledger=ledger, task=name)
+        if spend is None:
+            return source, labels, owned, cells
+        if not getattr(self.family, "stops_anywhere", False):
+            raise BadParameter(
+                f"{type(self.family).__name__} learns all of a task or nothing and cannot stop "
+                "where the money ends: leave out spend=, and limit what a task may cost with "
+                "Lifetime(budget=thrifty.Budget(per_task=...))."
+            )
+        whole = (np.arange(cells.n_examples), np.arange(cells.n_features))
+        most = read_spend(spend, cells.currency, lambda: cells.price_of(*whole))
+        cells = Cells(source, self._prices, owned, ledger=ledger, task=name, spend=most)
         return source, labels, owned, cells
 
     def _source_of(self, X: Any, kinds: Any) -> Source:

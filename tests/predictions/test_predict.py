@@ -122,3 +122,21 @@ def test_a_paid_source_is_bought_once_over_all_predictions():
     bill = provider.bill()
     assert set(bill.cells.values()) == {1}
     assert 2 * bill.cells.total() == life.balance().spent
+
+
+@pytest.mark.parametrize("kind", sorted(FAMILIES))
+def test_learners_that_learn_all_or_nothing_refuse_spend(kind):
+    life, frame, y = made(kind)
+    with pytest.raises(BadParameter, match=r"Budget\(per_task"):
+        life.learn("more", frame, y, spend="5 %")
+    assert "more" not in life
+
+
+def test_a_door_knows_what_is_left_and_what_cells_would_cost():
+    cells = thrifty.Cells(np.ones((10, 4), dtype=bool), prices=[1, 2, 3, 4], spend=12.0)
+    assert cells.allowance == 12.0 and cells.price_of([0, 1], [1, 3]) == 12.0
+    cells.get([0], [3])
+    assert cells.allowance == 8.0 and cells.price_of([0, 1], [1, 3]) == 8.0
+    with pytest.raises(thrifty.errors.BudgetExceeded):
+        cells.get([1, 2, 3], [3])
+    assert cells.allowance == 8.0 and thrifty.Cells(np.eye(2)).allowance is None
