@@ -9,7 +9,7 @@ from thrifty.agnostic import Balanced, Doubling, Expansion, Restart
 from thrifty.cells import Budget, Cells, PriceList, Receipt, Source
 from thrifty.lazy import Sure
 from thrifty.lifetime import Learned, Lifetime
-from thrifty.models import ModelClassifier, Models
+from thrifty.models import ModelClassifier, Models, ScorecardClassifier
 from thrifty.powers import MonomialRegressor, Monomials, PolynomialRegressor, Polynomials
 from thrifty.prediction import Prediction
 from thrifty.trees import (
@@ -46,6 +46,7 @@ __all__ = [
     "PriceList",
     "Receipt",
     "Restart",
+    "ScorecardClassifier",
     "Source",
     "Sure",
     "Tested",

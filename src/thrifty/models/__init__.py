@@ -2,6 +2,7 @@
 
 from thrifty.models.family import Models
 from thrifty.models.model import ModelClassifier
+from thrifty.models.scorecard import ScorecardClassifier
 from thrifty.models.table import Table
 
-__all__ = ["ModelClassifier", "Models", "Table"]
+__all__ = ["ModelClassifier", "Models", "ScorecardClassifier", "Table"]

@@ -1,0 +1,16 @@
+"""scikit-learn's own checks on the scorecard."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from thrifty import ScorecardClassifier
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    [ScorecardClassifier(), ScorecardClassifier(whole_points=True, calibrated=False)],
+)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
