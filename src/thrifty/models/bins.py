@@ -141,7 +141,7 @@ def make_bins(
             groups.append(few)
         parts = [float(weights[here][np.isin(values[here], g)].sum()) for g in groups]
         return Bins(np.zeros(0), tuple(groups), np.array([*parts, gaps]))
-    mass = np.bincount(at, weights=weights[here], minlength=len(distinct))
+    mass = np.bincount(at, weights=weights[here], minlength=len(distinct)).astype(np.float64)
     edges = _edges(distinct, mass, max_bins)
     code = np.searchsorted(edges, distinct, side="right")
     weight = np.bincount(code, weights=mass, minlength=len(edges) + 1).astype(np.float64)
