@@ -166,14 +166,20 @@ class Doubling(Rule):
     the newest again. Cells of a failed guess are part of what the next one looks at, and a task
     that no guess explains pays S N as ever.
 
-    Why: a good task whose metafeature was met last with x others after it costs at most
-    1 + 2 x cells an example. Of these x at most K - 1 are good. A bad task lies between two uses
-    of each of the K good metafeatures at most once, so bad ones come to r K in all:
-    S (K N + m (2 K - 1) + 2 r K), wherever the bad tasks are, and never more than Expansion. That
-    is the order of the paper's lower bounds: where they allow r K + m K, Balanced pays
-    sqrt(r K N m) + m K.
+    Why, for single features: a good task whose feature was met last with x others after it costs
+    at most 1 + 2 x cells an example. Of these x at most K - 1 are good. A bad task lies between
+    two uses of each of the K good features at most once, so bad ones come to r K in all:
+    S (K N + m (2 K - 1) + 2 r K), wherever the bad tasks are. That is the order of the paper's
+    lower bounds: where they allow r K + m K, Balanced pays sqrt(r K N m) + m K.
 
-    For trees the price is this: a portion may hold another consistent tree than the whole does.
+    What that assumes: no other stored feature agrees with a good task's labels on its rows. Where
+    one does, it is as good an answer as the task's own, is found first if it is newer and becomes
+    the newest again, and the task's own feature is never refreshed. Without the assumption there
+    is the cap alone, and it holds on every task: never more than Expansion, because what a portion
+    buys is part of what the whole buys, and both rules store the same.
+
+    For trees the price is this: a portion may hold another consistent tree than the whole does,
+    and only "not much above Expansion" is proven (``thrifty.bounds.doubling``).
     A representation that has no order (``accept=Verified()``) is tried whole.
 
     >>> from thrifty.trees.representation import Metafeatures

@@ -164,6 +164,39 @@ def test_doubling_is_at_most_twice_any_restart_on_every_task(seed):
         assert ours <= 2 * min(others)
 
 
+def test_where_stored_features_coincide_doubling_is_capped_by_expansion():
+    """Each good task's target has an older twin among the bad: the bound's assumption fails.
+
+    The adversary sees what is stored, and picks the bad feature that is the 32nd newest.
+    """
+    m, n, k, r, s = 400, 64, 2, 38, 40
+    random = np.random.default_rng(0)
+    lives = [thrifty.Lifetime(thrifty.Trees(max_depth=1), agnostic=rule)
+             for rule in (thrifty.Doubling(), thrifty.Expansion())]  # fmt: skip
+    bills = np.zeros(2, dtype=int)
+
+    def pose(name, target, twin=None):
+        X = random.random((s, n)) < 0.5
+        if twin is not None:
+            X[:, target] = X[:, twin]
+        return [life.learn(name, X, X[:, target]) for life in lives]
+
+    for target in (*range(n - k, n), *range(r)):
+        learned = pose(f"first-{target}", target)
+        bills += [task.receipt.cells * (target >= r) for task in learned]
+    for i in range(m - k):
+        newest_last = [tree.split.feature for tree in lives[0].representation]
+        ours, whole = pose(f"task-{i}", n - 1 - i % k, twin=newest_last[-32])
+        bills += [ours.receipt.cells, whole.receipt.cells]
+        assert ours.receipt.cells <= whole.receipt.cells and ours.route == "reused"
+        # The twin fits every row, and has the lower index: no learner could prefer the target.
+        assert ours.model.tree_ == whole.model.tree_
+    letters = dict(n_tasks=m, n_features=n, n_metafeatures=k, n_unrelated=r, n_examples=s)
+    assert bills.tolist() == [514_560, 641_920]
+    assert bounds.doubling(**letters) == 58_960 < bills[0]
+    assert bills[0] <= bounds.doubling(**letters, coincidences=True)
+
+
 @pytest.mark.slow
 def test_balanced_grows_as_the_square_root_of_r():
     n, k, m = 512, 2, 256

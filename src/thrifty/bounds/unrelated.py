@@ -95,24 +95,31 @@ def doubling(
     n_unrelated: int,
     n_examples: int,
     max_depth: int = 1,
+    coincidences: bool = False,
 ) -> int:
     """Try the newest 1, 2, 4, ... metafeatures, never forget (ours, not the paper's).
 
     For stumps S (K N + (m - K) (2 K - 1) + 2 r K): a good task costs at most 1 + 2 x cells an
-    example, where x metafeatures were used after its own; K - 1 of them are good, and a bad task is
-    among them once for each of the K at most. It is never above ``expansion``.
+    example, where x features were used after its own; K - 1 of them are good, and a bad task is
+    among them once for each of the K at most. This assumes that no other stored feature agrees
+    with a good task's labels on its rows. Where ``coincidences`` of that kind are possible, only
+    the cap is left, which needs no assumption: never above ``expansion``.
 
     For deeper trees only that it is not much above it: guesses of 1, 2, 4, ... and all f = (K + r)
     d metafeatures hold fewer than 3 f together, so 2 (3 f + d (log2 f + 2)) cells an example.
 
     >>> doubling(n_tasks=100, n_features=64, n_metafeatures=4, n_unrelated=8, n_examples=1)
     992
+    >>> doubling(n_tasks=100, n_features=64, n_metafeatures=4, n_unrelated=8, n_examples=1,
+    ...          coincidences=True)
+    1408
     """
     good, bad, k = n_tasks, n_unrelated, n_metafeatures
     first = min(k, good)
     if max_depth == 1:
+        capped = (good - first) * min(n_features, k + bad)
         sparing = (good - first) * min(n_features, 2 * k - 1) + 2 * bad * k
-        reused = min(sparing, (good - first) * min(n_features, k + bad))
+        reused = capped if coincidences else min(sparing, capped)
     else:
         kept = (k + bad) * max_depth
         each = 2 * (3 * kept + max_depth * (math.ceil(math.log2(kept)) + 2))
