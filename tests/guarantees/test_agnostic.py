@@ -191,7 +191,9 @@ def test_where_stored_features_coincide_doubling_is_capped_by_expansion():
         assert ours.receipt.cells <= whole.receipt.cells and ours.route == "reused"
         # The twin fits every row, and has the lower index: no learner could prefer the target.
         assert ours.model.tree_ == whole.model.tree_
-    letters = dict(n_tasks=m, n_features=n, n_metafeatures=k, n_unrelated=r, n_examples=s)
+    letters = {
+        "n_tasks": m, "n_features": n, "n_metafeatures": k, "n_unrelated": r, "n_examples": s,
+    }  # fmt: skip
     assert bills.tolist() == [514_560, 641_920]
     assert bounds.doubling(**letters) == 58_960 < bills[0]
     assert bills[0] <= bounds.doubling(**letters, coincidences=True)
