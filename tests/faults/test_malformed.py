@@ -38,7 +38,7 @@ def test_every_malformed_answer_is_an_error(kind):
         provider, ledger, cells = make(kind, [bad])
         with pytest.raises(MalformedAnswer) as caught:
             cells.get([0, 1, 2], [0, 1])
-        assert "thrifty resolve" in str(caught.value), name
+        assert "life.ledger.resolve(1" in str(caught.value), name
         assert nothing_is_known(cells), name
         (kept,) = ledger.open_purchases()
         assert (kept.status, kept.id) == ("malformed", caught.value.purchases[0]), name

@@ -20,7 +20,7 @@ from thrifty.cells.ledger.paid import PaidCells
 from thrifty.cells.ledger.purse import Purse
 from thrifty.cells.ledger.receipt import Receipt
 from thrifty.cells.prices.budget import Limits
-from thrifty.cells.prices.money import UNIT, to_units
+from thrifty.cells.prices.money import UNIT, product, to_units
 from thrifty.cells.prices.per_feature import read_prices
 from thrifty.cells.prices.price_list import PriceList, Tariff, as_price_list
 from thrifty.cells.sources import Source, as_source
@@ -199,7 +199,7 @@ class Cells:
         bought = self.meter.bought_per_feature
         if self._tariff is None:
             return float(bought @ self._each)
-        minor = int(bought @ self._tariff.own)
+        minor = product(bought, self._tariff.own)
         for d, draw in enumerate(self._tariff.draws):
             minor += draw.fee * self.meter.count_any(self._tariff.needing(d))
         return to_units(minor)

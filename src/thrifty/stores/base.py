@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -20,6 +21,9 @@ class Store(ABC):
 
     A store is told apart by how it opens a transaction; what is written in it is the same.
     """
+
+    #: what opens this store again, without a password; empty where nothing does
+    place: str = ""
 
     @abstractmethod
     def write(self, lifetime: int, work: Callable[[SqlPages], T]) -> T:
@@ -89,6 +93,14 @@ class LifetimeBook:
 
     def __init__(self, store: Store, name: str, id: int) -> None:
         self.store, self.name, self._id = store, name, id
+
+    @property
+    def place(self) -> str:
+        """What the commands take to find this lifetime again; empty where it is in memory."""
+        where = self.store.place
+        if not where or self.name == "lifetime":
+            return shlex.quote(where) if where else ""
+        return f"{shlex.quote(where)} --lifetime {shlex.quote(self.name)}"
 
     def write(self, work: Callable[[Any], T]) -> T:
         return self.store.write(self._id, work)

@@ -20,6 +20,7 @@ class MemoryStore(SQLiteStore):
 
     def __init__(self) -> None:
         super().__init__(Path("memory"))
+        self.place = ""
 
     def __repr__(self) -> str:
         return "MemoryStore()"

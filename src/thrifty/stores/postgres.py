@@ -46,6 +46,7 @@ class PostgresStore(Store):
 
     def __init__(self, url: str, *, wait: float = 60.0, read_only: bool = False) -> None:
         self._url, self.wait, self.read_only = url, wait, read_only
+        self.place = _without_password(url)
         self._lock = threading.RLock()
         self._connection: Any = None
         self._pid = 0

@@ -44,6 +44,7 @@ class SQLiteStore(Store):
         self, path: str | os.PathLike[str], *, wait: float = 120.0, read_only: bool = False
     ) -> None:
         self.path, self.wait, self.read_only = Path(path), wait, read_only
+        self.place = str(self.path)
         self._lock = threading.RLock()
         self._connection: Any = None
         self._pid = 0

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import pack_arrays
+from thrifty.cells.sources.checks import unmasked
 from thrifty.errors import MalformedAnswer
 
 __all__ = ["keep_answer", "read_answer", "redacted"]
@@ -42,9 +43,17 @@ def redacted(text: str) -> str:
 def keep_answer(answer: Any) -> bytes:
     """A malformed answer as it can be kept: numbers as numbers, anything else as short text."""
     if isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf" and answer.size < 1e6:
-        return pack_arrays({"numbers": answer.astype(np.float64)})
-    text = redacted(repr(answer)[:_KEPT])
-    return pack_arrays({"text": np.frombuffer(text.encode(), dtype=np.uint8)})
+        return pack_arrays({"numbers": np.asarray(answer, dtype=np.float64)})
+    text = redacted(_shown(answer)[:_KEPT]).encode(errors="backslashreplace")
+    return pack_arrays({"text": np.frombuffer(text, dtype=np.uint8)})
+
+
+def _shown(value: Any) -> str:
+    """Its repr; a stranger's object may not even have one."""
+    try:
+        return repr(value)
+    except Exception:
+        return f"<{type(value).__name__} without a repr>"
 
 
 def read_answer(
@@ -60,6 +69,21 @@ def read_answer(
     >>> read_answer([[True, 0]], ["p1"], ["a", "b"], np.array([True, True])).tolist()
     [[1.0, 0.0]]
     """
+    try:
+        return _read(answer, examples, features, boolean, allow_missing)
+    except MalformedAnswer:
+        raise
+    except Exception as error:  # an object of the provider's that fails when it is looked at
+        raise MalformedAnswer(
+            f"the provider must answer with a table of numbers; its {type(answer).__name__} cannot "
+            f"be read ({type(error).__name__})."
+        ) from error
+
+
+def _read(
+    answer: Any, examples: Sequence[Any], features: Sequence[str], boolean: NDArray[np.bool_],
+    allow_missing: bool,
+) -> NDArray[np.float64]:  # fmt: skip
     asked = f"{len(examples)} examples x {len(features)} features"
     if answer is None:
         raise MalformedAnswer(f"the provider answered nothing (None) where {asked} were asked.")
@@ -91,13 +115,13 @@ def _table(
     if hasattr(answer, "columns") and hasattr(answer, "index") and hasattr(answer, "to_numpy"):
         _same_order([str(c) for c in answer.columns], list(features), "features")
         _same_order([str(i) for i in answer.index], [str(e) for e in examples], "examples")
-        return np.asarray(answer.to_numpy())
+        return unmasked(answer.to_numpy())
     if isinstance(answer, str | bytes | Mapping | set):
         raise MalformedAnswer(
             f"the provider must answer with a table of {asked}; it gave a {type(answer).__name__}."
         )
     try:
-        return np.asarray(answer)
+        return unmasked(np.ma.asanyarray(answer) if np.ma.isMA(answer) else np.asarray(answer))
     except ValueError as error:
         raise MalformedAnswer(
             f"the provider must answer with a table of {asked}; its rows have different lengths."
@@ -129,7 +153,7 @@ def _numbers(
         plain = (bool, int, float, np.bool_, np.integer, np.floating)
         for (row, column), value in np.ndenumerate(table):
             if not isinstance(value, plain):
-                shown = redacted(repr(value)[:40])
+                shown = redacted(_shown(value)[:40])
                 raise MalformedAnswer(
                     f"{features[column]} must be a number; the provider gave {shown} for example "
                     f"{examples[row]!r}."

@@ -6,9 +6,10 @@ same idempotency key where the provider honours keys. Everything else ends as *u
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,11 +21,25 @@ __all__ = ["Outcome", "call_provider", "needed_packages", "rate_limiter"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """How a call ended; ``error`` is the kind of error, never its text, which may hold a secret."""
+    """How a call ended; ``error`` is the kind of error, never its text, which may hold a secret.
 
-    kind: Literal["answer", "refused", "failed", "unknown"]
+    ``withdrawn`` is a call that was not made: the purchase was not ours any more, or the user
+    interrupted before its turn came.
+    """
+
+    kind: Literal["answer", "refused", "failed", "unknown", "withdrawn"]
     answer: Any = None
     error: str = ""
+    #: a provider that raises KeyboardInterrupt or SystemExit means it; it is booked first
+    leave: BaseException | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Raised:
+    """What the provider's function raised, carried past code that treats some errors as its own:
+    a provider that raises CancelledError must not look like a call that we have cancelled."""
+
+    error: BaseException
 
 
 class _Again(Exception):
@@ -61,9 +76,13 @@ async def rate_limiter(source: CallableSource) -> Any:
 
 
 async def call_provider(
-    source: CallableSource, examples: Sequence[Any], features: Sequence[str], key: str, limiter: Any
-) -> Outcome:
-    """Call until there is an answer, or it is not safe to call again."""
+    source: CallableSource, examples: Sequence[Any], features: Sequence[str], key: str,
+    limiter: Any, may_call: Callable[[], bool],
+) -> Outcome:  # fmt: skip
+    """Call until there is an answer, or it is not safe to call again.
+
+    ``may_call`` is asked right before each call, after any waiting.
+    """
     import stamina
 
     uncertain = ""
@@ -73,40 +92,48 @@ async def call_provider(
             on=_Again, attempts=source.limits.attempts, timeout=None, wait_initial=0.05, wait_max=5
         ):
             with attempt:
-                last = await _once(source, examples, features, key, limiter)
+                last = await _once(source, examples, features, key, limiter, may_call)
                 if last.kind == "unknown":
                     uncertain = last.error
-                if last.kind == "refused" or (last.kind == "unknown" and source.idempotent):
+                again = last.kind == "refused" or (last.kind == "unknown" and source.idempotent)
+                if again and last.leave is None:
                     raise _Again(last.error)
     except _Again:
         pass
-    if uncertain and last.kind in ("refused", "failed"):
+    if uncertain and last.kind in ("refused", "failed", "withdrawn"):
         # An earlier try may have been billed; a later refusal does not undo that.
         return Outcome("unknown", error=uncertain)
     return last
 
 
 async def _once(
-    source: CallableSource, examples: Sequence[Any], features: Sequence[str], key: str, limiter: Any
-) -> Outcome:
+    source: CallableSource, examples: Sequence[Any], features: Sequence[str], key: str,
+    limiter: Any, may_call: Callable[[], bool],
+) -> Outcome:  # fmt: skip
     import anyio
 
-    refusals: tuple[type[Exception], ...] = (NotBilled, *source.not_billed)
     if limiter is not None:
         await limiter.acquire()
+    if not may_call():
+        return Outcome("withdrawn")
     source.note_call()
     begun: list[bool] = []
     try:
         with anyio.fail_after(source.limits.timeout):
             answer = await _invoke(source, list(examples), list(features), key, begun)
-            return Outcome("answer", answer)
-    except refusals as error:
-        return Outcome("refused", error=type(error).__name__)
-    except PurchaseFailed as error:
-        return Outcome("failed", error=type(error).__name__)
     except Exception as error:
-        # What went wrong before the function was entered (no thread to be had) billed nothing.
-        return Outcome("unknown" if begun else "refused", error=type(error).__name__)
+        answer = _Raised(error)
+    if not isinstance(answer, _Raised):
+        return Outcome("answer", answer)
+    error_kind = type(answer.error).__name__
+    refusals: tuple[type[Exception], ...] = (NotBilled, *source.not_billed)
+    if isinstance(answer.error, refusals):
+        return Outcome("refused", error=error_kind)
+    if isinstance(answer.error, PurchaseFailed):
+        return Outcome("failed", error=error_kind)
+    leave = answer.error if isinstance(answer.error, KeyboardInterrupt | SystemExit) else None
+    # What went wrong before the function was entered (no thread to be had) billed nothing.
+    return Outcome("unknown" if begun else "refused", error=error_kind, leave=leave)
 
 
 async def _invoke(
@@ -116,15 +143,33 @@ async def _invoke(
 
     keyed = {"idempotency_key": key} if source.idempotent else {}
 
-    def fn(ids: list[Any], names: list[str]) -> Any:
+    def fn() -> Any:
         begun.append(True)
-        return source.fn(ids, names, **keyed)
+        try:
+            return source.fn(examples, features, **keyed)
+        except BaseException as error:
+            return _Raised(error)
 
     if inspect.iscoroutinefunction(source.fn) or inspect.iscoroutinefunction(
         getattr(source.fn, "__call__", None)  # noqa: B004
     ):
-        return await fn(examples, features)
-    answer = await anyio.to_thread.run_sync(fn, examples, features, abandon_on_cancel=True)
+        answer = fn()
+    else:
+        answer = await anyio.to_thread.run_sync(fn, abandon_on_cancel=True)
     if inspect.isawaitable(answer):
-        return await answer
+        return await _awaited(answer)
     return answer
+
+
+async def _awaited(answer: Awaitable[Any]) -> Any:
+    try:
+        return await answer
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise  # our own time-out or interruption
+        return _Raised(error)
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        return _Raised(error)

@@ -33,7 +33,6 @@ from thrifty.errors import (
     MixedCurrencies,
     ProviderError,
     PurchaseInDoubt,
-    StoreError,
 )
 
 __all__ = ["Balance", "Ledger", "OpenPurchase", "default_ledger", "use_ledgers_of"]
@@ -227,6 +226,13 @@ class Ledger:
             )
         settle(pages, purchase, checked, now)
 
+    def how_to_resolve(self, id: int) -> str:
+        """What to type, or to run where the ledger is in memory; it can be pasted as it is."""
+        place = getattr(self.book, "place", "")
+        if not place:
+            return f"life.ledger.resolve({id}, 'billed' or 'not-billed')"
+        return f"thrifty resolve {place} {id} --billed or --not-billed"
+
     def doubt_error(self, purchases: Sequence[Purchase]) -> PurchaseInDoubt:
         """Cells are needed that an open purchase may have paid for."""
         ids = tuple(p.id for p in purchases)
@@ -236,8 +242,7 @@ class Ledger:
         return PurchaseInDoubt(
             f"cells of this task belong to {len(ids)} purchase(s) whose end is open "
             f"({', '.join(kinds)}): {shown}{why}. Their money stays reserved or spent; they are "
-            f"not bought again until you say what happened: thrifty resolve {ids[0]}, or "
-            f"life.ledger.resolve({ids[0]}, 'billed' or 'not-billed').",
+            f"not bought again until you say what happened: {self.how_to_resolve(ids[0])}.",
             purchases=ids,
         )
 
@@ -260,9 +265,9 @@ class Ledger:
                 raise  # it is written: what came was no good
             except BaseException as error:
                 _UNSAVED.append(entry)
-                if buyer.ledger is self or not isinstance(error, StoreError):
+                if buyer.ledger is self or not isinstance(error, Exception):
                     raise
-                # another store, which may be gone for good
+                # another ledger: its trouble is not ours
 
     def compact(self, pages: Pages, task: str) -> None:
         """Move a finished task's purchases into columns."""

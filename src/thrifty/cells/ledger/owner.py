@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import uuid
+from functools import lru_cache
 
 __all__ = ["IN_FLIGHT", "is_alive", "me"]
 
@@ -15,22 +16,38 @@ _mine: tuple[int, str] = (0, "")
 
 
 def me() -> str:
-    """This process: host, process number, when it started, and a random part."""
+    """This process: machine, process number, when it started, and a random part."""
     global _mine
     pid = os.getpid()
     if _mine[0] != pid:  # a forked child is another buyer
-        _mine = (pid, f"{socket.gethostname()}/{pid}/{_started(pid)}/{uuid.uuid4().hex}")
+        _mine = (pid, f"{_machine()}/{pid}/{_started(pid)}/{uuid.uuid4().hex}")
     return _mine[1]
 
 
 def is_alive(owner: str) -> bool | None:
     """Whether that process still runs; None where it is on another machine."""
-    host, pid, started, _ = owner.split("/")
-    if host != socket.gethostname():
+    parts = owner.split("/")
+    if len(parts) != 4 or not parts[1].isdecimal() or parts[0] != _machine():
         return None
     if owner == me():
         return True
-    return _started(int(pid)) == started != ""
+    return _started(int(parts[1])) == parts[2] != ""
+
+
+@lru_cache(maxsize=1)
+def _machine() -> str:
+    """Where process numbers mean the same: this boot, and this room of process numbers.
+
+    Two containers may share a host name; each then has process numbers of its own, and would take
+    the other's buyers for dead.
+    """
+    name = socket.gethostname().replace("/", "-")
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as f:
+            boot = f.read().strip()
+        return f"{name}:{boot}:{os.stat('/proc/self/ns/pid').st_ino}"
+    except OSError:  # no /proc: the name is all there is
+        return name
 
 
 def _started(pid: int) -> str:

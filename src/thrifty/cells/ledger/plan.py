@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells.ledger.known import Known
+from thrifty.cells.prices.money import refuse_too_large, total
 from thrifty.cells.prices.price_list import Tariff
 from thrifty.cells.sources.callable import CallLimits
 from thrifty.errors import BadInput
@@ -91,7 +92,9 @@ def price_call(
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
     """(draws, which rows pay each of them, what each row costs) as things stand now."""
     needed = sorted({d for f in call.features.tolist() for d in tariff.needs[f]})
-    costs = np.full(len(call.rows), int(tariff.own[call.features].sum()), dtype=np.int64)
+    own = total(tariff.own[call.features])
+    refuse_too_large(own + sum(tariff.draws[d].fee for d in needed), "the price of one example")
+    costs = np.full(len(call.rows), own, dtype=np.int64)
     draws, who = [], []
     for d in needed:
         column = known.known[known.n_features + d]

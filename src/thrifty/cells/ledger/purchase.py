@@ -5,9 +5,11 @@
              ├─> failed       the provider tried and failed; costs a share of the price
              ├─> malformed    billed, kept, never used
              ├─> changed      billed, kept, never used: it contradicts a known value
-             └─> doubt        nobody knows
+             └─> doubt        nobody knows; stays so where a repetition is refused
     malformed, changed, doubt and a pending one whose process died wait for the user, who says
     what happened:  settled (with the values) | void (not billed) | lost (billed, no values)
+    Should an answer come after that, it is settled, or kept as *late* where its cells were bought
+    again meanwhile: billed, counted, never used.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.owner import IN_FLIGHT, is_alive, me
+from thrifty.cells.prices.money import total
 
 __all__ = ["BLOCKING", "Block", "Purchase", "is_live", "pack_values", "unpack_values"]
 
@@ -44,7 +47,7 @@ class Block:
 
     @property
     def price(self) -> int:
-        return int(self.costs.sum())
+        return total(self.costs)
 
     @property
     def n_cells(self) -> int:
@@ -99,12 +102,17 @@ class Purchase:
 
 
 def is_live(purchase: Purchase, now: float) -> bool:
-    """Whether somebody is making this purchase at this moment."""
-    if purchase.status != "pending" or now > purchase.give_up_at:
+    """Whether somebody is making this purchase at this moment.
+
+    On this machine the life of its process decides, and no clock: a process may be stopped for an
+    hour and then go on to call. On another machine it counts as alive until its time is over.
+    """
+    if purchase.status != "pending":
         return False
     if purchase.owner == me():
         return purchase.key in IN_FLIGHT
-    return is_alive(purchase.owner) is not False
+    alive = is_alive(purchase.owner)
+    return now <= purchase.give_up_at if alive is None else alive
 
 
 def pack_values(values: NDArray[np.float64], boolean: NDArray[np.bool_]) -> bytes:

@@ -9,6 +9,7 @@ from thrifty import kernels
 from thrifty.cells.ledger.allowance import smallest
 from thrifty.cells.ledger.meter import Meter
 from thrifty.cells.prices.budget import Limits
+from thrifty.cells.prices.money import product, refuse_too_large
 from thrifty.cells.prices.price_list import Tariff
 
 __all__ = ["Purse"]
@@ -44,7 +45,8 @@ class Purse:
             return
         features = np.unique(features)
         fresh = mask & ~meter.touched[features] & ~self._owned(features)
-        cost = int(np.bitwise_count(fresh).sum(axis=1, dtype=np.int64) @ tariff.own[features])
+        n_fresh = np.bitwise_count(fresh).sum(axis=1, dtype=np.int64)
+        cost = product(n_fresh, tariff.own[features])
         drawn: dict[int, NDArray[np.uint64]] = {}
         for i, f in enumerate(features.tolist()):
             for d in tariff.needs[f]:
@@ -53,6 +55,7 @@ class Purse:
                 cost += int(np.bitwise_count(new).sum()) * tariff.draws[d].fee
         if not cost:
             return
+        refuse_too_large(self.used + self.spent + cost, "the sum of all purchases")
         self.limits.check("total", cost, self.used + self.spent)
         self.limits.check("task", cost, self.spent)
         if self.limits.per_example is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,10 +15,18 @@ from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.points import reached
 from thrifty.cells.ledger.purchase import Block, Purchase, pack_values
 from thrifty.cells.prices.budget import Limits
-from thrifty.cells.prices.money import amount_text
+from thrifty.cells.prices.money import amount_text, refuse_too_large, total
 from thrifty.errors import ChangedValue, MalformedAnswer
 
-__all__ = ["check_budget", "close", "find_changes", "intend", "settle", "take_answer"]
+__all__ = [
+    "book_late",
+    "check_budget",
+    "close",
+    "find_changes",
+    "intend",
+    "settle",
+    "take_answer",
+]
 
 
 def check_budget(
@@ -24,9 +34,10 @@ def check_budget(
     costs: NDArray[np.int64], n_cells: int,
 ) -> None:  # fmt: skip
     """Refuse what would go beyond the budget."""
-    needed = int(costs.sum())
+    needed = total(costs)
     if needed == 0:
         return
+    refuse_too_large(needed + sum(pages.balance(None)), "the sum of all purchases")
     whose = f" for {n_cells} cells"
     if limits.total is not None:
         limits.check("total", needed, sum(pages.balance(None)), whose)
@@ -74,8 +85,8 @@ def close(
 ) -> Purchase:  # fmt: skip
     """End a purchase without values; it costs a share of its price, the rest is free again."""
     costs = purchase.block.costs
-    paid = np.ceil(costs * share).astype(np.int64) if share < 1 else costs
-    spent = int(paid.sum())
+    paid = _share(costs, share)
+    spent = total(paid)
     held = purchase.reserved + purchase.spent
     done = pages.finish(
         purchase.with_(
@@ -91,9 +102,17 @@ def close(
     return done
 
 
+def _share(costs: NDArray[np.int64], share: float) -> NDArray[np.int64]:
+    """A share of each cost, rounded up; in whole numbers, since a float has too few digits."""
+    if share >= 1 or not share:
+        return costs if share else np.zeros_like(costs)
+    top, bottom = Fraction(str(share)).as_integer_ratio()
+    return np.array([-(-int(c) * top // bottom) for c in costs], dtype=np.int64)
+
+
 def take_answer(
     pages: Pages, purchase: Purchase, answer: Any, names: tuple[list[Any], list[str]],
-    known: Known, now: float, *, allow_missing: bool,
+    known: Known, now: float, *, allow_missing: bool, resolve: Callable[[int], str],
 ) -> tuple[Purchase, Exception | None]:  # fmt: skip
     """Settle an answer, or keep it as malformed or changed, with the error to raise."""
     examples, features = names
@@ -101,7 +120,7 @@ def take_answer(
     price = amount_text(purchase.block.price, pages.currency(""))
     what_next = (
         f" Purchase {purchase.id} ({price}) is kept, counted as spent and never used; its cells "
-        f"are not bought again until you say so: thrifty resolve {purchase.id}."
+        f"are not bought again until you say so: {resolve(purchase.id)}."
     )
     try:
         values = read_answer(answer, examples, features, boolean, allow_missing=allow_missing)
@@ -122,6 +141,27 @@ def take_answer(
         done = close(pages, purchase, "changed", now, share=1.0, answer=kept, note=note)
         return done, ChangedValue(note + what_next, purchases=(purchase.id,))
     return settle(pages, purchase, values, now), None
+
+
+def book_late(
+    pages: Pages, purchase: Purchase, answer: Any, names: tuple[list[Any], list[str]],
+    known: Known, now: float, *, allow_missing: bool, free: bool,
+) -> Purchase:  # fmt: skip
+    """An answer that came after its purchase was resolved: it was billed, whatever was said.
+
+    Where its cells are still free it settles them; otherwise it is kept, and counted.
+    """
+    examples, features = names
+    boolean = purchase.block.boolean
+    try:
+        values = read_answer(answer, examples, features, boolean, allow_missing=allow_missing)
+    except MalformedAnswer as error:
+        kept, note = keep_answer(answer), f"late, and malformed: {error}"
+        return close(pages, purchase, "late", now, share=1.0, answer=kept, note=note)
+    if free and find_changes(known, purchase.block, values) is None:
+        return settle(pages, purchase.with_(note=f"late: was {purchase.status}"), values, now)
+    kept, note = pack_values(values, boolean), "late: its cells were bought again meanwhile"
+    return close(pages, purchase, "late", now, share=1.0, answer=kept, note=note)
 
 
 def find_changes(

@@ -8,15 +8,31 @@ exact too.
 from __future__ import annotations
 
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation, localcontext
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from thrifty.errors import BadInput, MixedCurrencies
 
-__all__ = ["UNIT", "amount_text", "one_currency", "read_amount", "to_units"]
+__all__ = [
+    "LARGEST",
+    "UNIT",
+    "amount_text",
+    "one_currency",
+    "product",
+    "read_amount",
+    "refuse_too_large",
+    "to_units",
+    "total",
+]
 
 #: minor units in one unit of the currency
 UNIT = 1_000_000
+
+#: every sum that is kept stays below it, so that two of them still fit 64 bits
+LARGEST = 2**62
 
 _WITH_LABEL = re.compile(r"^\s*([0-9.eE+-]+)\s*([A-Za-z]{1,12})?\s*$")
 
@@ -30,32 +46,75 @@ def read_amount(given: Any, what: str = "price") -> tuple[int, str]:
     >>> read_amount(22.78), read_amount("0.0004 USD")
     ((22780000, ''), (400, 'USD'))
     """
-    label, number = "", given
+    label, number, shown = "", given, _shown(given)
     if isinstance(given, str):
         match = _WITH_LABEL.match(given)
         if match is None:
-            raise BadInput(
-                f"a {what} must be a number, or text such as '22.78 EUR'; got {given!r}."
-            )
+            raise BadInput(f"a {what} must be a number, or text such as '22.78 EUR'; got {shown}.")
         number, label = match.group(1), (match.group(2) or "").upper()
     if isinstance(number, bool):
-        raise BadInput(f"a {what} must be a number; got {given!r}.")
+        raise BadInput(f"a {what} must be a number; got {shown}.")
     try:
         exact = Decimal(str(number))
     except (InvalidOperation, ValueError) as error:
-        raise BadInput(f"a {what} must be a number; got {given!r}.") from error
+        raise BadInput(f"a {what} must be a number; got {shown}.") from error
     if not exact.is_finite() or exact < 0:
-        raise BadInput(f"a {what} must be a finite number, 0 or more; got {given!r}.")
-    minor = int((exact * UNIT).to_integral_value())
-    off = abs(exact * UNIT - minor)
+        raise BadInput(f"a {what} must be a finite number, 0 or more; got {shown}.")
+    if exact.adjusted() >= 16:  # before multiplying: there may be a million digits
+        raise BadInput(f"a {what} must be below {LARGEST // UNIT}; got {shown}.")
+    with localcontext(prec=400):
+        scaled = exact * UNIT
+        minor = int(scaled.to_integral_value()) if exact.adjusted() > -40 else 0
+        off = abs(scaled - minor)
     loose = isinstance(number, float) or hasattr(number, "dtype")
-    if off > (exact * UNIT / 1000 if loose else 0):
+    if off > (scaled / 1000 if loose else 0) or len(exact.as_tuple().digits) > 300:
         raise BadInput(
-            f"a {what} may have six decimals, a millionth is the smallest unit kept; got {given!r}."
+            f"a {what} may have six decimals, a millionth is the smallest unit kept; got {shown}."
         )
-    if minor >= 2**62:
-        raise BadInput(f"a {what} must be below {2**62 // UNIT}; got {given!r}.")
+    if minor >= LARGEST:
+        raise BadInput(f"a {what} must be below {LARGEST // UNIT}; got {shown}.")
     return minor, label
+
+
+def _shown(given: Any) -> str:
+    """What was given, short; a number of five thousand digits cannot even be printed."""
+    try:
+        text = repr(given)
+    except Exception:
+        text = f"a {type(given).__name__}"
+    return text if len(text) <= 60 else f"{text[:40]}... ({len(text)} characters)"
+
+
+def total(amounts: NDArray[np.int64]) -> int:
+    """The sum of amounts, exact at any size.
+
+    >>> total(np.full(4, 2**61)) == 2**63
+    True
+    """
+    if len(amounts) and int(amounts.max()) >= LARGEST // len(amounts):
+        return sum(amounts.tolist())
+    return int(amounts.sum())
+
+
+def product(counts: NDArray[np.int64], prices: NDArray[np.int64]) -> int:
+    """What so many cells of each price cost together, exact at any size."""
+    some = np.flatnonzero(counts)
+    if not len(some):
+        return 0
+    most = int(counts[some].max()) * int(prices[some].max())
+    if most >= LARGEST // len(some):
+        return sum(n * price for n, price in zip(counts[some].tolist(), prices[some].tolist()))
+    return int(counts[some] @ prices[some])
+
+
+def refuse_too_large(minor: int, what: str) -> int:
+    """The amount itself; one that could not be kept exactly is refused before it is spent."""
+    if minor >= LARGEST:
+        raise BadInput(
+            f"{what} is {amount_text(minor)}, which is too large: amounts are kept to a millionth "
+            f"and stay below {LARGEST // UNIT}. Count in a larger unit, for instance in thousands."
+        )
+    return minor
 
 
 def to_units(minor: int) -> float:
@@ -73,12 +132,11 @@ def amount_text(minor: int, currency: str = "") -> str:
     >>> amount_text(22780000, "EUR"), amount_text(400)
     ('22.78 EUR', '0.0004')
     """
-    text = f"{Decimal(int(minor)) / UNIT:f}"
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    whole, _, decimals = text.partition(".")
+    whole, rest = divmod(abs(int(minor)), UNIT)
+    decimals = f"{rest:06d}".rstrip("0")
     if len(decimals) == 1:
-        text = f"{whole}.{decimals}0"
+        decimals += "0"
+    text = f"{'-' if minor < 0 else ''}{whole}{'.' if decimals else ''}{decimals}"
     return f"{text} {currency}".strip()
 
 

@@ -53,7 +53,7 @@ class Tariff:
     @property
     def marginal(self) -> NDArray[np.float64]:
         """What a single cell costs where nothing is bought yet, in units of the currency."""
-        fees = np.array([sum(self.draws[d].fee for d in needs) for needs in self.needs])
+        fees = np.array([float(sum(self.draws[d].fee for d in needs)) for needs in self.needs])
         return np.asarray((self.own + fees) / UNIT, dtype=np.float64)
 
     def needing(self, draw: int) -> NDArray[np.int64]:

@@ -227,7 +227,9 @@ class Source(ABC):
         not_billed : errors after which nothing was billed, besides ``thrifty.errors.NotBilled``
         allow_missing : whether NaN is a value of a real-valued feature
         limits : ``max_examples``, ``max_features`` and ``max_cells`` of one call, ``concurrency``,
-            ``per_second``, ``timeout`` in seconds, ``attempts``
+            ``per_second``, ``timeout`` in seconds, ``attempts``; ``on_doubt``: what to do where a
+            call ends and nobody knows whether it was billed: ``"stop"``, or ``"ask again"``, which
+            counts the first as billed and goes on, at most ``doubt_limit`` (10) times a task
 
         An HTTP service is a function around a client, for instance with httpx::
 

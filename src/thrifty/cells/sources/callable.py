@@ -37,13 +37,20 @@ class CallLimits:
     per_second: float | None = None
     timeout: float = 60.0
     attempts: int = 4
+    on_doubt: str = "stop"
+    doubt_limit: int = 10
 
     def __post_init__(self) -> None:
+        if self.on_doubt not in ("stop", "ask again"):
+            raise BadParameter(
+                f"on_doubt must be 'stop' or 'ask again'; got {self.on_doubt!r}. 'ask again' "
+                "counts a purchase without an answer as billed and goes on."
+            )
         for name in ("max_examples", "max_features", "max_cells"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise BadParameter(f"{name} must be None or an integer, 1 or more; got {value!r}.")
-        for name in ("concurrency", "attempts"):
+        for name in ("concurrency", "attempts", "doubt_limit"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise BadParameter(f"{name} must be an integer, 1 or more; got {value!r}.")
@@ -103,6 +110,8 @@ class CallableSource(Source):
         self.limits = limits or CallLimits()
         #: the ledger it is bought through, once it has one
         self.ledger: Any = None
+        #: whether a good answer has come: until then one call is made at a time, a small one first
+        self.proven = False
         #: when the last calls began, for the rate limit
         self.recent: deque[float] = deque(maxlen=10_000)
 

@@ -18,6 +18,8 @@ __all__ = [
     "checked_names",
     "checked_table",
     "default_names",
+    "refuse_masked",
+    "unmasked",
 ]
 
 _ROWS_AT_ONCE = 1024
@@ -77,10 +79,38 @@ def can_be_stored(texts: Iterable[str], what: str) -> None:
             )
 
 
+def unmasked(table: Any) -> NDArray[Any]:
+    """What is masked is not there: NaN, as in any other table.
+
+    >>> unmasked(np.ma.array([1.0, 2.0], mask=[False, True])).tolist()
+    [1.0, nan]
+    """
+    if not np.ma.isMA(table) or not np.ma.is_masked(table):
+        return np.asarray(table)
+    if table.dtype.kind not in "biuf":
+        raise BadInput(
+            f"a masked array must hold numbers; got {table.dtype}. Fill or drop what is masked."
+        )
+    floats: Any = table.astype(np.float64)
+    return np.asarray(floats.filled(np.nan))
+
+
+def refuse_masked(labels: Any) -> None:
+    """A masked label is none: learning from what lies under the mask would invent it."""
+    if np.ma.isMA(labels) and np.ma.is_masked(labels):
+        n = int(np.ma.getmaskarray(labels).sum())
+        raise BadInput(
+            f"every example needs its label; {n} of {np.size(labels)} are masked. Leave those "
+            "examples out: X[~y.mask], y.compressed()."
+        )
+
+
 def checked_table(X: Any) -> NDArray[Any]:
     """A two-dimensional numeric array with at least one row and one column."""
     try:
-        table = np.asarray(X)
+        table = unmasked(X)
+    except BadInput:
+        raise
     except ValueError as error:
         raise BadInput(
             f"X must be a table with rows of equal length; it is ragged ({error}). "

@@ -1,0 +1,269 @@
+"""What to ask next: calls that are planned, held against what others are buying, written down."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty import kernels
+from thrifty.cells.ledger.book import Pages
+from thrifty.cells.ledger.known import Known
+from thrifty.cells.ledger.owner import IN_FLIGHT, me
+from thrifty.cells.ledger.plan import Call, plan_calls, price_call
+from thrifty.cells.ledger.purchase import Block, Purchase, is_live
+from thrifty.cells.ledger.settlement import check_budget, close, intend
+from thrifty.cells.prices.money import LARGEST, refuse_too_large, total
+from thrifty.cells.prices.price_list import Tariff
+from thrifty.cells.sources.callable import CallableSource, CallLimits
+from thrifty.errors import PurchaseInDoubt
+
+if TYPE_CHECKING:
+    from thrifty.cells.ledger.ledger import Ledger
+
+__all__ = ["Asking", "lease"]
+
+_GRACE = 60.0
+
+#: a request of more cells begins with one example, to see whether answers are well formed
+_LARGE = 1000
+
+
+def lease(limits: CallLimits) -> float:
+    """How long the calls of one purchase may take, in seconds."""
+    return limits.attempts * (limits.timeout + 5.0) + _GRACE
+
+
+class Asking:
+    """The calls one buyer still has to make, in order.
+
+    ``stale`` says that something has become known, or free again, since they were planned.
+    """
+
+    def __init__(
+        self, ledger: Ledger, source: CallableSource, tariff: Tariff, known: Known, task: str
+    ) -> None:
+        self.ledger, self.source, self.tariff = ledger, source, tariff
+        self.known, self.task = known, task
+        self.limits = ledger.limits(tariff.currency)
+        self.queue: deque[Call] = deque()
+        self.stale = False
+        #: purchases without an answer that were counted as billed and asked for again
+        self.given_up = 0
+        #: keys of purchases that were made ours in the last transaction, committed or not
+        self.claimed: set[str] = set()
+        self._planned = False
+        #: since when we wait for a purchase of somebody else, by a clock that nobody turns
+        self._waiting: dict[tuple[int, float], float] = {}
+
+    def begin(self) -> None:
+        """A new request: nothing is planned yet."""
+        self.queue.clear()
+        self._planned = self.stale = False
+
+    def memory(self) -> Callable[[], None]:
+        """What takes this back to where it is now, should the transaction be run again."""
+        queue, planned, stale, given_up = list(self.queue), self._planned, self.stale, self.given_up
+
+        def back() -> None:
+            self.queue, self._planned = deque(queue), planned
+            self.stale, self.given_up = self.stale or stale, given_up
+
+        return back
+
+    def next(
+        self, pages: Pages, keys: list[str], features: NDArray[np.int64],
+        mask: NDArray[np.uint64], mine: list[Purchase],
+    ) -> list[Purchase]:  # fmt: skip
+        """Write down as many purchases as may run beside those that are running (mine)."""
+        ids = {p.id for p in mine}
+        others = [p for p in pages.blocking() if p.id not in ids]
+        room = max(self.source.limits.concurrency - len(mine), 0)
+        claims = [p for p in others if self.can_claim(p)]
+        started = [self._claim(pages, p) for p in claims[:room]]
+        # A claim that has to wait for room keeps its cells: nobody may ask for them anew.
+        claimed = {p.id for p in claims}
+        others = [p for p in others if p.id not in claimed]
+        mine = mine + started + claims[room:]
+        if not self._planned:
+            self._plan(features, mask)
+            self._check_whole(pages, mine + others)
+        elif self.stale:
+            if mine:
+                return started  # plan again when nothing is open
+            self._plan(features, mask)
+        waiting: deque[Call] = deque()
+        while self.queue and len(mine) < self.source.limits.concurrency:
+            if mine and self._on_trial():
+                break
+            call = self.queue.popleft()
+            if not self._all_missing(call):  # a purchase that we claimed has brought some of it
+                if mine:
+                    self.stale = True
+                    continue
+                waiting.clear()
+                self._plan(features, mask)
+                continue
+            if self._blocked(pages, call, others, mine):
+                waiting.append(call)
+                continue
+            purchase = intend(pages, self._purchase(call, keys[len(started)]), self.limits)
+            started.append(purchase)
+            mine.append(purchase)
+        self.queue.extendleft(reversed(waiting))
+        return started
+
+    # -- planning -----------------------------------------------------------------------------
+
+    def _plan(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+        calls = plan_calls(features, mask, self.known, self.tariff, self.source.limits)
+        if self._on_trial() and sum(len(c.rows) * len(c.features) for c in calls) > _LARGE:
+            first = calls[0]
+            if len(first.rows) > 1:
+                small = Call(first.rows[:1], first.features)
+                calls[:1] = [small, Call(first.rows[1:], first.features)]
+        self.queue = deque(calls)
+        self._planned, self.stale = True, False
+
+    def _on_trial(self) -> bool:
+        """Before a first good answer one call is made at a time."""
+        return not self.source.proven
+
+    def _check_whole(self, pages: Pages, open_ones: list[Purchase]) -> None:
+        """The whole request must fit, so that a task does not stop half way for a known reason.
+
+        What somebody is buying already costs nothing here.
+        """
+        limits, tariff = self.limits, self.tariff
+        if limits.total is limits.per_task is limits.per_example is None:
+            dearest = int(tariff.own.max(initial=0)) + sum(draw.fee for draw in tariff.draws)
+            if dearest * sum(len(c.rows) * len(c.features) for c in self.queue) < LARGEST:
+                return
+        n, costs = 0, np.zeros(self.known.n_examples, dtype=np.int64)
+        drawn = self.known.known[self.known.n_features :].copy()
+        for call in self.queue:
+            if any(self._overlap(call, p) for p in open_ones):
+                continue
+            draws, who, price = price_call(call, self.known, self.tariff)
+            costs[call.rows] += price
+            refuse_too_large(int(costs[call.rows].max()), "the price of one example")
+            n += len(call.rows) * len(call.features)
+            for d, rows in zip(draws.tolist(), who):
+                # two calls may share a draw: it is paid once
+                paid = kernels.mask_of_rows(call.rows[rows], self.known.n_examples)
+                again = kernels.rows_of_mask(
+                    paid & drawn[d] & ~self.known.known[self.known.n_features + d]
+                )
+                costs[again] -= self.tariff.draws[d].fee
+                drawn[d] |= paid
+        some = np.flatnonzero(costs)
+        check_budget(pages, self.limits, self.task, self.known.examples[some], costs[some], n)
+
+    def _all_missing(self, call: Call) -> bool:
+        """Whether every cell of a call is still unknown; the last look before money is reserved."""
+        mask = kernels.mask_of_rows(call.rows, self.known.n_examples)
+        missing = self.known.missing(call.features, mask)
+        if any(self.tariff.draws[d].together for d in self.tariff.needs[int(call.features[0])]):
+            return bool((np.bitwise_or.reduce(missing, axis=0) == mask).all())
+        return bool((missing == mask).all())
+
+    # -- what others are buying ---------------------------------------------------------------
+
+    def can_claim(self, purchase: Purchase) -> bool:
+        """A provider that honours keys may be asked again for what it was asked before."""
+        source = self.source
+        if not source.idempotent or purchase.provider != source.name:
+            return False
+        if purchase.status not in ("pending", "doubt") or is_live(purchase, self.ledger.clock()):
+            return False
+        at, rows = self.known.place(purchase.block)
+        return bool((at >= 0).all() and (rows >= 0).all())
+
+    def _claim(self, pages: Pages, purchase: Purchase) -> Purchase:
+        # Before anybody can see it: a purchase of ours that is not in flight counts as dead.
+        self.claimed.add(purchase.key)
+        IN_FLIGHT.add(purchase.key)
+        return pages.claim(purchase.id, me(), self.ledger.clock() + lease(self.source.limits))
+
+    def _blocked(
+        self, pages: Pages, call: Call, others: list[Purchase], mine: list[Purchase]
+    ) -> bool:
+        """Whether to wait: a cell or a draw of this call is being bought at this moment."""
+        if any(self._overlap(call, p) for p in mine):
+            return True
+        hit = [p for p in others if self._overlap(call, p)]
+        stuck = [p for p in hit if not is_live(p, self.ledger.clock())]
+        if stuck and not self._ask_again(pages, stuck):
+            raise self.ledger.doubt_error(stuck)
+        others[:] = [p for p in others if p not in stuck]
+        hit = [p for p in hit if p not in stuck]
+        self._wait_for(hit)
+        return bool(hit)
+
+    def _ask_again(self, pages: Pages, stuck: list[Purchase]) -> bool:
+        """The source's policy may count what is in doubt as billed, and go on."""
+        if not all(self.may_give_up(p) for p in stuck):
+            return False
+        if self.given_up + len(stuck) > self.source.limits.doubt_limit:
+            return False
+        for purchase in stuck:
+            self.give_up(pages, purchase, purchase.note or "its process ended")
+        return True
+
+    def may_give_up(self, purchase: Purchase) -> bool:
+        """Whether the policy of its source lets this purchase be counted as billed."""
+        return (
+            self.source.limits.on_doubt == "ask again"
+            and purchase.status in ("pending", "doubt")
+            and purchase.provider == self.source.name
+            and self.given_up < self.source.limits.doubt_limit
+        )
+
+    def give_up(self, pages: Pages, purchase: Purchase, why: str) -> Purchase:
+        """Count a purchase without an answer as billed; its cells are asked for again."""
+        self.given_up += 1
+        self.stale = True
+        note = f"{why}; counted as billed and asked again"
+        return close(pages, purchase, "lost", self.ledger.clock(), share=1.0, note=note)
+
+    def _wait_for(self, others: list[Purchase]) -> None:
+        """A living process may be stuck: say so once its calls should long be over."""
+        now, patience = time.monotonic(), lease(self.source.limits) + _GRACE
+        since = {(p.id, p.give_up_at): self._waiting.get((p.id, p.give_up_at), now) for p in others}
+        self._waiting = {**self._waiting, **since} if since else self._waiting
+        for p in others:
+            if now - since[p.id, p.give_up_at] > patience:
+                process = p.owner.split("/")[1]
+                raise PurchaseInDoubt(
+                    f"purchase {p.id} has been open for more than {patience:g} seconds, and "
+                    f"process {process}, which is making it, still runs. Wait for it, or end that "
+                    "process and say what became of the purchase.",
+                    purchases=(p.id,),
+                )
+
+    def _overlap(self, call: Call, purchase: Purchase) -> bool:
+        block = purchase.block
+        examples = self.known.examples[call.rows]
+        shared = np.isin(block.examples, examples)
+        if not shared.any():
+            return False
+        if np.isin(block.features, self.known.features[call.features]).any():
+            return True
+        needed = sorted({d for f in call.features.tolist() for d in self.tariff.needs[f]})
+        hit = np.isin(block.draws, self.known.draws[needed])
+        return bool((block.draw_rows[hit] & shared).any())
+
+    def _purchase(self, call: Call, key: str) -> Purchase:
+        draws, draw_rows, costs = price_call(call, self.known, self.tariff)
+        refuse_too_large(total(costs), "the price of one call")
+        known, now = self.known, self.ledger.clock()
+        block = Block(
+            known.examples[call.rows], known.features[call.features],
+            self.source.boolean[call.features], known.draws[draws], draw_rows, costs,
+        )  # fmt: skip
+        until = now + lease(self.source.limits)
+        return Purchase(key, self.task, self.source.name, "pending", me(), now, until, block)
