@@ -26,6 +26,7 @@ from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.owner import IN_FLIGHT, me
 from thrifty.cells.ledger.points import reached
 from thrifty.cells.ledger.purchase import Block, Purchase
+from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.price_list import Tariff
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import ProviderError, ThriftyError
@@ -60,6 +61,15 @@ class Buyer:
         self._running: dict[int, Purchase] = {}
         self._stopping = False
         self._leave: BaseException | None = None
+
+    @property
+    def limits(self) -> Limits:
+        """What may be spent."""
+        return self._asking.limits
+
+    @limits.setter
+    def limits(self, limits: Limits) -> None:
+        self._asking.limits = limits
 
     # -- what the door asks -------------------------------------------------------------------
 
