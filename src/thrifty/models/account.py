@@ -48,7 +48,7 @@ class Account:
     @property
     def left(self) -> float:
         """What may still be spent: the door's word where it has one, else our own count."""
-        live = getattr(self.cells, "allowance", None)
+        live = self.cells.allowance
         counted = self.allowance - self._counted
         return counted if live is None else max(counted, min(live, self.allowance))
 

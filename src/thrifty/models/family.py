@@ -34,6 +34,8 @@ class Models:
     """
 
     kind: ClassVar[Literal["classifier"]] = "classifier"
+    #: ``spend=`` gives the best model for at most that
+    stops_anywhere: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -32,7 +32,7 @@ def learn_table(
     cells: Cells, labels: Labels, memory: Memory, estimator: Any, seed: int
 ) -> LearnedTable:
     """Buy within the door's allowance and fit."""
-    allowance = getattr(cells, "allowance", None)
+    allowance = cells.allowance
     if allowance is None:
         allowance = _DEFAULT_SHARE * cells.n_examples * float(cells.prices.sum())
     rng = np.random.default_rng(seed)

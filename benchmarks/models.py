@@ -1,0 +1,51 @@
+"""Any model on few cells: python benchmarks/models.py [--quick] [--sets ...] [--kept FILE].
+
+Each label of a set is a task with its own rows and without ids, so that nothing is owned from
+earlier tasks; one test set is held out of all tasks. Ours (``thrifty.Models()``, one lifetime for
+each set, seed and bill; and a new one for each task: no memory), the best of LightGBM, logistic
+regression and EBM on every cell, and a class-balanced pilot divided in nine ways, best in
+hindsight. Lines are kept, so that a run can be broken off and go on. The sets are looked for in
+THRIFTY_DATA or shared/data beside the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from thrifty.benchmarks.measure import machine, one_thread, table
+from thrifty.benchmarks.model_run import BILLS, Kept, run_set
+from thrifty.benchmarks.model_tables import calibration_rows, memory_rows, ratio_rows
+from thrifty.benchmarks.model_tasks import MIXED, WIDE
+
+KEPT = Path(__file__).resolve().parent / "results" / "models.jsonl"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", nargs="*", default=[*WIDE, *MIXED])
+    parser.add_argument("--labels", type=int, default=20)
+    parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1])
+    parser.add_argument("--bills", type=float, nargs="*", default=BILLS, help="shares, as 0.05")
+    parser.add_argument("--kept", type=Path, default=KEPT)
+    parser.add_argument("--quick", action="store_true", help="three sets, 6 labels, 5 %%")
+    parser.add_argument("--show", action="store_true", help="only tables of what is kept")
+    given = parser.parse_args()
+    if given.quick:
+        given.sets, given.labels = ["tmc2007_500", "slashdot", "nhanes"], 6
+        given.seeds, given.bills = [0], (0.05,)
+        given.kept = given.kept.with_name("models-quick.jsonl")
+    kept = Kept(given.kept)
+    one_thread()
+    for seed in [] if given.show else given.seeds:
+        for name in given.sets:
+            run_set(kept, name, given.labels, seed, tuple(given.bills))
+            lines = [line for line in kept.lines if line["set"] == name]
+            print(table(ratio_rows(lines)), flush=True)
+    print(machine())
+    for rows in (ratio_rows(kept.lines), memory_rows(kept.lines), calibration_rows(kept.lines)):
+        print("\n" + table(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Ours and theirs on every set, at every bill; kept line by line, so that a run can go on."""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from thrifty.benchmarks.model_tasks import ModelTask, model_tasks
+from thrifty.benchmarks.model_ways import full_models, pilots, scores
+from thrifty.lifetime import Lifetime
+from thrifty.models import Models
+
+__all__ = ["BILLS", "Kept", "run_set"]
+
+BILLS = (0.02, 0.03, 0.05, 0.1, 0.2)
+
+Line = dict[str, Any]
+
+
+class Kept:
+    """Lines of JSON in a file; what is there is not measured again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines: list[Line] = []
+        if path.exists():
+            self.lines = [json.loads(line) for line in path.read_text().splitlines() if line]
+        self._done = {self._key(line) for line in self.lines}
+
+    @staticmethod
+    def _key(line: Line) -> tuple[Any, ...]:
+        return tuple(line.get(k) for k in ("set", "seed", "i", "what", "bill", "memory"))
+
+    def has(self, **key: Any) -> bool:
+        return self._key(key) in self._done
+
+    def add(self, line: Line) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+        self.lines.append(line)
+        self._done.add(self._key(line))
+
+
+def run_set(kept: Kept, name: str, n_labels: int, seed: int, bills: tuple[float, ...]) -> None:
+    """Everything that is not kept yet of one set and seed."""
+    warnings.filterwarnings("ignore")
+    tasks = list(model_tasks(name, n_labels, seed))
+    for memory in (True, False):
+        for bill in bills:
+            key = {"set": name, "seed": seed, "what": "ours", "bill": bill, "memory": memory}
+            if all(kept.has(**key, i=i) for i in range(len(tasks))):
+                continue
+            for line in _ours(tasks, seed, bill, memory):
+                if not kept.has(**key, i=line["i"]):
+                    kept.add({**key, **line})
+    for i, task in enumerate(tasks):
+        key = {"set": name, "seed": seed, "i": i, "label": task.label}
+        if not kept.has(**key, what="full", bill=None, memory=None):
+            kept.add({**key, "what": "full", "models": full_models(task)})
+        for bill in bills:
+            if not kept.has(**key, what="pilots", bill=bill, memory=None):
+                kept.add({**key, "what": "pilots", "bill": bill, "ap": pilots(task, bill)})
+
+
+def _ours(tasks: list[ModelTask], seed: int, bill: float, memory: bool) -> Iterator[Line]:
+    """One lifetime over all tasks; without memory a new one for each."""
+    life = Lifetime(Models(random_state=seed))
+    for i, task in enumerate(tasks):
+        if not memory:
+            life = Lifetime(Models(random_state=seed))
+        boolean = task.X.dtype == "uint8"
+        start = time.process_time()
+        learned = life.learn(
+            f"{task.label}", task.X.astype(bool) if boolean else task.X, task.y,
+            spend=f"{100 * bill:g} %",
+        )  # fmt: skip
+        seconds = time.process_time() - start
+        p = learned.model.predict_proba(task.X_test)[:, 1]
+        yield {
+            "i": i,
+            "label": task.label,
+            "cells": learned.receipt.cells / task.X.size,
+            "features": len(learned.model.features_),
+            "seconds": seconds,
+            **scores(p, task.y_test),
+        }

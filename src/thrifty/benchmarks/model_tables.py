@@ -1,0 +1,141 @@
+"""Tables out of the kept lines: ratios with paired intervals, memory, calibration."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.benchmarks.model_run import BILLS
+
+__all__ = ["calibration_rows", "memory_rows", "ratio_rows"]
+
+Floats = NDArray[np.float64]
+Line = dict[str, Any]
+Row = dict[str, Any]
+
+
+class _Set:
+    """The lines of one set, by (seed, place in the lifetime)."""
+
+    def __init__(self, lines: list[Line]) -> None:
+        self.full = {_at(x): x["models"] for x in lines if x["what"] == "full"}
+        names = set.intersection(*(set(m) for m in self.full.values())) if self.full else set()
+        means = {n: np.mean([m[n]["ap"] for m in self.full.values()]) for n in sorted(names)}
+        self.best = max(means, key=means.__getitem__, default="")
+        self.ours: dict[tuple[float, bool], dict[tuple[int, int], Line]] = defaultdict(dict)
+        self.pilots: dict[float, dict[tuple[int, int], dict[str, float]]] = defaultdict(dict)
+        for line in lines:
+            if line["what"] == "ours":
+                self.ours[line["bill"], line["memory"]][_at(line)] = line
+            elif line["what"] == "pilots":
+                self.pilots[line["bill"]][_at(line)] = line["ap"]
+        self.n_tasks = 1 + max((i for _, i in self.full), default=-1)
+
+    def both(self, bill: float, memory: bool) -> list[tuple[int, int]]:
+        """Tasks that ours and the full models have."""
+        return sorted(set(self.ours[bill, memory]) & set(self.full))
+
+    def full_ap(self, at: list[tuple[int, int]]) -> Floats:
+        return np.array([self.full[x][self.best]["ap"] for x in at])
+
+    def our_ap(self, at: list[tuple[int, int]], bill: float, memory: bool) -> Floats:
+        return np.array([self.ours[bill, memory][x]["ap"] for x in at])
+
+    def pilot_ap(self, at: list[tuple[int, int]], bill: float) -> tuple[str, Floats] | None:
+        """The one way with the best mean, in hindsight."""
+        found = self.pilots[bill]
+        if any(x not in found for x in at):
+            return None
+        ways = [w for w in (found[at[0]] if at else {}) if all(w in found[x] for x in at)]
+        means = {w: np.mean([found[x][w] for x in at]) for w in ways}
+        if not means:
+            return None
+        best = max(means, key=means.__getitem__)
+        return best, np.array([found[x][best] for x in at])
+
+
+def _at(line: Line) -> tuple[int, int]:
+    return line["seed"], line["i"]
+
+
+def _by_set(lines: list[Line]) -> dict[str, _Set]:
+    grouped: dict[str, list[Line]] = defaultdict(list)
+    for line in lines:
+        grouped[line["set"]].append(line)
+    return {name: _Set(some) for name, some in grouped.items()}
+
+
+def _late(at: list[tuple[int, int]], n_tasks: int) -> NDArray[np.bool_]:
+    """The second half of the tasks."""
+    return np.array([i >= n_tasks // 2 for _, i in at], dtype=bool)
+
+
+def ratio_rows(lines: list[Line]) -> list[Row]:
+    """Mean AP over the best full model's, ours and the best pilot's; the paired 90 % interval."""
+    rows = []
+    for name, some in _by_set(lines).items():
+        for bill in BILLS:
+            at = some.both(bill, True)
+            if not at:
+                continue
+            full, ours = some.full_ap(at), some.our_ap(at, bill, True)
+            late = _late(at, some.n_tasks)
+            row: Row = {
+                "set": name, "bill %": f"{100 * bill:g}", "tasks": len(at), "best full": some.best,
+                "ours": f"{ours.mean() / full.mean():.3f}",
+                "second half": f"{ours[late].mean() / full[late].mean():.3f}",
+            }  # fmt: skip
+            pilot = some.pilot_ap(at, bill)
+            if pilot is not None:
+                way, theirs = pilot
+                lead = (ours - theirs) / full.mean()
+                half = 1.645 * lead.std(ddof=1) / len(lead) ** 0.5
+                row |= {
+                    "best pilot": f"{theirs.mean() / full.mean():.3f} ({way})",
+                    "pilot, second half": f"{theirs[late].mean() / full[late].mean():.3f}",
+                    "lead, 90 %": f"{lead.mean() - half:+.3f} .. {lead.mean() + half:+.3f}",
+                }
+            positives = [some.full[x][some.best]["positives"] for x in at]
+            row["test positives"] = int(sum(positives))
+            rows.append(row)
+    return rows
+
+
+def memory_rows(lines: list[Line]) -> list[Row]:
+    """The second half of the tasks, with memory and without."""
+    rows = []
+    for name, some in _by_set(lines).items():
+        row: Row = {"set": name}
+        for bill in BILLS:
+            found = []
+            for memory in (True, False):
+                at = some.both(bill, memory)
+                late = [x for x in at if x[1] >= some.n_tasks // 2]
+                if late:
+                    full = some.full_ap(late).mean()
+                    found.append(f"{some.our_ap(late, bill, memory).mean() / full:.3f}")
+            row[f"{100 * bill:g} %"] = " / ".join(found)
+        rows.append(row)
+    return rows
+
+
+def calibration_rows(lines: list[Line], bill: float = 0.1) -> list[Row]:
+    """Mean prediction over true share, and the log-loss's fall against the full model's."""
+    rows = []
+    for name, some in _by_set(lines).items():
+        at = some.both(bill, True)
+        if at:
+            ours = [some.ours[bill, True][x] for x in at]
+            share = sum(x["predicted"] for x in ours) / sum(x["true"] for x in ours)
+            whole = sum(some.full[x][some.best]["fall"] for x in at)
+            fall = sum(x["fall"] for x in ours)
+            seconds = float(np.mean([x["seconds"] for x in ours]))
+            rows.append({
+                "set": name, "predicted / true": f"{share:.3f}",
+                "fall of log-loss / full": f"{fall / whole:.3f}", "seconds": f"{seconds:.2f}",
+                "features": round(float(np.mean([x["features"] for x in ours]))),
+            })  # fmt: skip
+    return rows

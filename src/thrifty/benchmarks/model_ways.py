@@ -1,0 +1,129 @@
+"""What a user would write instead: the full models, and a pilot in nine ways to divide a bill."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score
+
+from thrifty.benchmarks.model_tasks import ModelTask
+
+__all__ = ["full_models", "log_loss_fall", "pilots", "scores"]
+
+Floats = NDArray[np.float64]
+
+#: of the bill for the pilot; rows of the other class per rare row
+_SHARES, _OTHERS = (0.3, 0.5, 0.7), (2, 5, 99)
+
+
+def logistic(X: NDArray[Any], y: NDArray[np.int64]) -> Any:
+    return LogisticRegression(C=0.3, max_iter=300, solver="liblinear").fit(X, y)
+
+
+def boosted(X: NDArray[Any], y: NDArray[np.int64]) -> Any:
+    from lightgbm import LGBMClassifier
+
+    model = LGBMClassifier(
+        n_estimators=100, num_leaves=8, min_child_samples=8, learning_rate=0.06, n_jobs=1,
+        verbose=-1, colsample_bytree=0.5 if X.shape[1] > 60 else 1.0,
+    )  # fmt: skip
+    return model.fit(X.astype(np.float32), y)
+
+
+def additive(X: NDArray[Any], y: NDArray[np.int64]) -> Any:
+    """An explainable boosting machine, where it is installed."""
+    made = import_module("interpret.glassbox").ExplainableBoostingClassifier
+    return made(interactions=0, n_jobs=1).fit(X.astype(np.float64), y)
+
+
+def log_loss_fall(p: Floats, y: NDArray[np.int64]) -> float:
+    """How far the log-loss is below that of the base rate, per row."""
+    p = np.clip(p, 1e-6, 1 - 1e-6)
+    base = y.mean()
+    loss = -(y * np.log(p) + (1 - y) * np.log(1 - p)).mean()
+    return float(-(base * np.log(base) + (1 - base) * np.log(1 - base)) - loss)
+
+
+def scores(p: Floats, y: NDArray[np.int64]) -> dict[str, float]:
+    """Average precision, what calibration needs, and the fall of the log-loss."""
+    return {
+        "ap": float(average_precision_score(y, p)),
+        "predicted": float(p.mean()),
+        "true": float(y.mean()),
+        "fall": log_loss_fall(p, y),
+        "positives": float(y.sum()),
+    }
+
+
+def _probability(model: Any, X: NDArray[Any]) -> Floats:
+    p: Floats = model.predict_proba(X.astype(np.float32))[:, 1]
+    return p
+
+
+def full_models(task: ModelTask) -> dict[str, dict[str, float]]:
+    """What the models that bought everything reach."""
+    ways: dict[str, Any] = {"LightGBM": boosted}
+    if task.X.dtype == np.uint8:
+        ways["logistic"] = logistic
+    if task.X.shape[1] <= 200:
+        ways["EBM"] = additive
+    found = {}
+    for name, way in ways.items():
+        try:
+            model = way(task.X, task.y)
+        except ImportError:
+            continue
+        found[name] = scores(_probability(model, task.X_test), task.y_test)
+    return found
+
+
+def _entropy(p: Floats) -> Floats:
+    p = np.clip(p, 1e-9, 1 - 1e-9)
+    entropy: Floats = -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
+    return entropy
+
+
+def _usefulness(X: NDArray[Any], y: NDArray[np.int64]) -> Floats:
+    if X.dtype == np.uint8:
+        one = (X[y == 1].sum(0) + 0.5) / ((y == 1).sum() + 1)
+        zero = (X[y == 0].sum(0) + 0.5) / ((y == 0).sum() + 1)
+        return _entropy((one + zero) / 2) - (_entropy(one) + _entropy(zero)) / 2
+    found = np.zeros(X.shape[1])
+    for f in range(X.shape[1]):
+        here = ~np.isnan(X[:, f])
+        n1, n0 = y[here].sum(), (1 - y[here]).sum()
+        ranked = 0.0
+        if n1 and n0 and here.sum() > 4:
+            u = rankdata(X[here, f])[y[here] == 1].sum() - n1 * (n1 + 1) / 2
+            ranked = abs(u / (n1 * n0) - 0.5) * here.mean()
+        found[f] = max(ranked, abs(here[y == 1].mean() - here[y == 0].mean()) / 2)
+    return found
+
+
+def pilots(task: ModelTask, bill: float) -> dict[str, float]:
+    """Average precision of the nine ways, each within the bill, by "share/others"."""
+    X, y = task.X, task.y
+    S, N = X.shape
+    fit = logistic if X.dtype == np.uint8 else boosted
+    rare = int(y.mean() <= 0.5)
+    few, many = np.flatnonzero(y == rare), np.flatnonzero(y != rare)
+    found = {}
+    for share in _SHARES:
+        half = int(share * bill * S / 2)
+        if half < 2:
+            continue
+        pilot = np.concatenate([few[:half], many[:half]])
+        best = np.argsort(-_usefulness(X[pilot], y[pilot]))
+        for others in _OTHERS:
+            rows = np.union1d(np.concatenate([few, many[: int(others * len(few))]]), pilot)
+            k = min(N, int((bill * S * N - len(pilot) * N) / max(1, len(rows) - len(pilot))))
+            if k >= 1:
+                model = fit(X[np.ix_(rows, best[:k])], y[rows])
+                p = _probability(model, task.X_test[:, best[:k]])
+                found[f"{share}/{others}"] = float(average_precision_score(task.y_test, p))
+    return found
