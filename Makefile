@@ -1,11 +1,12 @@
 # Two commands for newcomers: `make demo` and `make test`. Each sets up what it needs in .venv and
 # is quick the second time.
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints.txt
 
-.PHONY: demo test setup lint types guarantees faults bench docs browser clean
+.PHONY: demo test setup lint guarantees faults mutants bench docs wheel matrix lowest \
+	release-check browser clean
 
 demo: $(VENV)/.demo
 	$(BIN)/thrifty demo
@@ -22,7 +23,7 @@ setup: $(VENV)/.test
 
 $(VENV)/bin/python:
 	@echo "== making the virtual environment"
-	$(PYTHON) -m venv $(VENV)
+	@sh tools/make_venv.sh $(PYTHON) $(VENV)
 
 $(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "== installing Thrifty (about a minute the first time)"
@@ -31,8 +32,13 @@ $(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.test: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "== installing Thrifty with everything its tests need (a few minutes the first time)"
-	$(PIP) -e '.[test]'
+	@$(PIP) 'pip>=25.1'  # knows dependency groups; Debian's own does not
+	$(PIP) -e '.[all]' --group test
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: $(VENV)/.test
+	$(PIP) --group docs
+	@touch $@
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
@@ -48,8 +54,25 @@ bench: $(VENV)/.test
 	$(BIN)/thrifty bench
 	$(BIN)/python -m pytest -m slow tests/metered
 
-docs: $(VENV)/.test
+docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
+	$(BIN)/python -m pytest tests/docs/test_site.py
+
+# The wheel in an empty environment: import, command line, demo, no optional package.
+wheel: $(VENV)/.test
+	$(PIP) --group release
+	$(BIN)/python tools/check_wheel.py
+
+# make test's tests under every Python that this machine has, each in an environment of its own.
+matrix:
+	@sh tools/matrix.sh
+
+# The oldest versions that pyproject.toml allows, on the oldest Python.
+lowest:
+	@sh tools/lowest.sh $(PYTHON)
+
+release-check: wheel docs
+	$(BIN)/python tools/release_check.py
 
 # The browser tests need Chromium. As root on Debian it is installed; elsewhere they are skipped.
 browser:
@@ -61,4 +84,4 @@ browser:
 	else echo "no Chromium found: browser tests will be skipped"; fi
 
 clean:
-	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-* build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

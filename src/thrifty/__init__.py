@@ -24,7 +24,7 @@ from thrifty.trees import (
 )
 from thrifty.wrapped import metered
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "Balanced",

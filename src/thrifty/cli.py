@@ -7,6 +7,7 @@ from importlib import import_module
 
 import typer
 
+from thrifty import __version__
 from thrifty.errors import ThriftyError
 
 __all__ = ["app", "main"]
@@ -36,8 +37,18 @@ app = typer.Typer(
 )
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"thrifty {__version__}")
+        raise typer.Exit()
+
+
 @app.callback()
-def _root() -> None:
+def _root(
+    version: bool = typer.Option(
+        False, "--version", is_eager=True, callback=_say_version, help="Print the version."
+    ),
+) -> None:
     """Learn many related tasks while paying for few feature values."""
 
 

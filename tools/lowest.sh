@@ -1,0 +1,18 @@
+#!/bin/sh
+# The lowest versions that pyproject.toml allows of what Thrifty itself needs, and the tests that
+# need no more than that.
+set -e
+cd "$(dirname "$0")/.."
+python=${1:-python3}
+rm -rf .venv-lowest
+sh tools/make_venv.sh "$python" .venv-lowest
+.venv-lowest/bin/python - >.venv-lowest/lowest.txt <<'PY'
+import re, tomllib
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+extras = project["optional-dependencies"]
+for need in [*project["dependencies"], *extras["frames"], *extras["config"], *extras["providers"]]:
+    name, version = re.fullmatch(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", need).groups()
+    print(f"{name}=={version}.*" if version.count(".") < 2 else f"{name}=={version}")
+PY
+.venv-lowest/bin/python -m pip install -q -c .venv-lowest/lowest.txt -e '.[frames,config,providers]' pytest hypothesis
+.venv-lowest/bin/python -m pytest -q -m "not slow" tests/trees tests/cells tests/powers tests/stores/test_version_0_1.py
