@@ -63,7 +63,7 @@ def test_amounts_read_well():
 
 
 def test_a_panel_is_drawn_once_per_example():
-    prices = PriceList({"a": 1, "b": 2, "c": 4}, panels={"blood": (10, ["a", "b"])})
+    prices = PriceList({"a": 1, "b": 2, "c": 4}, fees={"blood": (10, ["a", "b"])})
     for cells in both(prices, ["a", "b", "c"]):
         assert cells.prices.tolist() == [11.0, 12.0, 4.0]
         for rows, features, cost in (
@@ -79,7 +79,7 @@ def test_a_panel_is_drawn_once_per_example():
 
 def test_one_call_fills_several_features():
     provider = FakeProvider()
-    prices = PriceList(1, together={"record": (7, ["a", "b", "c"])})
+    prices = PriceList({"d": 1}, orders={"record": (7, ["a", "b", "c"])})
     cells = paid(prices, ["a", "b", "c", "d"], provider)
     cells.get([0, 1], [1])
     assert provider.bill().calls == 1
@@ -92,7 +92,7 @@ def test_one_call_fills_several_features():
 
 
 def test_a_call_larger_than_the_provider_takes_is_refused():
-    prices = PriceList(1, together={"record": (7, ["a", "b", "c"])})
+    prices = PriceList(None, orders={"record": (7, ["a", "b", "c"])})
     with pytest.raises(BadInput, match="3 features cannot be made"):
         paid(prices, ["a", "b", "c"], max_features=2).get([0], [0])
 
@@ -110,7 +110,7 @@ def test_derived_features_are_free_once_their_parent_is_there():
 
 def test_a_derived_feature_inside_a_panel_needs_the_draw_too():
     prices = PriceList(
-        {"tsh": 20, "t4": 3}, panels={"blood": (5, ["tsh", "t4"])}, derived={"tsh>4": "tsh"}
+        {"tsh": 20, "t4": 3}, fees={"blood": (5, ["tsh", "t4"])}, derived={"tsh>4": "tsh"}
     )
     for cells in both(prices, ["tsh", "t4", "tsh>4"]):
         cells.get([0], [2])
@@ -151,7 +151,7 @@ def test_a_value_may_be_bought_again_only_after_it_expired():
     now, answers = [1000.0], [0, 1, 0, 1]
     provider = FakeProvider(lambda e, f: answers[provider.bill().calls])
     book = ledger(clock=lambda: now[0])
-    prices = PriceList(2, panels={"p": (5, ["a"])}, valid_for={"a": timedelta(seconds=60)})
+    prices = PriceList(2, fees={"p": (5, ["a"])}, valid_for={"a": timedelta(seconds=60)})
 
     def look(features):
         cells = paid(prices, ["a", "b"], provider, book)
@@ -182,6 +182,7 @@ def test_a_value_that_expires_within_a_task_stays_until_its_end():
     assert provider.bill().calls == 1
 
 
+@pytest.mark.filterwarnings("ignore:PriceList:DeprecationWarning")
 def test_a_changed_value_shows_both():
     values = {"a": 0, "b": 1}
     provider, book = FakeProvider(lambda e, f: values[f]), ledger()
@@ -201,9 +202,8 @@ def test_a_changed_value_shows_both():
         (PriceList({"a": "1 EUR", "b": 2}, currency="CHF"), "one currency"),
         (PriceList({"a": 1}), "every feature needs a price"),
         (PriceList([1, 2, 3]), "expected 2 prices"),
-        (PriceList(1, panels={"p": (1, ["a", "z"])}), "no feature here"),
-        (PriceList(1, panels={"p": (1, ["a"]), "q": (1, ["a"])}), "two panels"),
-        (PriceList(1, panels={"p": 3}), r"\(fee, \[features\]\)"),
+        (PriceList(1, fees={"p": (1, ["a", "z"])}), "no feature here"),
+        (PriceList(1, fees={"p": 3}), r"\(price, \[features\]\)"),
         (PriceList(1, derived={"z": "a"}), "none of the source's features"),
         (PriceList(1, derived={"a": ("z", abs)}), "none of the source's features"),
         (PriceList(1, derived={"a": 3}), "parent's name"),
@@ -245,7 +245,7 @@ def test_the_bill_equals_a_count_by_hand(requests, concurrency, max_examples):
     """Panels, derived features and own prices, any order of requests, any batches."""
     features = ["a", "b", "c", "t", "t>1"]
     prices = PriceList(
-        {"a": 1, "b": 2, "c": 4, "t": 8}, panels={"p": (16, ["a", "t"])}, derived={"t>1": "t"}
+        {"a": 1, "b": 2, "c": 4, "t": 8}, fees={"p": (16, ["a", "t"])}, derived={"t>1": "t"}
     )
     provider = FakeProvider()
     cells = paid(

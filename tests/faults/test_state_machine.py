@@ -23,7 +23,7 @@ from thrifty.testing import Crash
 IDS = [f"p{i}" for i in range(4)]
 FEATURES = ["a", "b", "c"]  # a and b share a panel; a expires
 OWN, FEE, SPAN = {"a": 3, "b": 2, "c": 1}, 5, 100.0
-PRICES = PriceList(OWN, panels={"blood": (FEE, ["a", "b"])}, valid_for={"a": SPAN})
+PRICES = PriceList(OWN, fees={"blood": (FEE, ["a", "b"])}, valid_for={"a": SPAN})
 CALL_POINTS = POINTS[:8]
 
 cells_of = st.tuples(

@@ -129,7 +129,7 @@ def test_a_path_pays_each_feature_once_and_rows_weigh_it() -> None:
 def test_a_panels_fee_is_paid_once_on_a_path() -> None:
     tree = affix(stump(0), (True,), stump(1))
     task = TaskView("t", "scratch", 8, 8.0, 0, 0, 2, 4, 2, tree=tree)
-    prices = thrifty.PriceList({"tsh": 12, "t4": 8}, panels={"draw": (10, ["tsh", "t4"])})
+    prices = thrifty.PriceList({"tsh": 12, "t4": 8}, fees={"draw": (10, ["tsh", "t4"])})
     names = ("tsh", "t4")
     view = LifetimeView(tasks=(task,), feature_names=names, **prices_by_name(prices, names))
     (price,) = prediction_prices(view)

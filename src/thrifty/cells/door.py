@@ -17,12 +17,14 @@ from thrifty.cells.ledger.allowance import limits_of
 from thrifty.cells.ledger.ledger import Ledger, default_ledger
 from thrifty.cells.ledger.meter import Meter, Owned
 from thrifty.cells.ledger.paid import PaidCells
+from thrifty.cells.ledger.plan import known_cells
 from thrifty.cells.ledger.purse import Purse
 from thrifty.cells.ledger.receipt import Receipt
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.money import UNIT, product, to_units
 from thrifty.cells.prices.per_feature import read_prices
-from thrifty.cells.prices.price_list import PriceList, Tariff, as_price_list
+from thrifty.cells.prices.price_list import PriceList, as_price_list
+from thrifty.cells.prices.tariff import Holdings, OwnedCells, Tariff
 from thrifty.cells.sources import Source, as_source
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
@@ -95,6 +97,9 @@ class Cells:
                 limits = ledger.limits(self._tariff.currency)
             limits = limits_of(limits, self._spend, is_task=self._is_task)
             self._purse = Purse(limits, self._tariff, self.meter, used)
+        elif self._tariff is not None and self._tariff.parts:
+            # What an order costs depends on what was there before it: counted look by look.
+            self._purse = Purse(Limits(), self._tariff, self.meter)
 
     @property
     def allowance(self) -> float | None:
@@ -142,7 +147,11 @@ class Cells:
     def fees(self) -> tuple[tuple[float, tuple[int, ...]], ...]:
         """Paid once per example for several features: (fee, features); ``prices`` hold it too."""
         draws = () if self._tariff is None else self._tariff.draws
-        return tuple((to_units(draw.fee), draw.members) for draw in draws if draw.fee)
+        return tuple(
+            (to_units(draw.fee), draw.members)
+            for draw in draws
+            if draw.fee and draw.kind != "order"
+        )
 
     @property
     def absent(self) -> NDArray[np.bool_]:
@@ -169,8 +178,11 @@ class Cells:
         return self._source.columns(features) & mask
 
     def _look(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
-        if self._purse is not None:
-            self._purse.pay(features, mask)
+        bill = self._purse.pay(features, mask) if self._purse is not None else None
+        for filled in bill.orders if bill is not None else ():
+            # what an order fills beside is owned for nothing
+            rows = kernels.mask_of_rows(filled.rows, self.n_examples)
+            self.meter.charge(filled.features, rows)
         self.meter.charge(features, mask)
 
     def everything(self) -> NDArray[np.uint64]:
@@ -199,6 +211,8 @@ class Cells:
         bought = self.meter.bought_per_feature
         if self._tariff is None:
             return float(bought @ self._each)
+        if self._tariff.parts and self._purse is not None:
+            return to_units(self._purse.spent)
         minor = product(bought, self._tariff.own)
         for d, draw in enumerate(self._tariff.draws):
             minor += draw.fee * self.meter.count_any(self._tariff.needing(d))
@@ -223,31 +237,19 @@ class Cells:
     def _row_costs(
         self, rows: NDArray[np.int64], features: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        fresh = self._fresh(rows, features)
         if self._tariff is None:
-            return np.asarray(fresh @ self._each[features], dtype=np.float64)
-        costs = fresh @ self._tariff.own[features]
-        needed = sorted({d for f in features.tolist() for d in self._tariff.needs[f]})
-        for d in needed:
-            mine = np.array([d in self._tariff.needs[f] for f in features.tolist()])
-            pays = fresh[:, mine].any(axis=1) & ~self._drawn(d, rows)
-            costs = costs + pays * self._tariff.draws[d].fee
-        return np.asarray(costs / UNIT, dtype=np.float64)
+            known = kernels.unpack_columns(self.meter.had(features), rows)
+            return np.asarray((known == 0) @ self._each[features], dtype=np.float64)
+        mask = kernels.mask_of_rows(rows, self.n_examples)
+        bill = self._tariff.bill(features, mask, self._holdings())
+        return np.asarray(bill.per_row(self.n_examples)[rows] / UNIT, dtype=np.float64)
 
-    def _fresh(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which cells of rows x features are neither bought nor owned."""
-        known = self._paid.is_known(features) if self._paid else self.meter.had(features)
-        return np.asarray(kernels.unpack_columns(known, rows) == 0)
-
-    def _drawn(self, draw: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """On which rows a fee is paid already."""
+    def _holdings(self) -> Holdings:
+        """What is there already, as the tariff asks for it."""
         if self._paid is not None:
-            known = self._paid.is_known(np.array([self._source.n_features + draw]))
-        else:
-            assert self._tariff is not None
-            had = self.meter.had(self._tariff.needing(draw))
-            known = np.bitwise_or.reduce(had, axis=0)[None]
-        return np.asarray(kernels.unpack_columns(known, rows)[:, 0] != 0)
+            return known_cells(self._paid.known)
+        assert self._tariff is not None
+        return OwnedCells(self._tariff, self.meter.had)
 
     @property
     def counted(self) -> int:
@@ -277,6 +279,9 @@ class Cells:
 
     def cost_per_row(self) -> NDArray[np.float64]:
         """What was bought on each example so far, at its price."""
+        if self._tariff is not None and self._tariff.parts:
+            minor = self._paid.row_costs if self._paid else self._purse.row_costs  # type: ignore[union-attr]
+            return np.asarray(minor / UNIT, dtype=np.float64)
         features = np.flatnonzero(self.meter.bought_per_feature)
         bought = self.meter.bought_bits(features)
         each = self._tariff.own / UNIT if self._tariff is not None else self._each
@@ -289,6 +294,8 @@ class Cells:
 
     def paid_on(self, row: int, features: Sequence[int]) -> list[float]:
         """What this door paid for each of these cells of one row; a fee with the first of them."""
+        if self._tariff is not None and self._tariff.parts:
+            return self._paid_in_turn(row, self._here(features))
         out: list[float] = []
         seen: set[int] = set()
         for f in self._here(features):
@@ -305,6 +312,20 @@ class Cells:
                 if self.meter.first_bits(self._tariff.needing(d))[row]:
                     minor += self._tariff.draws[d].fee
             out.append(to_units(minor))
+        return out
+
+    def _paid_in_turn(self, row: int, features: Sequence[int]) -> list[float]:
+        """Of features that orders fill: each at its price after those before it."""
+        assert self._tariff is not None
+        every = np.arange(self._source.n_features)
+        bought = self.meter.bought_bits(every)[:, row].astype(np.bool_)
+        had = kernels.unpack_columns(self.meter.had(every), np.array([row]))[0].astype(np.bool_)
+        owned = frozenset(np.flatnonzero(had & ~bought).tolist())
+        out: list[float] = []
+        for f in features:
+            price, filled = (0, frozenset()) if f < 0 else self._tariff.one_step(owned, f)
+            out.append(to_units(price))
+            owned |= filled
         return out
 
     def looked_at(self, row: int, feature: int) -> bool:

@@ -5,7 +5,7 @@
     source:                          # one of csv, parquet, sql, callable
       csv: patients.csv
       id: patient                    # the column that names each example
-    prices: {tsh: 22.78, age: 0}     # or one number, or a mapping with panels, derived, ...
+    prices: {tsh: 22.78, age: 0}     # or one number, or a mapping with orders, fees, ...
     budget: {total: 250 EUR}
     tasks:
       - {name: diabetes, label: diabetes}              # a column of the source
@@ -30,7 +30,10 @@ from thrifty.errors import BadInput, ThriftyError
 __all__ = ["TaskFile", "TaskSpec", "read_task_file"]
 
 _KEYS = {"store", "lifetime", "family", "source", "prices", "budget", "tasks"}
-_PRICE_KEYS = {"per_feature", "panels", "together", "derived", "valid_for", "failed", "currency"}
+_PRICE_KEYS = {
+    "per_feature", "orders", "fees", "discounts", "derived", "valid_for", "failed", "currency",
+    "panels", "together",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,7 +196,8 @@ def prices_by_name(prices: Any, feature_names: Sequence[str]) -> dict[str, Any]:
         for name, needs in zip(feature_names, tariff.needs)
         if len(needs)
     }
-    own = [to_units(price) for price in tariff.own.tolist()]
+    fees_of = [sum(tariff.draws[d].fee for d in needs) for needs in tariff.needs]
+    own = [to_units(int(a) - fee) for a, fee in zip(tariff.alone, fees_of)]
     return {"prices": dict(zip(feature_names, own)), "fees": fees}
 
 

@@ -14,7 +14,14 @@ from thrifty import kernels
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.owner import IN_FLIGHT, me
-from thrifty.cells.ledger.plan import Call, plan_calls, price_call
+from thrifty.cells.ledger.plan import (
+    Call,
+    draws_of,
+    plan_calls,
+    price_call,
+    still_missing,
+    waits_for,
+)
 from thrifty.cells.ledger.purchase import Block, Purchase, is_live
 from thrifty.cells.ledger.settlement import check_budget, close, intend
 from thrifty.cells.prices.money import LARGEST, refuse_too_large, total
@@ -101,7 +108,8 @@ class Asking:
             if mine and self._on_trial():
                 break
             call = self.queue.popleft()
-            if not self._all_missing(call):  # a purchase that we claimed has brought some of it
+            if not still_missing(call, self.known, self.tariff):
+                # a purchase that we claimed has brought some of it
                 if mine:
                     self.stale = True
                     continue
@@ -124,8 +132,7 @@ class Asking:
         if self._on_trial() and sum(len(c.rows) * len(c.features) for c in calls) > _LARGE:
             first = calls[0]
             if len(first.rows) > 1:
-                small = Call(first.rows[:1], first.features)
-                calls[:1] = [small, Call(first.rows[1:], first.features)]
+                calls[:1] = [first.on(first.rows[:1]), first.on(first.rows[1:])]
         self.queue = deque(calls)
         self._planned, self.stale = True, False
 
@@ -148,28 +155,15 @@ class Asking:
         for call in self.queue:
             if any(self._overlap(call, p) for p in open_ones):
                 continue
-            draws, who, price = price_call(call, self.known, self.tariff)
+            # two calls may share a draw: it is paid once
+            draws, who, price = price_call(call, self.known, self.tariff, drawn)
             costs[call.rows] += price
             refuse_too_large(int(costs[call.rows].max()), "the price of one example")
             n += len(call.rows) * len(call.features)
             for d, rows in zip(draws.tolist(), who):
-                # two calls may share a draw: it is paid once
-                paid = kernels.mask_of_rows(call.rows[rows], self.known.n_examples)
-                again = kernels.rows_of_mask(
-                    paid & drawn[d] & ~self.known.known[self.known.n_features + d]
-                )
-                costs[again] -= self.tariff.draws[d].fee
-                drawn[d] |= paid
+                drawn[d] |= kernels.mask_of_rows(call.rows[rows], self.known.n_examples)
         some = np.flatnonzero(costs)
         check_budget(pages, self.limits, self.task, self.known.examples[some], costs[some], n)
-
-    def _all_missing(self, call: Call) -> bool:
-        """Whether every cell of a call is still unknown; the last look before money is reserved."""
-        mask = kernels.mask_of_rows(call.rows, self.known.n_examples)
-        missing = self.known.missing(call.features, mask)
-        if any(self.tariff.draws[d].together for d in self.tariff.needs[int(call.features[0])]):
-            return bool((np.bitwise_or.reduce(missing, axis=0) == mask).all())
-        return bool((missing == mask).all())
 
     # -- what others are buying ---------------------------------------------------------------
 
@@ -193,7 +187,7 @@ class Asking:
         self, pages: Pages, call: Call, others: list[Purchase], mine: list[Purchase]
     ) -> bool:
         """Whether to wait: a cell or a draw of this call is being bought at this moment."""
-        if any(self._overlap(call, p) for p in mine):
+        if any(self._overlap(call, p) for p in mine) or waits_for(call, self.known, self.tariff):
             return True
         hit = [p for p in others if self._overlap(call, p)]
         stuck = [p for p in hit if not is_live(p, self.ledger.clock())]
@@ -253,8 +247,7 @@ class Asking:
             return False
         if np.isin(block.features, self.known.features[call.features]).any():
             return True
-        needed = sorted({d for f in call.features.tolist() for d in self.tariff.needs[f]})
-        hit = np.isin(block.draws, self.known.draws[needed])
+        hit = np.isin(block.draws, self.known.draws[draws_of(call, self.tariff)])
         return bool((block.draw_rows[hit] & shared).any())
 
     def _purchase(self, call: Call, key: str) -> Purchase:

@@ -53,6 +53,8 @@ class Buyer:
         self.ledger, self.source, self.tariff = ledger, source, tariff
         self.known, self.task = known, task
         self.spent = 0
+        #: what each example has cost
+        self.row_costs = np.zeros(known.n_examples, dtype=np.int64)
         self.news: list[tuple[bool, NDArray[np.int64], NDArray[np.uint64]]] = []
         self._asking = Asking(ledger, source, tariff, known, task)
         self.can_claim = self._asking.can_claim
@@ -124,6 +126,12 @@ class Buyer:
         for purchase in self.known.follow(pages):
             self._note(purchase)
             self._asking.stale = True
+
+    def _book(self, purchase: Purchase) -> None:
+        self.spent += purchase.spent
+        if purchase.spent == purchase.block.price:
+            _, rows = self.known.place(purchase.block)
+            np.add.at(self.row_costs, rows[rows >= 0], purchase.block.costs[rows >= 0])
 
     def _note(self, purchase: Purchase) -> None:
         at, rows = self.known.place(purchase.block)
@@ -272,7 +280,7 @@ class Buyer:
         for purchase in ended:
             self._running.pop(purchase.id, None)
             IN_FLIGHT.discard(purchase.key)
-            self.spent += purchase.spent
+            self._book(purchase)
             if self.ledger.on_purchase is not None:
                 self.ledger.on_purchase(purchase)
         if ended:
@@ -330,7 +338,7 @@ class Buyer:
 
         done, problem = self._write(lambda pages: self._end(pages, purchase, outcome))
         IN_FLIGHT.discard(done.key)
-        self.spent += done.spent
+        self._book(done)
         if problem is not None:
             raise problem
 

@@ -86,15 +86,14 @@ class PaidCells:
                     self.meter.owned.bitmap[at] |= where & ~self.meter.touched[at]
         self.meter.charge(features, mask)
 
-    def is_known(self, columns: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Where each feature, or each draw behind the features, is known: (k, W)."""
-        return self.known.known[columns]
+    @property
+    def row_costs(self) -> NDArray[np.int64]:
+        """What each example has cost since this door was opened, in minor units."""
+        return self._buyer.row_costs
 
     def _bought_for(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
-        computed = self.tariff.computed
-        if not computed:
-            return features
-        return np.array([computed[f][0] if f in computed else f for f in features.tolist()])
+        tariff = self.tariff
+        return tariff.wanted(features) if tariff.computed or tariff.roots else features
 
     def columns(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Boolean features, packed; bits outside the mask are 0."""
@@ -122,8 +121,12 @@ class PaidCells:
         return out
 
     def _computed(self, f: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        parent, function = self.tariff.computed[f]
-        values = np.asarray(function(self.known.column(parent, rows)), dtype=np.float64)
+        parents, function = self.tariff.computed[f]
+        given = [
+            self._computed(p, rows) if p in self.tariff.computed else self.known.column(p, rows)
+            for p in parents
+        ]
+        values = np.asarray(function(*given), dtype=np.float64)
         name = self.source.feature_names[f]
         if values.shape != rows.shape:
             raise BadInput(

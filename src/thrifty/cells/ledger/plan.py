@@ -10,20 +10,47 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells.ledger.known import Known
+from thrifty.cells.prices.cover import Basket
 from thrifty.cells.prices.money import refuse_too_large, total
-from thrifty.cells.prices.price_list import Tariff
+from thrifty.cells.prices.tariff import Filled, Part, Tariff
 from thrifty.cells.sources.callable import CallLimits
 from thrifty.errors import BadInput
 
-__all__ = ["Call", "plan_calls", "price_call"]
+__all__ = [
+    "Call", "draws_of", "known_cells", "plan_calls", "price_call", "still_missing", "waits_for",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """Rows x features of a source, to be asked for at once."""
+    """Rows x features of a source, to be asked for at once; with the orders that fill them."""
 
     rows: NDArray[np.int64]
     features: NDArray[np.int64]
+    part: Part | None = None
+    basket: Basket | None = None
+
+    def on(self, rows: NDArray[np.int64]) -> Call:
+        """The same, on some of its rows."""
+        return Call(rows, self.features, self.part, self.basket)
+
+
+class _KnownCells:
+    """A ledger's knowledge as holdings."""
+
+    def __init__(self, known: Known) -> None:
+        self._known = known
+
+    def cells(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+        return self._known.known[features]
+
+    def draws(self, which: NDArray[np.int64]) -> NDArray[np.uint64]:
+        return self._known.known[self._known.n_features + which]
+
+
+def known_cells(known: Known) -> _KnownCells:
+    """What a ledger knows, as a tariff asks for it."""
+    return _KnownCells(known)
 
 
 def plan_calls(
@@ -34,29 +61,72 @@ def plan_calls(
     limits: CallLimits,
 ) -> list[Call]:
     """Calls that fill every missing cell of features x mask, each cell once."""
-    wanted = np.unique(features)
-    if tariff.computed:
-        wanted = np.unique([tariff.computed.get(int(f), (int(f),))[0] for f in wanted])
+    if not tariff.parts:
+        return _alone(tariff.wanted(features), mask, known, limits)
+    bill = tariff.bill(features, mask, known_cells(known))
+    calls: list[Call] = []
+    for filled in bill.orders:
+        calls += _ordered(filled, known, tariff, limits)
+    # What follows from an order is asked for after it.
+    return calls + _alone(bill.features, mask, known, limits)
+
+
+def _alone(
+    wanted: NDArray[np.int64], mask: NDArray[np.uint64], known: Known, limits: CallLimits
+) -> list[Call]:
     missing = known.missing(wanted, mask)
     some = missing.any(axis=1)
-    wanted, missing = wanted[some], missing[some]
+    alike: dict[bytes, list[int]] = {}
+    for f, bits in zip(wanted[some].tolist(), missing[some]):
+        alike.setdefault(bits.tobytes(), []).append(f)
     calls: list[Call] = []
-    together = {m: d for d in tariff.draws if d.together for m in d.members}
-    whole: dict[str, NDArray[np.uint64]] = {}
-    alone: dict[bytes, list[int]] = {}
-    for i, f in enumerate(wanted.tolist()):
-        if f in together:
-            name = together[f].name
-            whole[name] = whole.get(name, np.zeros_like(mask)) | missing[i]
-        else:
-            alone.setdefault(missing[i].tobytes(), []).append(f)
-    for bits, members in alone.items():
+    for bits, members in alike.items():
         rows = kernels.rows_of_mask(np.frombuffer(bits, dtype=np.uint64))
         calls.extend(_split(rows, np.array(members, dtype=np.int64), limits))
-    for draw in tariff.draws:
-        if draw.name in whole:
-            calls.extend(_together(kernels.rows_of_mask(whole[draw.name]), draw.members, limits))
     return calls
+
+
+def _ordered(filled: Filled, known: Known, tariff: Tariff, limits: CallLimits) -> list[Call]:
+    """One call for all the orders of rows that are alike; what is known is not asked for again."""
+    most = min(limits.max_features or 10**9, limits.max_cells or 10**9)
+    part, basket = filled.part, filled.basket
+    had = kernels.unpack_columns(known.known[filled.features], filled.rows).astype(np.bool_)
+    whole = {f for o in basket.offers for f in _asked_whole(part, o, tariff)}
+    had[:, np.isin(filled.features, list(whole))] = False
+    kinds, which = np.unique(had, axis=0, return_inverse=True)
+    calls: list[Call] = []
+    for i, kind in enumerate(kinds):
+        rows, features = filled.rows[which.ravel() == i], filled.features[~kind]
+        if len(features) <= most:
+            calls += _rows_of(Call(rows, features, part, basket), limits)
+            continue
+        # Too many at once: an order each. The first of a group is the one with the least surplus.
+        offers = part.cover.offers
+        left = set(features.tolist())
+        for o in sorted(basket.offers, key=lambda o: sum(offers[o].begins.values())):
+            one = Basket((o,), offers[o].price)
+            mine = np.array([f for f in part.filled(one).tolist() if f in left], dtype=np.int64)
+            left -= set(mine.tolist())
+            if len(mine) > most:
+                raise BadInput(
+                    f"a call that fills {len(mine)} features cannot be made: the provider takes "
+                    f"{most} at once. Raise max_features or max_cells."
+                )
+            calls += _rows_of(Call(rows, mine, part, one), limits)
+    return calls
+
+
+def _asked_whole(part: Part, offer: int, tariff: Tariff) -> tuple[int, ...]:
+    d = part.orders[offer]
+    return tariff.draws[d].members if d >= 0 and tariff.draws[d].whole else ()
+
+
+def _rows_of(call: Call, limits: CallLimits) -> Iterator[Call]:
+    high = min(len(call.rows), limits.max_examples or len(call.rows))
+    if limits.max_cells is not None:
+        high = max(1, min(high, limits.max_cells // max(1, len(call.features))))
+    for r in range(0, len(call.rows), high):
+        yield call.on(call.rows[r : r + high])
 
 
 def _split(
@@ -73,36 +143,69 @@ def _split(
             yield Call(rows[r : r + high], features[f : f + wide])
 
 
-def _together(
-    rows: NDArray[np.int64], members: tuple[int, ...], limits: CallLimits
-) -> Iterator[Call]:
-    """One call fills all members, so they are not split."""
-    most = min(limits.max_features or len(members), limits.max_cells or len(members))
-    if len(members) > most:
-        raise BadInput(
-            f"a call that fills {len(members)} features cannot be made: the provider takes "
-            f"{most} at once. Raise max_features or max_cells."
-        )
-    whole = CallLimits(max_examples=limits.max_examples, max_cells=limits.max_cells)
-    yield from _split(rows, np.array(members, dtype=np.int64), whole)
+def draws_of(call: Call, tariff: Tariff) -> list[int]:
+    """What a call may have to pay once per example."""
+    needed = {d for f in call.features.tolist() for d in tariff.needs[f]}
+    if call.part is not None and call.basket is not None:
+        needed |= {d for f in call.part.filled(call.basket).tolist() for d in tariff.needs[f]}
+        needed.update(call.part.begun(call.basket))
+    return sorted(needed)
 
 
 def price_call(
-    call: Call, known: Known, tariff: Tariff
+    call: Call, known: Known, tariff: Tariff, paid: NDArray[np.uint64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
-    """(draws, which rows pay each of them, what each row costs) as things stand now."""
-    needed = sorted({d for f in call.features.tolist() for d in tariff.needs[f]})
+    """(draws, which rows pay each of them, what each row costs) as things stand now.
+
+    ``paid`` says where each draw is paid, for calls that are to come after others.
+    """
+    paid = known.known[known.n_features :] if paid is None else paid
+    amounts = {d: tariff.draws[d].fee for d in draws_of(call, tariff)}
     own = total(tariff.own[call.features])
-    refuse_too_large(own + sum(tariff.draws[d].fee for d in needed), "the price of one example")
-    costs = np.full(len(call.rows), own, dtype=np.int64)
     draws, who = [], []
-    for d in needed:
-        column = known.known[known.n_features + d]
-        drawn = kernels.unpack_columns(column[None, :], call.rows)[:, 0].astype(np.bool_)
+    if call.part is not None and call.basket is not None:
+        offers = [call.part.cover.offers[o] for o in call.basket.offers]
+        for k, d in enumerate(call.part.begins):
+            begin = [offer.begins[k] for offer in offers if k in offer.begins]
+            if begin:
+                amounts[d] = min(begin)
+        own += sum(offer.price for offer in offers)
+        for o in call.basket.offers:
+            if call.part.orders[o] >= 0:  # noted for the bill
+                draws.append(call.part.orders[o])
+                who.append(np.ones(len(call.rows), dtype=np.bool_))
+    refuse_too_large(own + sum(amounts.values()), "the price of one example")
+    costs = np.full(len(call.rows), own, dtype=np.int64)
+    for d, amount in amounts.items():
+        column = paid[d][None, :]
+        if tariff.draws[d].root >= 0:
+            column = column | known.known[tariff.draws[d].root][None, :]
+        drawn = kernels.unpack_columns(column, call.rows)[:, 0].astype(np.bool_)
         if drawn.all():
             continue
         draws.append(d)
         who.append(~drawn)
-        costs[~drawn] += tariff.draws[d].fee
+        costs[~drawn] += amount
     rows = np.array(who, dtype=np.bool_).reshape(len(draws), len(call.rows))
     return np.array(draws, dtype=np.int64), rows, costs
+
+
+def still_missing(call: Call, known: Known, tariff: Tariff) -> bool:
+    """Whether a call is still worth its price: the last look before money is reserved."""
+    mask = kernels.mask_of_rows(call.rows, known.n_examples)
+    missing = known.missing(call.features, mask)
+    part, basket = call.part, call.basket
+    if part is not None and basket is not None and any(
+        _asked_whole(part, o, tariff) for o in basket.offers
+    ):
+        return bool((np.bitwise_or.reduce(missing, axis=0) == mask).all())
+    return bool((missing == mask).all())
+
+
+def waits_for(call: Call, known: Known, tariff: Tariff) -> bool:
+    """Whether something that the call's features follow from is not there yet."""
+    roots = {r for f in call.features.tolist() for r in tariff.roots.get(f, ())}
+    if not roots:
+        return False
+    mask = kernels.mask_of_rows(call.rows, known.n_examples)
+    return bool(known.missing(np.array(sorted(roots), dtype=np.int64), mask).any())

@@ -1,0 +1,333 @@
+"""A price list laid over the features of a source, and the bill of wanting cells.
+
+Three kinds of things are paid. A *cell* of a feature that is sold alone. A *draw*, once per example
+before some features can be had: the needle of a blood panel, the first test of a group, the test
+behind all its thresholds. And an *order* that fills several features at once, where orders may
+overlap. Features that are tied together by orders make up a :class:`Part`; what is cheapest there
+is found by :mod:`thrifty.cells.prices.cover`. The parts share nothing but draws that are due in any
+case, so their optima add up to the optimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty import kernels
+from thrifty.cells.prices.cover import Basket, Cover
+from thrifty.cells.prices.money import UNIT
+
+__all__ = ["Bill", "Draw", "Filled", "Holdings", "OwnedCells", "Part", "Tariff"]
+
+Derive = Callable[..., NDArray[Any]]
+Words = NDArray[np.uint64]
+Ints = NDArray[np.int64]
+Set = frozenset[int]
+
+#: how a draw is called in a ledger; fees keep the word that stores of 0.1 know them by
+_WORDS = {"fee": "panel", "group": "group", "test": "test", "order": "order"}
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """What is paid once per example.
+
+    A fee, the first of a group, or a test opens its members and stays open; an ``order`` fills its
+    members, and the ledger notes it for the bill. ``root`` is the feature that a test measures,
+    ``whole`` that a call asks for every member, known or not.
+    """
+
+    title: str
+    fee: int
+    members: tuple[int, ...]
+    kind: str = "fee"
+    root: int = -1
+    whole: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{_WORDS[self.kind]} {self.title}"
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Features that orders tie together.
+
+    Bit i of the cover is ``features[i]``; offer o is order ``orders[o]`` of the tariff's draws, or
+    -1 where ``single[o]`` is sold alone; what an offer may begin is ``begins[k]``, a draw.
+    """
+
+    features: Ints
+    cover: Cover
+    orders: tuple[int, ...]
+    single: tuple[int, ...]
+    begins: tuple[int, ...]
+
+    def filled(self, basket: Basket) -> Ints:
+        """The features that some orders fill."""
+        bits = 0
+        for o in basket.offers:
+            bits |= self.cover.offers[o].fills
+        return np.array(
+            [f for i, f in enumerate(self.features.tolist()) if bits >> i & 1], dtype=np.int64
+        )
+
+    def begun(self, basket: Basket) -> tuple[int, ...]:
+        """The draws that these orders begin, whether or not they are paid already."""
+        return tuple(
+            sorted({self.begins[k] for o in basket.offers for k in self.cover.offers[o].begins})
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Filled:
+    """Some orders on some rows: what each row pays for them and what they fill."""
+
+    part: Part
+    basket: Basket
+    rows: Ints
+    features: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bill:
+    """What it costs to have some cells that are not there yet, in minor units."""
+
+    own: Ints
+    features: Ints
+    fresh: Words
+    fees: Mapping[int, tuple[int, Words]]
+    orders: tuple[Filled, ...] = ()
+
+    def total(self) -> int:
+        """The whole sum."""
+        cells = np.bitwise_count(self.fresh).sum(axis=1, dtype=np.int64)
+        draws = sum(fee * int(np.bitwise_count(rows).sum()) for fee, rows in self.fees.values())
+        orders = sum(filled.basket.price * len(filled.rows) for filled in self.orders)
+        return int(sum(int(n) * int(p) for n, p in zip(cells, self.own)) + draws + orders)
+
+    def per_row(self, n: int) -> Ints:
+        """What each of the n examples costs."""
+        out = np.zeros(n, dtype=np.int64)
+        for price, words in [*zip(self.own.tolist(), self.fresh), *self.fees.values()]:
+            if price:
+                out += price * _unpacked(words, n)
+        for filled in self.orders:
+            out[filled.rows] += filled.basket.price
+        return out
+
+
+class Holdings(Protocol):
+    """What is there already, a bit per example."""
+
+    def cells(self, features: Ints) -> Words: ...
+    def draws(self, which: Ints) -> Words: ...
+
+
+class OwnedCells:
+    """Holdings of a source that is free to read: a draw is paid where a feature shows that it was.
+
+    ``cells`` gives the rows on which features are owned: (k, W).
+    """
+
+    def __init__(self, tariff: Tariff, cells: Callable[[Ints], Words]) -> None:
+        self._tariff, self.cells = tariff, cells
+
+    def draws(self, which: Ints) -> Words:
+        rows = [
+            np.bitwise_or.reduce(self.cells(self._tariff.needing(d)), axis=0)
+            for d in which.tolist()
+        ]
+        return np.array(rows, dtype=np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class Tariff:
+    """Prices of the features of a source; amounts in minor units.
+
+    ``own`` is what a cell costs by itself, 0 where orders fill the feature; ``needs`` are the draws
+    that a feature cannot be had without; ``roots`` are the features, filled by orders, that a
+    derived feature follows from; ``computed`` is how some features follow from others.
+    """
+
+    own: Ints
+    draws: tuple[Draw, ...]
+    needs: tuple[tuple[int, ...], ...]
+    valid: NDArray[np.float64]
+    draw_valid: tuple[float, ...]
+    computed: Mapping[int, tuple[tuple[int, ...], Derive]]
+    failed: float
+    currency: str
+    parts: tuple[Part, ...] = ()
+    roots: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def part_of(self) -> NDArray[np.int64]:
+        """Which part each feature belongs to, -1 for those that are sold alone."""
+        out = np.full(len(self.own), -1, dtype=np.int64)
+        for p, part in enumerate(self.parts):
+            out[part.features] = p
+        return out
+
+    @cached_property
+    def alone(self) -> tuple[int, ...]:
+        """What a single cell costs where nothing is bought yet, in minor units."""
+        out = [p + sum(self.draws[d].fee for d in n) for p, n in zip(self.own.tolist(), self.needs)]
+        for f in {*self.roots, *np.flatnonzero(self.part_of >= 0).tolist()}:
+            out[f] = self.one_price(frozenset(), frozenset({f}))
+        return tuple(out)
+
+    @property
+    def marginal(self) -> NDArray[np.float64]:
+        """What a single cell costs where nothing is bought yet, in units of the currency."""
+        return np.array(self.alone, dtype=np.float64) / UNIT
+
+    @cached_property
+    def _needing(self) -> dict[int, Ints]:
+        found: dict[int, list[int]] = {d: [] for d in range(len(self.draws))}
+        for f, needs in enumerate(self.needs):
+            for d in needs:
+                found[d].append(f)
+        for d, draw in enumerate(self.draws):
+            if not found[d]:
+                found[d] = list(draw.members)
+        return {d: np.array(some, dtype=np.int64) for d, some in found.items()}
+
+    def needing(self, draw: int) -> Ints:
+        """The features that cannot be had without this draw."""
+        return self._needing[draw]
+
+    def wanted(self, features: Ints) -> Ints:
+        """The features that must be there for these: what they are computed from or follow from."""
+        found: set[int] = set()
+        stack = np.unique(features).tolist()
+        while stack:
+            f = stack.pop()
+            if f in self.computed:
+                stack.extend(self.computed[f][0])
+            elif f not in found:
+                found.add(f)
+            stack.extend(r for r in self.roots.get(f, ()) if r not in found)
+        return np.array(sorted(found), dtype=np.int64)
+
+    def bill(self, features: Ints, mask: Words, holdings: Holdings) -> Bill:
+        """What the cells of features x mask cost that are not there, as cheaply as can be."""
+        wanted = self.wanted(features)
+        missing = mask & ~holdings.cells(wanted)
+        fees: dict[int, tuple[int, Words]] = {}
+        for i, f in enumerate(wanted.tolist()):
+            for d in self.needs[f]:
+                fee, due = fees.get(d, (self.draws[d].fee, np.zeros_like(mask)))
+                fees[d] = (fee, due | missing[i])
+        if fees:
+            which = np.array(sorted(fees), dtype=np.int64)
+            paid = holdings.draws(which)
+            for d, had in zip(which.tolist(), paid):
+                root = self.draws[d].root
+                if root >= 0:
+                    had = had | holdings.cells(np.array([root]))[0]
+                fees[d] = (fees[d][0], fees[d][1] & ~had)
+        parts = self.part_of[wanted]
+        plain = parts < 0
+        orders: list[Filled] = []
+        for p in np.unique(parts[~plain]).tolist():
+            mine = parts == p
+            orders += self._orders(self.parts[p], wanted[mine], missing[mine], fees, holdings)
+        return Bill(self.own[wanted[plain]], wanted[plain], missing[plain], fees, tuple(orders))
+
+    def _orders(
+        self, part: Part, wanted: Ints, missing: Words, fees: Mapping[int, tuple[int, Words]],
+        holdings: Holdings,
+    ) -> list[Filled]:  # fmt: skip
+        """The cheapest orders of one part, row by row of the same kind."""
+        rows = kernels.rows_of_mask(np.bitwise_or.reduce(missing, axis=0))
+        if not len(rows):
+            return []
+        lacks = np.zeros((len(rows), len(part.features)), dtype=np.uint8)
+        at = np.searchsorted(part.features, wanted)
+        lacks[:, at] = kernels.unpack_columns(missing, rows)
+        begun = np.zeros((len(rows), len(part.begins)), dtype=np.uint8)
+        if part.begins:
+            which = np.array(part.begins, dtype=np.int64)
+            paid = holdings.draws(which)
+            for k, d in enumerate(part.begins):
+                if d in fees:  # due in any case: it is paid with the rest
+                    paid[k] |= fees[d][1]
+            begun = kernels.unpack_columns(paid, rows).astype(np.uint8)
+        kinds, which_kind = np.unique(np.hstack([lacks, begun]), axis=0, return_inverse=True)
+        which_kind = which_kind.ravel()
+        by_basket: dict[tuple[int, ...], list[int]] = {}
+        baskets: dict[tuple[int, ...], Basket] = {}
+        for i, kind in enumerate(kinds):
+            n = len(part.features)
+            basket = part.cover.cheapest(_number(kind[:n]), _number(kind[n:]))
+            key = (*basket.offers, -1, basket.price)
+            by_basket.setdefault(key, []).append(i)
+            baskets[key] = basket
+        return [
+            Filled(part, baskets[key], rows[np.isin(which_kind, some)], part.filled(baskets[key]))
+            for key, some in by_basket.items()
+        ]
+
+    def price(self, owned: NDArray[np.bool_], wanted: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """What each row pays for the wanted features, given those it owns: (n, N) Boolean tables.
+
+        In units of the currency. ``wanted`` may be one row for all. Rows of the same kind are
+        priced once, and the answers are kept.
+        """
+        owned = np.atleast_2d(np.asarray(owned, dtype=np.bool_))
+        wanted = np.atleast_2d(np.asarray(wanted, dtype=np.bool_))
+        n = max(len(owned), len(wanted))
+        both = np.hstack([np.broadcast_to(a, (n, a.shape[1])) for a in (owned, wanted)])
+        _, which, inverse = np.unique(
+            np.packbits(both, axis=1), axis=0, return_index=True, return_inverse=True
+        )
+        N = owned.shape[1]
+        out = np.empty(len(which))
+        for i, row in enumerate(both[which]):
+            had, want = np.flatnonzero(row[:N]), np.flatnonzero(row[N:])
+            out[i] = self.one_price(frozenset(had.tolist()), frozenset(want.tolist())) / UNIT
+        return out[inverse.ravel()]
+
+    def one_price(self, owned: frozenset[int], wanted: frozenset[int]) -> int:
+        """The same for one example, in minor units."""
+        return self._one(owned, wanted)[0]
+
+    def one_step(self, owned: frozenset[int], feature: int) -> tuple[int, frozenset[int]]:
+        """What a feature costs on one example, in minor units, and all that is there with it."""
+        return self._one(owned, frozenset({feature}))
+
+    def _one(self, owned: frozenset[int], wanted: frozenset[int]) -> tuple[int, frozenset[int]]:
+        key = (owned, wanted)
+        kept = self._one_prices.get(key)
+        if kept is None:
+            if len(self._one_prices) > 100_000:
+                self._one_prices.clear()
+            one = np.ones(1, dtype=np.uint64)
+
+            def cells(features: Ints) -> Words:
+                had = [f in owned for f in features.tolist()]
+                return np.array(had, dtype=np.uint64)[:, None]
+
+            holdings = OwnedCells(self, cells)
+            bill = self.bill(np.array(sorted(wanted), dtype=np.int64), one, holdings)
+            filled = {f for order in bill.orders for f in order.features.tolist()}
+            kept = self._one_prices[key] = (bill.total(), wanted | filled)
+        return kept
+
+    @cached_property
+    def _one_prices(self) -> dict[tuple[Set, Set], tuple[int, Set]]:
+        return {}
+
+
+def _number(bits: NDArray[np.uint8]) -> int:
+    return sum(1 << i for i in np.flatnonzero(bits).tolist())
+
+
+def _unpacked(words: Words, n: int) -> Ints:
+    return np.unpackbits(words.view(np.uint8), bitorder="little", count=n).astype(np.int64)

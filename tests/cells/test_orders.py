@@ -1,0 +1,360 @@
+"""Orders that overlap, fees, discounts, derived features: the cheapest way to what is wanted."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from thrifty import Budget, Cells, PriceList, Source
+from thrifty.cells import Ledger
+from thrifty.cells.prices.cover import Cover, Offer
+from thrifty.errors import BadInput, BudgetExceeded, MixedCurrencies
+from thrifty.stores import MemoryStore
+from thrifty.testing import FakeProvider
+
+DATA = Path(os.environ.get("THRIFTY_DATA", Path(__file__).parents[3] / "shared" / "data"))
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the data sets are not here")
+
+
+def random_list(rng: random.Random) -> tuple[list[str], dict]:
+    """The parts of a price list over a few features, as a plain dictionary."""
+    base = [f"f{i}" for i in range(rng.randint(2, 6))]
+    orders = {
+        f"o{i}": (rng.randint(0, 20), rng.sample(base, rng.randint(1, len(base))))
+        for i in range(rng.randint(0, 4))
+    }
+    filled = {f for _, members in orders.values() for f in members}
+    single = {f: rng.randint(0, 12) for f in base if f not in filled or rng.random() < 0.7}
+    fees = {
+        f"fee{i}": (rng.randint(0, 10), rng.sample(base, rng.randint(1, len(base))))
+        for i in range(rng.randint(0, 2))
+    }
+    sold = [f for f in base if f in single]
+    rng.shuffle(sold)
+    discounts = {}
+    for g in range(rng.randint(0, 2)):
+        some = [sold.pop() for _ in range(min(len(sold), rng.randint(2, 3)))]
+        cut = rng.randint(0, 6)
+        if some:
+            discounts[f"g{g}"] = {
+                f: max(0, single[f] - (cut if rng.random() < 0.6 else rng.randint(0, 9)))
+                for f in some
+            }
+    derived = {}
+    names = list(base)
+    for i in range(rng.randint(0, 2)):
+        derived[f"d{i}"] = rng.sample(names, rng.randint(1, min(3, len(names))))
+        names.append(f"d{i}")
+    return names, {
+        "per_feature": single, "orders": orders, "fees": fees, "discounts": discounts,
+        "derived": derived,
+    }  # fmt: skip
+
+
+def parents_of(f: str, derived: dict) -> set[str]:
+    if f not in derived:
+        return {f}
+    return set().union(*(parents_of(p, derived) for p in derived[f]))
+
+
+def by_trying_everything(given: dict, wanted: set[str], owned: set[str]) -> int:
+    """The definition: the cheapest set of orders, all of them tried."""
+    derived = given["derived"]
+    need = set().union(*(parents_of(f, derived) for f in wanted - owned), set()) - owned
+    offers = [(p, set(m), None) for p, m in given["orders"].values()]
+    offers += [(p, {f}, f) for f, p in given["per_feature"].items()]
+    best = None
+    for n in range(len(offers) + 1):
+        for chosen in itertools.combinations(offers, n):
+            filled = set().union(*(m for _, m, _ in chosen), set())
+            if not need <= filled:
+                continue
+            cost = sum(p for p, _, _ in chosen)
+            for members in given["discounts"].values():
+                singles = [f for _, _, f in chosen if f in members]
+                saved = {f: given["per_feature"][f] - members[f] for f in singles}
+                others = owned | set().union(*(m for _, m, f in chosen if f is None), set())
+                cost -= sum(saved.values())
+                if singles and not others & set(members):
+                    cost += min(saved.values())
+            for fee, members in given["fees"].values():
+                if filled & set(members) and not owned & set(members):
+                    cost += fee
+            best = cost if best is None else min(best, cost)
+    assert best is not None
+    return best
+
+
+def test_the_cheapest_orders_equal_trying_everything_on_1000_lists():
+    rng = random.Random(0)
+    for _ in range(1000):
+        names, given = random_list(rng)
+        prices = PriceList(**given)
+        wanted = set(rng.sample(names, rng.randint(1, len(names))))
+        owned = {f for f in names if f not in given["derived"] and rng.random() < 0.25}
+        owned |= {
+            d for d in given["derived"]
+            if parents_of(d, given["derived"]) <= owned and rng.random() < 0.5
+        }  # fmt: skip
+        tariff = prices.tariff(names)
+        at = {n: i for i, n in enumerate(names)}
+        had, want = (np.isin(np.arange(len(names)), [at[f] for f in s]) for s in (owned, wanted))
+        found = tariff.price(had, want)[0]
+        assert found == by_trying_everything(given, wanted, owned), (given, wanted, owned)
+
+
+def test_the_integer_programme_agrees_with_the_search():
+    rng = random.Random(1)
+    for _ in range(40):
+        n = rng.randint(3, 8)
+        offers = [
+            Offer(rng.randint(1, 30), rng.randint(1, 2**n - 1),
+                  {k: rng.choice([0, 3, 3, 9]) for k in range(2) if rng.random() < 0.5})
+            for _ in range(8)
+        ] + [Offer(rng.randint(1, 30), 1 << i) for i in range(n)]  # fmt: skip
+        wanted, begun = rng.randint(1, 2**n - 1), rng.randint(0, 3)
+        searched = Cover(offers).cheapest(wanted, begun)
+        solved = Cover(offers, patience=0).cheapest(wanted, begun)
+        assert searched.exact and solved.exact
+        assert searched.price == solved.price == Cover(offers).price(searched.offers, begun)
+
+
+def test_a_long_list_is_still_exact():
+    """Far beyond printed lists: 40 features, 60 orders."""
+    rng = random.Random(2)
+    offers = [
+        Offer(rng.randint(5, 40), sum(1 << f for f in rng.sample(range(40), rng.randint(2, 9))))
+        for _ in range(60)
+    ] + [Offer(rng.randint(3, 20), 1 << i) for i in range(40)]
+    basket = Cover(offers).cheapest(2**40 - 1)
+    assert basket.exact and basket.price == Cover(offers, patience=0).cheapest(2**40 - 1).price
+
+
+@needs_data
+def test_sodium_alone_with_others_and_in_panels():
+    prices = PriceList.from_json(DATA / "physionet_icu_prices.json")
+    draw = 9.09
+    assert prices.price(["Na"]) == round(4.81 + draw, 2)
+    assert prices.price(["Na"], owned=["K"]) == 4.81
+    assert prices.price(["Na", "K"]) == round(7.01 + draw, 2)
+    assert prices.price(["Na", "K", "HCO3", "Glucose"]) == round(8.46 + draw, 2)
+    assert prices.price(["Albumin", "Na", "BUN"]) == round(8.68 + draw, 2)
+    assert prices.price(["Albumin", "Na", "BUN", "ALT"]) == round(10.56 + draw, 2)
+    assert prices.price(["PaCO2"]) == round(26.07 + draw, 2), "sold with blood gases alone"
+    assert prices.price(["SaO2", "pH", "PaO2"]) == round(26.07 + 9.77 + draw, 2)
+    assert prices.price(["Age", "HR"]) == 0
+    z = np.load(DATA / "physionet_icu.npz", allow_pickle=False)
+    names = z["feature_names"].tolist()
+    assert prices.price(names) == 109.52
+
+
+@needs_data
+def test_the_lists_of_the_other_sets_are_read():
+    z = np.load(DATA / "nhanes.npz", allow_pickle=False)
+    names = z["feature_names"].tolist()
+    prices = PriceList.from_json(DATA / "nhanes_prices.json", features=names)
+    assert prices.price(["WeightKg", "StandingHeightCm"]) == 3.0
+    thyroid = PriceList.from_json(DATA / "turney_groups.json", part="ann_thyroid")
+    assert thyroid.price(["TSH"]) == 22.78
+    assert thyroid.price(["TSH"], owned=["T3"]) == 20.68
+    assert thyroid.price(["FTI"]) == round(14.51 + 9.31, 2) == thyroid.price(["FTI", "TT4"])
+    assert thyroid.price(["FTI"], owned=["TT4"]) == 9.31
+    assert thyroid.price(["FTI"], owned=["TT4", "T4U"]) == 0
+    heart = np.load(DATA / "heart_cost.npz", allow_pickle=False)
+    costs = heart["test_cost"].astype(float).round(2).tolist()
+    single = dict(zip(heart["test_names"].tolist(), costs))
+    groups = PriceList.from_json(DATA / "turney_groups.json", part="heart", single=single)
+    assert groups.price(["thal", "thalach"]) == 103.9
+    assert groups.price(["exang", "slope", "oldpeak"]) == 89.3
+
+
+def test_a_test_may_be_bought_for_the_discount_it_opens():
+    prices = PriceList({"dear": 100, "cheap": 5}, discounts={"g": {"dear": 1, "cheap": 4}})
+    assert prices.price(["dear"]) == 6.0
+    assert prices.price(["dear"], owned=["cheap"]) == 1.0
+
+
+def test_a_fee_that_only_some_of_an_order_needs_is_weighed():
+    """A check-up fills height and sodium; for height alone it is not worth the needle."""
+    prices = PriceList(
+        {"height": 3, "na": 4}, orders={"check-up": (2, ["height", "na"])},
+        fees={"needle": (9, ["na"])},
+    )  # fmt: skip
+    assert prices.price(["height"]) == 3.0
+    assert prices.price(["na"]) == 11.0
+    assert prices.price(["height", "na"]) == 11.0
+    assert prices.price(["height"], owned=["na"]) == 2.0
+
+
+def test_rows_of_the_same_kind_are_priced_at_once():
+    prices = PriceList({"a": 3, "b": 3}, orders={"ab": (4, ["a", "b"])})
+    tariff = prices.tariff(["a", "b"])
+    owned = np.array([[0, 0], [1, 0], [1, 1], [0, 0]], dtype=bool)
+    assert tariff.price(owned, np.array([True, True])).tolist() == [4.0, 3.0, 0.0, 4.0]
+    assert tariff.price(np.zeros((1, 2), bool), owned).tolist() == [0.0, 3.0, 4.0, 0.0]
+    assert tariff.marginal.tolist() == [3.0, 3.0]
+
+
+def test_a_single_price_next_to_an_order_counts_now():
+    """0.1 ignored it without a word; with together= it still means what it did, and warns."""
+    assert PriceList({"a": 1, "b": 1}, orders={"ab": (7, ["a", "b"])}).price(["a"]) == 1.0
+    with pytest.warns(DeprecationWarning, match="together=.*called orders="):
+        old = PriceList({"a": 1, "b": 1}, together={"ab": (7, ["a", "b"])})
+    assert old.price(["a"]) == 7.0
+    with pytest.warns(DeprecationWarning, match="panels=.*called fees="):
+        assert PriceList(1, panels={"p": (2, ["a"])}).price(["a"]) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"orders": {"o": (1, ["a", "z"])}}, "no feature here"),
+        ({"fees": {"o": (1, ["a", "z"])}}, "no feature here"),
+        ({"discounts": {"o": {"z": 1}}}, "no feature here"),
+        ({"orders": {"o": (-1, ["a"])}}, "0 or more"),
+        ({"orders": {"o": (None, ["a"])}}, "must be"),
+        ({"orders": {"o": (1, [])}}, "fills nothing"),
+        ({"orders": {"o": 3}}, r"\(price, \[features\]\)"),
+        ({"per_feature": {"a": 1, "b": None}}, "needs a price"),
+        ({"per_feature": {"a": 1, "b": -2}}, "0 or more"),
+        ({"derived": {"a": ["b"], "b": ["a"]}}, "circle: a <- b <- a"),
+        ({"derived": {"a": ["a"]}}, "circle"),
+        ({"derived": {"a": []}}, "must be the parent's name"),
+        ({"orders": {"o": (1, ["b"])}, "derived": {"b": ["a"]}}, "derived and free"),
+        ({"discounts": {"g": {"a": 3}}}, "above its price"),
+        ({"discounts": {"g": {"a": 1}, "h": {"a": 1}}}, "two groups"),
+        ({"discounts": {"g": 3}}, "price of a second test"),
+    ],
+)
+def test_bad_lists_say_what_is_wrong(given, message):
+    with pytest.raises(BadInput, match=message):
+        PriceList(**{"per_feature": {"a": 2, "b": 2}, **given}).tariff(["a", "b"])
+
+
+def test_currencies_are_not_mixed_in_orders():
+    with pytest.raises(MixedCurrencies, match="EUR, USD"):
+        PriceList(1, orders={"o": ("3 EUR", ["a"])}, currency="USD").tariff(["a"])
+
+
+def test_a_list_in_json_is_read_and_refused(tmp_path):
+    path = tmp_path / "rates.json"
+    path.write_text(json.dumps({"currency": "USD", "single": {"a": 1}, "each_question": 0.5}))
+    assert PriceList.from_json(path, features=["a", "b"]).price(["a", "b"]) == 1.5
+    with pytest.raises(BadInput, match="no list 'x'"):
+        PriceList.from_json(path, part="x")
+    with pytest.raises(BadInput, match="is an object"):
+        PriceList.from_json([1])
+
+
+IDS = [f"p{i}" for i in range(5)]
+
+
+def doors(prices, features, **options):
+    """The same cells from a provider and from an array."""
+    provider = FakeProvider()
+    book = Ledger(MemoryStore().book("test", {}, {}))
+    paid = Cells(provider.source(IDS, features, prices=prices, **options), ledger=book, task="t")
+    table = np.array([[provider.value(e, f) for f in features] for e in IDS], dtype=np.uint8)
+    return provider, paid, Cells(Source.from_array(table, feature_names=features), prices)
+
+
+def test_an_order_fills_and_what_it_fills_beside_is_owned():
+    prices = PriceList(
+        {"na": 5, "k": 5, "age": 1}, orders={"panel": (7, ["na", "k", "cl"])},
+        fees={"draw": (9, ["na", "k", "cl"])},
+    )  # fmt: skip
+    provider, *both = doors(prices, ["na", "k", "cl", "age"])
+    for cells in both:
+        assert cells.prices.tolist() == [14.0, 14.0, 16.0, 1.0]
+        for rows, features, cost, n in (
+            ([0, 1], [0], 28, 2),  # alone
+            ([0], [1], 5, 1),  # the draw is paid
+            ([2], [0, 1], 16, 3),  # the panel, and chloride beside
+            ([2], [2], 0, 0),
+            ([1, 3], [2], 7 + 16, 2 + 3),  # row 1 has sodium already
+            ([0, 1, 2, 3, 4], [3], 5, 5),
+        ):
+            before = cells.receipt()
+            cells.get(rows, features)
+            now = cells.receipt()
+            assert (now.cost - before.cost, now.cells - before.cells) == (cost, n)
+    assert provider.bill().twice == [], "what is known is not asked for again"
+
+
+def test_derived_features_follow_from_what_orders_fill():
+    prices = PriceList(
+        {"tt4": 4, "t4u": 4, "age": 0}, orders={"thyroid": (6, ["tt4", "t4u"])},
+        derived={"fti": ["tt4", "t4u"], "fti>1": ["fti"]},
+    )  # fmt: skip
+    _, *both = doors(prices, ["tt4", "t4u", "age", "fti", "fti>1"], concurrency=3)
+    for cells in both:
+        cells.get([0], [4])
+        assert cells.receipt().cost == 6.0
+        cells.get([1], [0])
+        cells.get([1, 0], [3])
+        assert cells.receipt().cost == 6.0 + 4.0 + 4.0
+
+
+def test_a_feature_may_be_computed_from_several():
+    source = Source.from_callable(
+        lambda ids, names: [[{"tt4": 3.0, "t4u": 2.0}[n] for n in names] for _ in ids],
+        examples=IDS, features=["tt4", "t4u", "fti", "fti>1"], boolean=["fti>1"],
+        prices=PriceList(
+            {"tt4": 4, "t4u": 5},
+            derived={"fti": (["tt4", "t4u"], np.divide), "fti>1": ("fti", lambda v: v > 1)},
+        ),
+    )  # fmt: skip
+    cells = Cells(source)
+    assert cells.get([0, 1], [2, 3]).tolist() == [[1.5, 1.0]] * 2
+    assert cells.receipt().cost == 18.0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_ledger_and_a_count_in_memory_agree_on_random_lists(seed):
+    """Any list, any requests, any batches: both pay the price that the list itself states."""
+    rng = random.Random(seed)
+    names, given = random_list(rng)
+    prices = PriceList(**given)
+    provider, paid, free = doors(
+        prices, names, concurrency=rng.randint(1, 3), max_examples=rng.randint(1, 4)
+    )
+    cost, tariff = 0.0, prices.tariff(names)
+    for _ in range(4):
+        rows = rng.sample(range(len(IDS)), rng.randint(1, 4))
+        features = rng.sample(range(len(names)), rng.randint(1, len(names)))
+        owned = np.array([[free.meter.touched[f, 0] >> np.uint64(r) & np.uint64(1) for f in
+                           range(len(names))] for r in rows], dtype=bool)  # fmt: skip
+        cost += tariff.price(owned, np.isin(np.arange(len(names)), features)).sum()
+        assert (paid.get(rows, features) == free.get(rows, features)).all()
+        assert paid.receipt().cost == free.receipt().cost == cost
+    assert paid.receipt().cells == free.receipt().cells
+    assert provider.bill().twice == []
+
+
+def test_a_budget_holds_for_orders_and_refuses_nothing_that_fits():
+    prices = PriceList(
+        {"a": 3, "b": 3, "c": 3}, orders={"all": (7, ["a", "b", "c"])}, fees={"n": (2, ["a", "b"])}
+    )
+    for total, fits in ((45.0, True), (44.99, False)):
+        budget = Budget(total=total)
+        provider = FakeProvider()
+        book = Ledger(MemoryStore().book("test", {}, {}), budget=budget)
+        cells = Cells(provider.source(IDS, ["a", "b", "c"], prices=prices, max_examples=2),
+                      ledger=book, task="t")  # fmt: skip
+        free = Cells(np.zeros((5, 3), dtype=bool), PriceList([3, 3, 3], orders={
+            "all": (7, ["x0", "x1", "x2"])}, fees={"n": (2, ["x0", "x1"])}),
+            ledger=Ledger(MemoryStore().book("test", {}, {}), budget=budget))  # fmt: skip
+        for door in (cells, free):
+            if fits:
+                door.get(range(5), [0, 1, 2])
+                assert door.receipt().cost == 45.0
+                continue
+            with pytest.raises(BudgetExceeded):
+                door.get(range(5), [0, 1, 2])
+            assert door.receipt().cost == 0.0
