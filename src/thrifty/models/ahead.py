@@ -1,0 +1,118 @@
+"""What going on is expected to bring, and which rule spends a given mean: both out of fold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.models.prefixes import Prefixes
+from thrifty.models.stopping import Sure, Worth, equal_posterior
+
+__all__ = ["Ahead", "Plan", "look_ahead", "plan_for"]
+
+Floats = NDArray[np.float64]
+
+#: rows of the table are grouped by their present loss into so many groups
+GROUPS = 10
+#: a group's own mean counts like so many rows of the overall ratio
+PULL = 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class Ahead:
+    """From each prefix to each later one: the expected fall of the loss, by the present loss.
+
+    For rows that stand at prefix k the fall to prefix j is estimated in groups of similar present
+    loss, each drawn towards the overall ratio of fall to loss.
+    """
+
+    worth: Worth
+    edges: tuple[Floats, ...]
+    falls: tuple[Floats, ...]  # per prefix: (groups, later prefixes)
+
+    def fall(self, k: int, p: Floats) -> Floats:
+        """(rows, later prefixes): the expected fall from prefix k, given its probabilities."""
+        group = np.searchsorted(self.edges[k], self.worth.loss(p), side="right")
+        return self.falls[k][group]
+
+
+def look_ahead(prefixes: Prefixes, worth: Worth) -> Ahead:
+    """Learn the falls from what every prefix says of the table's rows, out of fold."""
+    costs = worth.costs
+    y, w = prefixes.codes, prefixes.weights
+    n = np.arange(len(y))
+    present = [worth.loss(p) for p in prefixes.seen]
+    if costs is None:
+        hot = np.eye(len(prefixes.shares))[y]
+        real = [((p - hot) ** 2).sum(axis=1) for p in prefixes.seen]
+    else:
+        real = [costs[y, worth.decide(p)] for p in prefixes.seen]
+    real = [np.asarray(r)[n] for r in real]
+    edges, falls = [], []
+    for k in range(len(prefixes)):
+        cut = np.unique(np.quantile(present[k], np.linspace(0, 1, GROUPS + 1)[1:-1]))
+        group = np.searchsorted(cut, present[k], side="right")
+        size = np.bincount(group, w, len(cut) + 1)
+        loss = np.bincount(group, w * present[k], len(cut) + 1)
+        rows = np.bincount(group, minlength=len(cut) + 1)
+        table = np.zeros((len(cut) + 1, len(prefixes) - 1 - k))
+        for j in range(k + 1, len(prefixes)):
+            fell = np.bincount(group, w * (real[k] - real[j]), len(cut) + 1)
+            ratio = fell.sum() / max(loss.sum(), 1e-12)
+            mean = np.divide(fell, size, out=np.zeros_like(fell), where=size > 0)
+            usual = ratio * np.divide(loss, size, out=np.zeros_like(loss), where=size > 0)
+            table[:, j - k - 1] = (rows * mean + PULL * usual) / (rows + PULL)
+        edges.append(cut)
+        falls.append(table)
+    return Ahead(worth, tuple(edges), tuple(falls))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Stop once ``sure``, and after ``last`` prefixes in any case; ``mean`` is what it spends."""
+
+    sure: Sure
+    last: int
+    mean: float
+    loss: float
+
+
+def plan_for(prefixes: Prefixes, mean: float) -> Plan:
+    """The sureness and the last prefix of least log-loss among those that spend ``mean`` a row.
+
+    Both are found on the table's rows, out of fold: for every last prefix the sureness by
+    bisection, then the best pair.
+    """
+    best: Plan | None = None
+    for last in range(len(prefixes)):
+        plan = _surest(prefixes.capped(last + 1), mean)
+        if plan is not None and (best is None or plan.loss < best.loss - 1e-9):
+            best = plan
+    return best or Plan(Sure(0.5 + 1e-9), 1, 0.0, float(prefixes.losses()[0]))
+
+
+def _surest(prefixes: Prefixes, mean: float) -> Plan | None:
+    """The largest sureness that keeps within the mean."""
+    most = np.array([equal_posterior(p, prefixes.shares).max(axis=1) for p in prefixes.seen])
+    prices, last = prefixes.prices, len(prefixes) - 1
+
+    def at(logit: float) -> tuple[float, float]:
+        stop = most >= 1 / (1 + np.exp(-logit))
+        stop[last] = True
+        first = stop.argmax(axis=0)
+        p = prefixes.seen[first, np.arange(len(first)), prefixes.codes]
+        loss = np.average(-np.log(np.maximum(p, 1e-9)), weights=prefixes.weights)
+        return float(np.average(prices[first], weights=prefixes.weights)), float(loss)
+
+    low, high = 1e-6, 16.0
+    if at(low)[0] > mean:
+        return None
+    if at(high)[0] > mean:
+        for _ in range(30):
+            middle = (low + high) / 2
+            low, high = (middle, high) if at(middle)[0] <= mean else (low, middle)
+        high = low
+    spent, loss = at(high)
+    return Plan(Sure(float(1 / (1 + np.exp(-high)))), last + 1, spent, loss)

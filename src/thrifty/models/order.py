@@ -1,0 +1,205 @@
+"""In which order to ask: most worth per price first, on what the answers before left open.
+
+Candidates are single features and orders that fill several at once. Each round ranks them by the
+gain on the out-of-fold residuals of the present model per price^a, cross-validates the best four,
+and takes the one with the largest fall of the log-loss per price^a. What is free comes first, all
+of it. Nothing is bought: everything is read off the table that was bought for learning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.models.quick import fold_of_rows, quick_out_of_fold
+from thrifty.models.residual_gains import bin_codes, gains, significant
+from thrifty.models.table import Table
+
+__all__ = ["Order", "Price", "each_costs", "find_order"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: what wanting some features costs where others are owned already
+Price = Callable[[Sequence[int], Sequence[int]], float]
+
+#: so many of the best candidates are compared by cross-validation
+COMPARED = 4
+#: bins of the quick model's trees
+FINE = 32
+#: so many steps are chosen one at a time; later ones by their gains alone
+ONE_AT_A_TIME = 16
+
+
+def each_costs(prices: Floats) -> Price:
+    """Every feature has its own price.
+
+    >>> each_costs(np.array([1.0, 2.5]))([0], [0, 1])
+    2.5
+    """
+
+    def price(owned: Sequence[int], wanted: Sequence[int]) -> float:
+        return float(sum(prices[f] for f in set(wanted) - set(owned)))
+
+    return price
+
+
+@dataclass(frozen=True)
+class Order:
+    """Steps in the order in which they are asked; each fills one feature or several.
+
+    Attributes
+    ----------
+    steps : features of each step, as indices into all N; the first step holds what is free
+    prices : what each step costs once the steps before it are there
+    """
+
+    steps: tuple[tuple[int, ...], ...]
+    prices: tuple[float, ...]
+
+    def features(self, n_steps: int | None = None) -> list[int]:
+        """The features of the first steps, in order."""
+        return [f for step in self.steps[:n_steps] for f in step]
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    features: tuple[int, ...]  # positions in the table, not owned yet
+    price: float
+    gain: float
+
+
+def find_order(
+    table: Table,
+    price: Price,
+    orders: Sequence[Sequence[int]] = (),
+    *,
+    exponent: float | None = None,
+    folds: int = 4,
+    seed: int = 0,
+) -> Order:
+    """The order in which a model over the table's features should ask.
+
+    Parameters
+    ----------
+    table : what was bought, with the weights of its rows
+    price : what wanting features costs where others are owned
+    orders : features that one order fills, for orders that fill several
+    exponent : the power of the price that a gain is divided by; None: 1, or .5 where most of the
+        features that cost something come in orders of several
+    folds, seed : of the cross-validation
+    """
+    return _Search(table, price, orders, exponent, folds, seed).run()
+
+
+class _Search:
+    def __init__(
+        self,
+        table: Table,
+        price: Price,
+        orders: Sequence[Sequence[int]],
+        exponent: float | None,
+        folds: int,
+        seed: int,
+    ) -> None:
+        self.table = table
+        self.names = [int(f) for f in table.features]
+        at = {f: i for i, f in enumerate(self.names)}
+        self._price = price
+        self.orders = [tuple(at[f] for f in order if f in at) for order in orders]
+        self.orders = [order for order in self.orders if len(order) > 1]
+        self.classes, self.y = np.unique(table.labels, return_inverse=True)
+        self.hot = np.eye(len(self.classes))[self.y]
+        self.codes = bin_codes(table.values, table.bought)
+        self.fine = bin_codes(table.values, table.bought, FINE)
+        self.fold = fold_of_rows(self.y, folds, seed)
+        self.owned: list[int] = []
+        self.steps: list[tuple[int, ...]] = []
+        self.prices: list[float] = []
+        self.exponent = self._exponent() if exponent is None else exponent
+
+    def price(self, wanted: Sequence[int]) -> float:
+        owned = [self.names[i] for i in self.owned]
+        return self._price(owned, [self.names[i] for i in wanted])
+
+    def _exponent(self) -> float:
+        paid = [i for i in range(len(self.names)) if self.price([i]) > 0]
+        in_orders = {i for order in self.orders for i in order}
+        return 0.5 if 2 * sum(i in in_orders for i in paid) > len(paid) else 1.0
+
+    def run(self) -> Order:
+        self._take(tuple(i for i in range(len(self.names)) if self.price([i]) <= 0))
+        present = self._probabilities(self.owned)
+        while len(self.owned) < len(self.names) and len(self.steps) <= ONE_AT_A_TIME:
+            ranked = self._candidates(present)
+            if not ranked:
+                break
+            best, present = self._compare(ranked[:COMPARED], present)
+            self._take(best.features)
+        self._take_the_rest(present)
+        named = tuple(tuple(self.names[i] for i in step) for step in self.steps)
+        return Order(named, tuple(self.prices))
+
+    def _take(self, step: tuple[int, ...]) -> None:
+        """The first step is what is free, and may be empty."""
+        self.prices.append(self.price(step) if step else 0.0)
+        self.steps.append(step)
+        self.owned.extend(step)
+
+    def _probabilities(self, which: Sequence[int]) -> Floats:
+        """Out of fold, from the quick model on these features."""
+        return quick_out_of_fold(self.fine[:, which], self.y, self.table.weights, self.fold)
+
+    def _gains(self, present: Floats) -> Floats:
+        curvature = present * (1 - present)
+        found = gains(self.codes, self.hot - present, curvature, self.table.weights)
+        found[self.owned] = 0.0, -1.0, 0.0
+        return found
+
+    def _candidates(self, present: Floats, *, all_of_them: bool = False) -> list[_Candidate]:
+        """Singles and orders that show more than chance, the most gain per price^a first."""
+        found = self._gains(present)
+        pass_ = significant(found) | all_of_them
+        owned = set(self.owned)
+        wanted = [(i,) for i in range(len(self.names)) if i not in owned and pass_[i]]
+        for order in self.orders:
+            left = tuple(i for i in order if i not in owned)
+            if len(left) > 1 and any(pass_[i] for i in left):
+                wanted.append(tuple(sorted(left, key=lambda i: -found[i, 0])))
+        out = []
+        for features in wanted:
+            each = sorted((float(found[i, 0]) for i in features if pass_[i]), reverse=True)
+            gain = each[0] + 0.5 * sum(each[1:])
+            out.append(_Candidate(features, self.price(features), gain))
+        return sorted(out, key=lambda c: -self._per_price(c.gain, c.price))
+
+    def _per_price(self, gain: float, price: float) -> float:
+        return gain / max(price, 1e-9) ** self.exponent
+
+    def _compare(
+        self, candidates: Sequence[_Candidate], present: Floats
+    ) -> tuple[_Candidate, Floats]:
+        """The candidate with the largest fall of the cross-validated log-loss per price^a."""
+        before = self._loss(present)
+        best, best_p, best_score = candidates[0], present, -np.inf
+        for one in candidates:
+            p = self._probabilities([*self.owned, *one.features])
+            fall = before - self._loss(p)
+            score = self._per_price(fall, one.price) if fall > 0 else fall
+            if score > best_score:
+                best, best_p, best_score = one, p, score
+        return best, best_p
+
+    def _loss(self, p: Floats) -> float:
+        logs = -np.log(np.clip(p[np.arange(len(self.y)), self.y], 1e-6, 1.0))
+        return float(np.average(logs, weights=self.table.weights))
+
+    def _take_the_rest(self, present: Floats) -> None:
+        """What showed nothing beyond chance comes last: the whole model still reads it."""
+        for one in self._candidates(present, all_of_them=True):
+            left = tuple(i for i in one.features if i not in set(self.owned))
+            if left:
+                self._take(left)

@@ -1,0 +1,214 @@
+"""The same estimator at growing prefixes of the order, each calibrated on rows it did not see.
+
+A model per prefix, not one model with gaps: a row that stops after two answers is judged by a
+model that was made for those two. All of it comes from the table that was bought for learning; no
+further cell is bought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.models.calibration import Scaling, fit_scaling
+from thrifty.models.fitting import fit
+from thrifty.models.order import Order, Price
+from thrifty.models.quick import fold_of_rows
+from thrifty.models.table import Table
+
+__all__ = ["Prefix", "Prefixes", "fit_prefixes", "prefix_sizes"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def prefix_sizes(n_steps: int) -> list[int]:
+    """How many steps each prefix has: 1, 2, 3, 4, 6, 8, 12, 16, 24, ... and all.
+
+    >>> prefix_sizes(20)
+    [1, 2, 3, 4, 6, 8, 12, 16, 20]
+    """
+    sizes, size = [1, 2, 3], 4
+    while size < n_steps:
+        sizes += [size, size + size // 2]
+        size *= 2
+    return [s for s in sizes if s < n_steps] + ([n_steps] if n_steps else [])
+
+
+@dataclass(frozen=True, eq=False)
+class Prefix:
+    """The first steps of the order and what is known once they are answered.
+
+    Attributes
+    ----------
+    features : all features of the prefix, in the order in which they are asked
+    price : what all of them cost on a row where nothing is owned
+    model : what was fitted on them; None: nothing is asked, the class shares are the answer
+    scaling : of the model's probabilities
+    """
+
+    features: tuple[int, ...]
+    price: float
+    model: Any
+    scaling: Scaling
+
+    def probabilities(self, values: Floats, shares: Floats) -> Floats:
+        """(rows, classes) from the values of the prefix's features, in their order."""
+        if self.model is None:
+            return np.repeat(shares[None, :], len(values), axis=0)
+        return self.scaling(_all_classes(self.model, values, len(shares)))
+
+
+@dataclass(frozen=True, eq=False)
+class Prefixes:
+    """Every prefix, and what each would have said of the rows of the table, out of fold.
+
+    Attributes
+    ----------
+    seen : (prefixes, rows, classes) calibrated probabilities, out of fold
+    codes : (rows,) the class of each row of the table
+    weights : (rows,) what each row stands for
+    """
+
+    parts: tuple[Prefix, ...]
+    classes: NDArray[Any]
+    shares: Floats
+    seen: Floats
+    codes: Ints
+    weights: Floats
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    @property
+    def prices(self) -> Floats:
+        """What each prefix costs in all."""
+        return np.array([part.price for part in self.parts])
+
+    def losses(self) -> Floats:
+        """The mean log-loss of each prefix, out of fold."""
+        right = self.seen[:, np.arange(len(self.codes)), self.codes]
+        return np.asarray(np.average(-np.log(np.maximum(right, 1e-9)), axis=1,
+                                     weights=self.weights))  # fmt: skip
+
+    def capped(self, n: int) -> Prefixes:
+        """The first n prefixes alone."""
+        return replace(self, parts=self.parts[:n], seen=self.seen[:n])
+
+
+def fit_prefixes(
+    table: Table,
+    order: Order,
+    price: Price,
+    estimator: Any = None,
+    *,
+    folds: int = 4,
+    seed: int = 0,
+    whole: Any = None,
+    sizes: Sequence[int] | None = None,
+) -> Prefixes:
+    """Fit the estimator at every prefix.
+
+    Parameters
+    ----------
+    whole : a model fitted on all features of the table already, in the table's order of features;
+        it serves as the last prefix
+    sizes : steps of each prefix; None: 1, 2, 3, 4, 6, 8, 12, ... and all
+    """
+    classes, codes = np.unique(table.labels, return_inverse=True)
+    table = replace(table, labels=codes.astype(np.int64))
+    shares = np.bincount(codes, table.weights, len(classes))
+    shares = shares / shares.sum()
+    at = {int(f): i for i, f in enumerate(table.features)}
+    parts, seen = [], []
+    steps = [0, *(s + 1 for s in (sizes or prefix_sizes(len(order.steps) - 1)))]
+    for n in [s for s in steps if s <= len(order.steps)]:
+        features = order.features(n if n else 1)
+        if parts and len(features) == len(parts[-1].features):
+            continue
+        part = table.of_features(np.array([at[f] for f in features], dtype=np.int64))
+        p, model = _fit_one(part, estimator, shares, folds, seed)
+        if whole is not None and len(features) == len(at):
+            model = _Rearranged(whole, [features.index(int(f)) for f in table.features])
+        scaling = fit_scaling(p, codes, table.weights)
+        parts.append(Prefix(tuple(features), price((), features), model, scaling))
+        seen.append(scaling(p) if model is not None else p)
+    return Prefixes(
+        tuple(parts), classes, shares, np.array(seen), codes.astype(np.int64), table.weights
+    )
+
+
+def _fit_one(
+    part: Table, estimator: Any, shares: Floats, folds: int, seed: int
+) -> tuple[Floats, Any]:
+    """Probabilities out of fold, and the model fitted on all rows."""
+    p = np.repeat(shares[None, :], part.n_rows, axis=0)
+    if not len(part.features):
+        return p, None
+    fit_on = _useful_rows(part)
+    fold = np.full(part.n_rows, -1)
+    fold[fit_on] = fold_of_rows(part.labels[fit_on], folds, seed)
+    values = part.filled()
+    for i in np.unique(fold[fit_on]):
+        train = fit_on[fold[fit_on] != i]
+        test = np.flatnonzero(fold == i)
+        if len(np.unique(part.labels[train])) < 2:
+            continue
+        model = fit(_balanced(part.of_rows(train), part), estimator, seed=seed)
+        p[test] = _all_classes(model, values[test], len(shares))
+    model = fit(_balanced(part.of_rows(fit_on), part), estimator, seed=seed)
+    rest = np.flatnonzero(fold < 0)
+    if len(rest):  # rows without all of the prefix's cells: never fitted on, so out of fold
+        p[rest] = _all_classes(model, values[rest], len(shares))
+    return p, model
+
+
+def _useful_rows(part: Table) -> Ints:
+    """Rows with every cell of the prefix, where there are enough of each class; else all rows.
+
+    A table with the background's means at hand fills its holes with them and uses every row.
+    """
+    everyone = np.arange(part.n_rows)
+    if part.centres is not None or part.is_whole:
+        return everyone
+    whole = np.flatnonzero(part.bought.all(axis=1))
+    counts = np.bincount(part.labels[whole], minlength=int(part.labels.max()) + 1)
+    return whole if counts.min() >= 20 else everyone
+
+
+def _balanced(part: Table, whole: Table) -> Table:
+    """The weights of some rows, so that each class weighs what it weighs among all."""
+    n = int(whole.labels.max()) + 1
+    ours = np.bincount(part.labels, part.weights, n)
+    theirs = np.bincount(whole.labels, whole.weights, n)
+    ratio = np.where(ours > 0, theirs / np.maximum(ours, 1e-12), 0.0)
+    weights = part.weights * ratio[part.labels]
+    return replace(part, weights=weights * len(weights) / weights.sum())
+
+
+def _all_classes(model: Any, values: Floats, n_classes: int) -> Floats:
+    """Probabilities over all class codes; a class that a fold lacked gets none."""
+    p = np.zeros((len(values), n_classes))
+    if len(values):
+        p[:, np.asarray(model.classes_, dtype=np.int64)] = model.predict_proba(values)
+    p = np.clip(p, 1e-6, 1.0)
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class _Rearranged:
+    """A fitted model that is given its columns in another order."""
+
+    model: Any
+    columns: list[int]
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        return np.arange(len(self.model.classes_))
+
+    def predict_proba(self, values: Floats) -> Floats:
+        return np.asarray(self.model.predict_proba(values[:, self.columns]))

@@ -1,0 +1,197 @@
+"""When to stop asking: sure enough, not worth its price, or out of money.
+
+A rule is a frozen value with one method, ``stops``, which says for many rows at once who has been
+asked enough. It sees the present class probabilities of each row, the class shares of the
+population, what the next questions cost and what they are expected to gain; never a value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.errors import BadParameter
+
+__all__ = ["Losses", "Rule", "Sure", "Worth", "equal_posterior", "expected_loss", "read_errors"]
+
+Floats = NDArray[np.float64]
+
+
+class Losses(Protocol):
+    """How a rule measures a probability: the expected loss of each row."""
+
+    def loss(self, p: Floats) -> Floats: ...
+
+
+class Rule(Protocol):
+    """A stopping rule: for every row, whether it has been asked enough.
+
+    Parameters of ``stops``
+    -----------------------
+    p : (rows, classes), the present probabilities
+    class_shares : (classes,), how common each class is among all rows
+    price_next : (rows,) or (rows, further prefixes): what going on would cost
+    fall_next : the same shape: the fall of the loss expected from going on, in the rule's own loss
+    """
+
+    @property
+    def needs_fall(self) -> bool: ...
+
+    def stops(
+        self, p: Floats, class_shares: Floats, price_next: Any = 0.0, fall_next: Any = None
+    ) -> NDArray[np.bool_]: ...
+
+
+def equal_posterior(p: Floats, class_shares: Floats) -> Floats:
+    """The posterior as if all classes were equally common.
+
+    With a label that one row in a hundred has, the plain posterior is beyond .95 before the first
+    cell; what the cells said is the ratio of posterior to share.
+
+    >>> equal_posterior(np.array([[0.9, 0.1]]), np.array([0.9, 0.1])).tolist()
+    [[0.5, 0.5]]
+    """
+    shares = np.maximum(np.asarray(class_shares, dtype=np.float64), 1e-12)
+    ratio = np.asarray(p, dtype=np.float64) / shares
+    return np.asarray(ratio / np.maximum(ratio.sum(axis=1, keepdims=True), 1e-300))
+
+
+def expected_loss(p: Floats, errors: Floats | None = None) -> Floats:
+    """Brier's score expected under p, or with ``errors`` the cost of the cheapest decision.
+
+    >>> expected_loss(np.array([[0.5, 0.5], [1.0, 0.0]])).tolist()
+    [0.5, 0.0]
+    >>> expected_loss(np.array([[0.9, 0.1]]), np.array([[0.0, 10.0], [200.0, 0.0]])).tolist()
+    [9.0]
+    """
+    if errors is None:
+        return np.asarray(1.0 - (p * p).sum(axis=1))
+    return np.asarray((p @ errors).min(axis=1))
+
+
+@dataclass(frozen=True)
+class Sure:
+    """Stop once the posterior, with the classes weighted equally, is beyond ``p``.
+
+    Examples
+    --------
+    >>> Sure(0.95).stops(np.array([[0.999, 0.001], [0.9, 0.1]]), np.array([0.9, 0.1])).tolist()
+    [True, False]
+    """
+
+    p: float = 0.95
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.p, int | float) or not 0.5 < float(self.p) <= 1.0:
+            raise BadParameter(
+                f"Sure(p) needs a probability above 0.5 and at most 1; got {self.p!r}. "
+                "Sure(0.95) stops once one class has 95 %, all classes weighted equally."
+            )
+
+    @property
+    def needs_fall(self) -> bool:
+        return False
+
+    def stops(
+        self, p: Floats, class_shares: Floats, price_next: Any = 0.0, fall_next: Any = None
+    ) -> NDArray[np.bool_]:
+        return np.asarray(equal_posterior(p, class_shares).max(axis=1) >= self.p)
+
+
+@dataclass(frozen=True)
+class Worth:
+    """Stop once no further prefix is expected to lower the loss by ``rate`` per unit of its price.
+
+    Parameters
+    ----------
+    rate : the fall of the loss that one unit of money has to bring. Without ``errors`` the loss is
+        Brier's score, and a rate must be given; with ``errors`` it is money, and 1 minimises tests
+        plus errors
+    errors : what wrong decisions cost: a matrix, ``errors[true class][decision]``, or one cost per
+        true class; in the unit of the prices
+
+    Examples
+    --------
+    A test for 5 that is expected to save 20 of errors is worth it, one that saves 3 is not:
+
+    >>> rule = Worth(errors=[10, 200])
+    >>> p = np.array([[0.8, 0.2], [0.8, 0.2]])
+    >>> rule.stops(p, np.array([0.9, 0.1]), 5.0, np.array([20.0, 3.0])).tolist()
+    [False, True]
+    """
+
+    rate: float | None = None
+    errors: Any = None
+
+    def __post_init__(self) -> None:
+        if self.rate is None and self.errors is None:
+            raise BadParameter(
+                "Worth needs a rate (the fall of Brier's score that one unit of money has to "
+                "bring) or errors= (what wrong decisions cost); got neither."
+            )
+        rate = 1.0 if self.rate is None else self.rate
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not rate >= 0:
+            raise BadParameter(f"Worth's rate must be a number, 0 or more; got {self.rate!r}.")
+        object.__setattr__(self, "rate", float(rate))
+        if self.errors is not None:
+            found = read_errors(self.errors)
+            object.__setattr__(self, "errors", tuple(map(tuple, found.tolist())))
+
+    @property
+    def needs_fall(self) -> bool:
+        return True
+
+    @property
+    def costs(self) -> Floats | None:
+        """The matrix of error costs, or None for Brier's score."""
+        return None if self.errors is None else np.asarray(self.errors, dtype=np.float64)
+
+    def loss(self, p: Floats) -> Floats:
+        """The loss expected where the probabilities are p."""
+        return expected_loss(p, self.costs)
+
+    def decide(self, p: Floats) -> NDArray[np.int64]:
+        """The decision of each row: the cheapest one, or the likeliest class without errors."""
+        costs = self.costs
+        if costs is None:
+            return np.asarray(p.argmax(axis=1), dtype=np.int64)
+        return np.asarray((p @ costs).argmin(axis=1), dtype=np.int64)
+
+    def stops(
+        self, p: Floats, class_shares: Floats, price_next: Any = 0.0, fall_next: Any = None
+    ) -> NDArray[np.bool_]:
+        if fall_next is None:
+            raise BadParameter(
+                "Worth weighs a price against an expected fall of the loss; fall_next is missing."
+            )
+        assert self.rate is not None
+        fall = np.asarray(fall_next, dtype=np.float64)
+        ahead = fall - self.rate * np.asarray(price_next, dtype=np.float64)
+        if ahead.ndim == 2:  # several prefixes ahead: the best of them counts
+            ahead = ahead.max(axis=1) if ahead.shape[1] else np.full(len(p), -1.0)
+        return np.asarray(np.broadcast_to(ahead <= 0, (len(p),)))
+
+
+def read_errors(errors: Any) -> Floats:
+    """A matrix of error costs from a matrix or from one cost per true class.
+
+    >>> read_errors([10, 200]).tolist()
+    [[0.0, 10.0], [200.0, 0.0]]
+    """
+    try:
+        given = np.asarray(errors, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.empty(0)
+    if given.ndim == 1 and len(given) >= 2:
+        given = np.repeat(given[:, None], len(given), axis=1)
+        np.fill_diagonal(given, 0.0)
+    square = given.ndim == 2 and given.shape[0] == given.shape[1] >= 2
+    if not square or not np.isfinite(given).all() or (given < 0).any():
+        raise BadParameter(
+            "errors must be one cost per true class or a square matrix errors[true][decision], "
+            f"finite and not negative; got {errors!r}."
+        )
+    return given
