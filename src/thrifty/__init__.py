@@ -7,7 +7,7 @@
 from thrifty import bounds, errors, streams
 from thrifty.agnostic import Balanced, Doubling, Expansion, Restart
 from thrifty.cells import Budget, Cells, PriceList, Receipt, Source
-from thrifty.lazy import Sure
+from thrifty.lazy import Sure, Worth
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.models import ModelClassifier, Models, ScorecardClassifier
 from thrifty.powers import MonomialRegressor, Monomials, PolynomialRegressor, Polynomials
@@ -55,6 +55,7 @@ __all__ = [
     "Trees",
     "Verified",
     "WarmUp",
+    "Worth",
     "bounds",
     "errors",
     "metered",

@@ -1,8 +1,9 @@
 """Predictions that ask: only the cells on each example's path are bought, a level at a time."""
 
-from thrifty.lazy.asking import FINISHED, Asked, Asks, Sure, no_stopping
+from thrifty.lazy.asking import FINISHED, Asked, Asks, no_stopping
 from thrifty.lazy.explain import Explanation, Step, explain, explain_cells
 from thrifty.lazy.forest import Forest
+from thrifty.lazy.stopping import Rule, Sure, Worth
 from thrifty.lazy.walk import Stopping, Walked, balanced_shares, stopping_of, walk
 
 __all__ = [
@@ -11,10 +12,12 @@ __all__ = [
     "Asks",
     "Explanation",
     "Forest",
+    "Rule",
     "Step",
     "Stopping",
     "Sure",
     "Walked",
+    "Worth",
     "balanced_shares",
     "explain",
     "explain_cells",

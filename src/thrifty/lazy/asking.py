@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 
-__all__ = ["FINISHED", "Asked", "Asks", "Sure", "no_stopping"]
+__all__ = ["FINISHED", "Asked", "Asks", "no_stopping"]
 
 #: the model asked for all that it wanted
 FINISHED = "finished"
@@ -55,22 +55,6 @@ class Asks(Protocol):
         The door's indices are the model's features. ``spend`` and ``per_row`` are in units of the
         prices, in total and on each row.
         """
-
-
-@dataclass(frozen=True)
-class Sure:
-    """Stop a row once the likeliest class, classes weighted equally, has this probability.
-
-    >>> Sure(0.95)
-    Sure(probability=0.95)
-    """
-
-    probability: float
-
-    def __post_init__(self) -> None:
-        p = self.probability
-        if isinstance(p, bool) or not isinstance(p, int | float) or not 0 < p <= 1:
-            raise BadParameter(f"Sure takes a probability above 0, at most 1; got {p!r}.")
 
 
 def no_stopping(model: Any, stop: Any, spend: Any, per_row: Any) -> None:

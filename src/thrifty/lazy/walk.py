@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from thrifty.cells import Budget, Cells
 from thrifty.cells.prices.money import to_units
 from thrifty.errors import BadParameter
-from thrifty.lazy.asking import FINISHED, Sure
+from thrifty.lazy.asking import FINISHED
 from thrifty.lazy.forest import Forest
+from thrifty.lazy.stopping import Sure
 
 __all__ = ["Stopping", "Walked", "balanced_shares", "stopping_of", "walk"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.models.prefixes import Prefixes
-from thrifty.models.stopping import Sure, Worth, equal_posterior
+from thrifty.lazy.stopping import Sure, Worth, equal_posterior
 
 __all__ = ["Ahead", "Plan", "look_ahead", "plan_for"]
 

@@ -2,7 +2,8 @@
 
 In a round every row that is still undecided buys the next prefix, the model of that prefix says
 what it thinks, and the rule says who stops. Rows stop because they are ``"sure"``, because going
-on is ``"not worth it"``, because of ``"per_row"`` or ``"spend"``, or at the ``"end"`` of the order.
+on is not ``"worth"`` it, because of ``"per_row"`` or ``"spend"``, or ``"finished"``: with all that
+the model has.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.lazy.stopping import Rule, Sure, Worth, expected_loss
 from thrifty.models.ahead import Ahead, look_ahead, plan_for
 from thrifty.models.prefixes import Prefixes
-from thrifty.models.stopping import Rule, Sure, Worth, expected_loss
 
 __all__ = ["Answers", "ask_in_order"]
 
@@ -34,7 +35,7 @@ class Answers:
     ----------
     values : the decision of each row: the likeliest class, or the cheapest where errors cost
     probabilities : (rows, classes), calibrated
-    stopped : why each row stopped: "sure", "not worth it", "per_row", "spend" or "end"
+    stopped : why each row stopped: "sure", "worth", "per_row", "spend" or "finished"
     asked : how many features each row was asked
     cost : what each row cost
     """
@@ -151,7 +152,7 @@ class _Asking:
     def _decide(self, rows: Ints, k: int) -> Ints:
         """Who goes on."""
         if k + 1 >= self.last:
-            self.why[rows] = "end" if k + 1 >= len(self.prefixes) else "spend"
+            self.why[rows] = "finished" if k + 1 >= len(self.prefixes) else "spend"
             return rows[:0]
         if self.stop is None:
             return rows
@@ -162,5 +163,5 @@ class _Asking:
             later = range(k + 1, len(self.prefixes))
             price = np.stack([self.price(rows, k, j) for j in later], axis=1)
             done = self.stop.stops(p, self.prefixes.shares, price, self.ahead.fall(k, p))
-        self.why[rows[done]] = "sure" if isinstance(self.stop, Sure) else "not worth it"
+        self.why[rows[done]] = "sure" if isinstance(self.stop, Sure) else "worth"
         return rows[~done]

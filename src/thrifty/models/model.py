@@ -11,6 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thrifty.cells import Cells, as_source
+from thrifty.lazy import Asked
+from thrifty.models.at_the_door import ask_model
 from thrifty.models.fitting import fit
 from thrifty.models.learning import learn_table
 from thrifty.models.memory import Memory
@@ -89,6 +91,13 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):
             self.estimator_.predict_proba(values)
         )
         return found
+
+    def ask(
+        self, cells: Cells, rows: NDArray[np.int64], *, stop: Any = None,
+        spend: float | None = None, per_row: float | None = None,
+    ) -> Asked:  # fmt: skip
+        """Answer rows through a door; with a rule or a limit in order, until each is decided."""
+        return ask_model(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most likely class of every row."""

@@ -46,7 +46,7 @@ class Prefix:
     Attributes
     ----------
     features : all features of the prefix, in the order in which they are asked
-    price : what all of them cost on a row where nothing is owned
+    price : what they cost, asked prefix by prefix on a row where nothing is owned
     model : what was fitted on them; None: nothing is asked, the class shares are the answer
     scaling : of the model's probabilities
     """
@@ -124,7 +124,8 @@ def fit_prefixes(
     shares = np.bincount(codes, table.weights, len(classes))
     shares = shares / shares.sum()
     at = {int(f): i for i, f in enumerate(table.features)}
-    parts, seen = [], []
+    parts: list[Prefix] = []
+    seen: list[Floats] = []
     steps = [0, *(s + 1 for s in (sizes or prefix_sizes(len(order.steps) - 1)))]
     for n in [s for s in steps if s <= len(order.steps)]:
         features = order.features(n if n else 1)
@@ -135,7 +136,9 @@ def fit_prefixes(
         if whole is not None and len(features) == len(at):
             model = _Rearranged(whole, [features.index(int(f)) for f in table.features])
         scaling = fit_scaling(p, codes, table.weights)
-        parts.append(Prefix(tuple(features), price((), features), model, scaling))
+        before = parts[-1] if parts else None
+        paid = before.price + price(before.features, features) if before else price((), features)
+        parts.append(Prefix(tuple(features), paid, model, scaling))
         seen.append(scaling(p) if model is not None else p)
     return Prefixes(
         tuple(parts), classes, shares, np.array(seen), codes.astype(np.int64), table.weights

@@ -62,6 +62,8 @@ def gains(codes: Ints, residuals: Floats, curvature: Floats, weights: Floats) ->
     """
     out = np.zeros((codes.shape[1], 3))
     whole = max(float(weights.sum()), 1e-12)
+    n_classes = residuals.shape[1]
+    apart = (n_classes - 1) / n_classes  # residuals of all classes sum to 0: one of them is told
     for j in range(codes.shape[1]):
         seen = codes[:, j] >= 0
         if not seen.any():
@@ -71,15 +73,15 @@ def gains(codes: Ints, residuals: Floats, curvature: Floats, weights: Floats) ->
         n_bins = int(c.max()) + 1
         rise = chance = 0.0
         used = np.bincount(c, minlength=n_bins) > 0
-        for k in range(r.shape[1]):
+        for k in range(n_classes):
             up = np.bincount(c, w * r[:, k], n_bins)[used]
             down = np.bincount(c, w * h[:, k], n_bins)[used] + 1e-9
             noise = np.bincount(c, w * w * h[:, k], n_bins)[used] + 1e-9
             rise += float((up * up / down).sum()) / 2
             chance += float((up * up / noise).sum()) / 2
-        dof = (int(used.sum()) - 1) * max(r.shape[1] - 1, 1)
+        dof = (int(used.sum()) - 1) * max(n_classes - 1, 1)
         share = float(w.sum()) / whole
-        out[j] = rise / max(share, 1e-12), chance - (dof / 2 + FLOOR), share
+        out[j] = apart * rise / max(share, 1e-12), apart * chance - (dof / 2 + FLOOR), share
     return out
 
 

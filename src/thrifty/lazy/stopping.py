@@ -15,15 +15,9 @@ from numpy.typing import NDArray
 
 from thrifty.errors import BadParameter
 
-__all__ = ["Losses", "Rule", "Sure", "Worth", "equal_posterior", "expected_loss", "read_errors"]
+__all__ = ["Rule", "Sure", "Worth", "equal_posterior", "expected_loss", "read_errors"]
 
 Floats = NDArray[np.float64]
-
-
-class Losses(Protocol):
-    """How a rule measures a probability: the expected loss of each row."""
-
-    def loss(self, p: Floats) -> Floats: ...
 
 
 class Rule(Protocol):
@@ -36,9 +30,6 @@ class Rule(Protocol):
     price_next : (rows,) or (rows, further prefixes): what going on would cost
     fall_next : the same shape: the fall of the loss expected from going on, in the rule's own loss
     """
-
-    @property
-    def needs_fall(self) -> bool: ...
 
     def stops(
         self, p: Floats, class_shares: Floats, price_next: Any = 0.0, fall_next: Any = None
@@ -74,7 +65,7 @@ def expected_loss(p: Floats, errors: Floats | None = None) -> Floats:
 
 @dataclass(frozen=True)
 class Sure:
-    """Stop once the posterior, with the classes weighted equally, is beyond ``p``.
+    """Stop a row once the likeliest class, classes weighted equally, has this probability.
 
     Examples
     --------
@@ -82,23 +73,17 @@ class Sure:
     [True, False]
     """
 
-    p: float = 0.95
+    probability: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.p, int | float) or not 0.5 < float(self.p) <= 1.0:
-            raise BadParameter(
-                f"Sure(p) needs a probability above 0.5 and at most 1; got {self.p!r}. "
-                "Sure(0.95) stops once one class has 95 %, all classes weighted equally."
-            )
-
-    @property
-    def needs_fall(self) -> bool:
-        return False
+        p = self.probability
+        if isinstance(p, bool) or not isinstance(p, int | float) or not 0 < p <= 1:
+            raise BadParameter(f"Sure takes a probability above 0, at most 1; got {p!r}.")
 
     def stops(
         self, p: Floats, class_shares: Floats, price_next: Any = 0.0, fall_next: Any = None
     ) -> NDArray[np.bool_]:
-        return np.asarray(equal_posterior(p, class_shares).max(axis=1) >= self.p)
+        return np.asarray(equal_posterior(p, class_shares).max(axis=1) >= self.probability)
 
 
 @dataclass(frozen=True)
@@ -139,10 +124,6 @@ class Worth:
         if self.errors is not None:
             found = read_errors(self.errors)
             object.__setattr__(self, "errors", tuple(map(tuple, found.tolist())))
-
-    @property
-    def needs_fall(self) -> bool:
-        return True
 
     @property
     def costs(self) -> Floats | None:
