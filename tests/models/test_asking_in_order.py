@@ -32,7 +32,8 @@ def made():
     X, y = drawn(1500, 0)
     table = Table(np.arange(8), np.arange(1500), X, np.ones(X.shape, bool), np.ones(1500), y)
     price = each_costs(PRICES)
-    return fit_prefixes(table, find_order(table, price), price, LogisticRegression()), *drawn(3000, 1)
+    order = find_order(table, price)
+    return fit_prefixes(table, order, price, LogisticRegression()), *drawn(3000, 1)
 
 
 def asked(prefixes, X, **given):
@@ -120,7 +121,7 @@ def test_dear_errors_are_asked_about_more(made):
     assert len(ahead.falls) == len(prefixes)
 
 
-@pytest.mark.parametrize("bad", [dict(rate=-1), dict(), dict(errors=[1]), dict(errors=[[1, 2]])])
+@pytest.mark.parametrize("bad", [{"rate": -1}, {}, {"errors": [1]}, {"errors": [[1, 2]]}])
 def test_worth_says_what_it_needs(bad):
     with pytest.raises(BadParameter, match="rate|errors"):
         thrifty.Worth(**bad)

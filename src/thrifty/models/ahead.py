@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.models.prefixes import Prefixes
 from thrifty.lazy.stopping import Sure, Worth, equal_posterior
+from thrifty.models.prefixes import Prefixes
 
 __all__ = ["Ahead", "Plan", "look_ahead", "plan_for"]
 

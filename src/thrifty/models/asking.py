@@ -119,9 +119,7 @@ class _Asking:
         p = self.p
         costs = self.stop.decide(p) if isinstance(self.stop, Worth) else p.argmax(axis=1)
         sizes = np.array([0] + [len(part.features) for part in self.prefixes.parts])
-        return Answers(
-            self.prefixes.classes[costs], p, self.why, sizes[self.at + 1], self.cost
-        )
+        return Answers(self.prefixes.classes[costs], p, self.why, sizes[self.at + 1], self.cost)
 
     def _afford(self, rows: Ints, k: int) -> Ints:
         """Who can pay for prefix k: each within its own limit, the least certain first."""

@@ -84,9 +84,7 @@ def prefixes_of(model: Any, cells: Cells) -> Prefixes:
     return found
 
 
-def prices_at(
-    cells: Cells, features: Sequence[int]
-) -> tuple[Price, tuple[tuple[int, ...], ...]]:
+def prices_at(cells: Cells, features: Sequence[int]) -> tuple[Price, tuple[tuple[int, ...], ...]]:
     """What wanting features costs at a door, on an example that owns others; and its orders."""
     fees = cells.fees
     own = np.array(cells.prices, dtype=np.float64)

@@ -164,6 +164,7 @@ class _Search:
         found = self._gains(present)
         pass_ = significant(found) | all_of_them
         owned = set(self.owned)
+        wanted: list[tuple[int, ...]]
         wanted = [(i,) for i in range(len(self.names)) if i not in owned and pass_[i]]
         for order in self.orders:
             left = tuple(i for i in order if i not in owned)
@@ -177,7 +178,7 @@ class _Search:
         return sorted(out, key=lambda c: -self._per_price(c.gain, c.price))
 
     def _per_price(self, gain: float, price: float) -> float:
-        return gain / max(price, 1e-9) ** self.exponent
+        return float(gain / max(price, 1e-9) ** self.exponent)
 
     def _compare(
         self, candidates: Sequence[_Candidate], present: Floats
