@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
 
 from thrifty.testing.postgres import postgres_server
+
+# One profile for every folder. A profile is global: set in one folder's conftest it would hold for
+# whatever is collected after it. No clock, because kernels compile at their first call.
+settings.register_profile("thrifty", deadline=None)
+settings.load_profile("thrifty")
 
 
 @pytest.fixture(scope="session")

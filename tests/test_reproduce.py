@@ -167,6 +167,35 @@ class TestData:
         found = verdicts(spoilt, [(ROWS["trees"], TREES)])
         assert not next(v for v in found if "upper" in v.claim).holds
 
+    def test_a_form_that_fits_does_not_hold_beside_a_power_that_is_off(self):
+        """K N + m K d explains bills that do not grow with d at all, where K N is large."""
+        trees = ROWS["trees"]
+        grid = Grid(Point(200, 400, 6, 500, 5), {
+            "n_tasks": (100, 200, 400), "n_features": (200, 400, 800, 1600),
+            "n_metafeatures": (2, 4, 6, 10), "max_depth": (4, 5, 6),
+        })  # fmt: skip
+        flat, true = (
+            [
+                {
+                    "row": "trees", "learner": "paper", "seed": 0, **p.to_dict(), "upper": None,
+                    "lower": None, "right": 1, "good_tasks": p.n_tasks, "bad_tasks": 0,
+                    "scratch_cells": 500 * p.n_metafeatures * p.n_features,
+                    "reused_cells": (m_k := 500 * p.n_tasks * p.n_metafeatures * depth(p)),
+                    "cells": 500 * p.n_metafeatures * p.n_features + m_k,
+                }
+                for p in grid.points
+            ]
+            for depth in (lambda p: 1, lambda p: p.max_depth)
+        )  # fmt: skip
+        for records, wanted in ((true, True), (flat, False)):
+            found = verdicts(records, [(trees, grid)])
+            form = next(v for v in found if "has the form" in v.claim)
+            assert float(form.measured.split("R^2 = ")[1].split(";")[0]) >= 0.98
+            assert form.holds == wanted
+            depth_line = next(v for v in found if "reuse grows with d" in v.claim)
+            assert depth_line.holds == wanted
+            assert wanted or ("bounded by" in form.why and "bounded by" in depth_line.why)
+
     def test_growth_and_forms(self, done):
         slopes = growth(done.records, ROWS["trees"], TREES)
         assert [(g.axis, g.part) for g in slopes] == [("n_tasks", "reused_cells")]

@@ -86,3 +86,17 @@ def test_the_same_stream_twice_is_the_same():
         assert a.target == b.target
         assert (a.X == b.X).all() and (a.y == b.y).all()
     assert (first[2].X == list(second)[2].X).all()
+
+
+@pytest.mark.parametrize("d", [2, 4])
+def test_the_d_of_theorem_1_is_reached(d):
+    """Chains, each posed alone and then with a new feature below: K d / 2 cells an example."""
+    k = 6
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=d))
+    learned = [
+        life.learn(task.name, task.X, task.y)
+        for task in thrifty.streams.deep(30, 100, k, 400, d, random_state=1)
+    ]
+    assert [task.route == "scratch" for task in learned] == [True] * k + [False] * 24
+    assert len(life.representation) == k * d // 2
+    assert all(task.receipt.cells >= 400 * k * d // 2 for task in learned[k:])

@@ -1,12 +1,8 @@
-"""Hypothesis without a clock: kernels compile at their first call."""
+"""Kernels also run without the JIT."""
 
 import warnings
 
 import pytest
-from hypothesis import settings
-
-settings.register_profile("kernels", deadline=None, max_examples=60)
-settings.load_profile("kernels")
 
 
 @pytest.fixture(autouse=True)

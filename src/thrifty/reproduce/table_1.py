@@ -165,6 +165,7 @@ _TREES_FORM = Form(
     "are dropped and about K remain, so that a reused task costs about K + 1 cells an example "
     "at every depth",
 )
+_DEEP_FORM = Form(_TREES_FORM.terms)
 _WARM_FORM = Form(
     lambda p, seen: {
         "log(K) / p_min N": _warm(p).n_tasks * p.n_features,
@@ -203,6 +204,30 @@ TREE_ROWS = (
         forms=(_TREES_FORM,),
         growth=_GROWTH,
         conditions=_few_metafeatures,
+        right=_same_tree,
+    ),
+    Row(
+        key="trees-deep",
+        table=1,
+        title="Decision trees of depth d, posed against d",
+        theory="S (K N + m K d)",
+        says="The same theorem on an order of tasks that reaches its d. Half of the metafeatures "
+        "are chains of d - 1 features, each posed alone and then with a new feature below its last "
+        "split, so that each failure stores d subtrees with roots of their own.",
+        full=_FULL,
+        quick=_QUICK,
+        stream=_stream(streams.deep),
+        learners=_tree_learners(),
+        upper=_upper(lambda p: bounds.trees(**_letters(p))),
+        lower=lambda p, seen: None,
+        forms=(_DEEP_FORM,),
+        growth=_GROWTH,
+        conditions=lambda p: [
+            *_few_metafeatures(p),
+            Condition("K even", p.n_metafeatures % 2 == 0),
+            Condition("d >= 2", p.max_depth >= 2),
+            Condition("K d / 2 <= N", p.n_metafeatures * p.max_depth <= 2 * p.n_features),
+        ],
         right=_same_tree,
     ),
     Row(

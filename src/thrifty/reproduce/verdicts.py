@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from thrifty.reproduce.measured import Record, against_bounds, forms, growth
+from thrifty.reproduce.measured import Grown, Record, against_bounds, forms, growth
 from thrifty.reproduce.placements import Contest, contests, crossing
-from thrifty.reproduce.point import Grid
+from thrifty.reproduce.point import LETTERS, Grid
 from thrifty.reproduce.row import Row
 
 __all__ = ["Verdict", "verdicts"]
@@ -21,6 +21,8 @@ _ON_ONE_STREAM = {
     "doubling": "by its bound it is at most twice either of them on every stream: a bug",
 }
 _SLOPE, _SLACK = 0.5, 0.15
+#: a power may lie this far outside its interval, and an interval may be this wide
+_GIVE, _WIDEST = 0.1, 0.8
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,10 @@ def verdicts(records: Sequence[Record], rows: Sequence[tuple[Row, Grid]]) -> lis
     for row, grid in rows:
         found += _bounds(records, row)
         found += _right(records, row)
-        found += _form(records, row)
-        found += _root(records, row, grid)
+        grown = growth(records, row, grid)
+        found += _form(records, row, grown)
+        found += _exponents(grown)
+        found += _root(grown)
     found += _placements(contests(records))
     return found
 
@@ -78,31 +82,66 @@ def _right(records: Sequence[Record], row: Row) -> Iterable[Verdict]:
         )  # fmt: skip
 
 
-def _form(records: Sequence[Record], row: Row) -> Iterable[Verdict]:
+def _form(records: Sequence[Record], row: Row, grown: Sequence[Grown]) -> Iterable[Verdict]:
+    """The form holds if it explains the bills *and* each letter's power is the theory's.
+
+    R^2 alone is not enough: a large term hides that a small one does not grow as it says.
+    """
     for form in row.forms:
         found = forms(records, row, form)
         if "theory" not in found:
             continue
         fit = found["theory"]
         text = ", ".join(f"{name}: {value}" for name, value in fit.coefficients.items())
-        holds = fit.r_squared >= _ENOUGH
+        off = [g for g in grown if g.learner == form.learner and not _as_said(g)]
+        holds = fit.r_squared >= _ENOUGH and not off
         why = "" if holds else form.bends or "the sum is an upper bound, not the bill itself"
+        if off:
+            powers = "; ".join(f"{_what(g)} by {g.slope}, not {g.theory:.2f}" for g in off)
+            why = f"bounded by the sum, not of its order: {powers}. {why}"
         if not holds and "leaner" in found:
             why += f". {' + '.join(found['leaner'].coefficients)} fits with R^2 = "
             why += f"{found['leaner'].r_squared:.4f}"
         yield Verdict(
             row.key,
             f"the bill of {form.learner} has the form {' + '.join(fit.coefficients)}, times S",
-            f"R^2 >= {_ENOUGH}", f"R^2 = {fit.r_squared:.4f}; {text}", holds, why,
+            f"R^2 >= {_ENOUGH} and the theory's powers", f"R^2 = {fit.r_squared:.4f}; {text}", holds, why,
         )  # fmt: skip
 
 
-def _root(records: Sequence[Record], row: Row, grid: Grid) -> Iterable[Verdict]:
-    for grown in growth(records, row, grid):
+_PARTS = {"cells": "the bill", "scratch_cells": "scratch", "reused_cells": "reuse"}
+
+
+def _what(grown: Grown) -> str:
+    return f"{_PARTS[grown.part]} grows with {LETTERS[grown.axis]}"
+
+
+def _as_said(grown: Grown) -> bool:
+    """Whether the theory's power lies in the slope's interval, give or take what a grid bends."""
+    low, high = grown.slope.low - _GIVE, grown.slope.high + _GIVE
+    return low <= grown.theory <= high and grown.slope.high - grown.slope.low <= _WIDEST
+
+
+def _exponents(grown: Iterable[Grown]) -> Iterable[Verdict]:
+    for one in grown:
+        if (one.axis, one.learner) == ("n_unrelated", "balanced"):
+            continue
+        holds = _as_said(one)
+        below = one.slope.high < one.theory
+        why = "bounded by it, not of the order of it" if below else "not what the theory says"
+        yield Verdict(
+            one.row, f"{_what(one)} ({one.learner}) as the theory's sum does",
+            f"{one.theory:.2f} within the interval, give or take {_GIVE}", f"power {one.slope}",
+            holds, "" if holds else why,
+        )  # fmt: skip
+
+
+def _root(every: Iterable[Grown]) -> Iterable[Verdict]:
+    for grown in every:
         if (grown.axis, grown.learner) == ("n_unrelated", "balanced"):
             holds = abs(grown.slope.value - _SLOPE) <= _SLACK
             yield Verdict(
-                row.key, "Balanced grows as the square root of r",
+                grown.row, "Balanced grows as the square root of r",
                 f"{_SLOPE} +- {_SLACK}", f"slope {grown.slope}", holds,
                 "" if holds else "the part m K, which does not grow, is too large on this grid",
             )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from thrifty.streams.adversary import AdversaryStream, adversary
 from thrifty.streams.anchor_tasks import AnchorStream, FamilyStream, anchored_families, anchors
+from thrifty.streams.deep_tasks import DeepStream, deep
 from thrifty.streams.list_tasks import ListStream, lists
 from thrifty.streams.monomial_tasks import monomials
 from thrifty.streams.polynomial_tasks import polynomials
@@ -12,6 +13,7 @@ from thrifty.streams.tree_tasks import TreeStream, trees
 __all__ = [
     "AdversaryStream",
     "AnchorStream",
+    "DeepStream",
     "FamilyStream",
     "ListStream",
     "RealStream",
@@ -20,6 +22,7 @@ __all__ = [
     "adversary",
     "anchored_families",
     "anchors",
+    "deep",
     "lists",
     "monomials",
     "polynomials",

@@ -38,7 +38,7 @@ from thrifty.trees.tree import (
     subtree,
 )
 
-__all__ = ["TreeStream", "draw_shape", "trees", "with_features"]
+__all__ = ["TreeStream", "draw_shape", "lean", "trees", "with_features"]
 
 #: the share of a node's examples that goes to the child with the node's own lean
 _LEAN = 0.8
@@ -194,7 +194,7 @@ class TreeStream:
             open_leaves.extend(path + tail for tail in _leaf_paths(piece))
         if tree == EMPTY:
             tree = stump(int(min(features_of(self.metafeatures[0]))))
-        return _lean(tree, int(rng.integers(2)), 1.0, (), rng)
+        return lean(tree, int(rng.integers(2)), 1.0, (), rng)
 
     def _draw_sample(
         self, target: Tree, weights: dict[Path, float], rng: np.random.Generator
@@ -265,7 +265,7 @@ def _asked(tree: Tree, path: Path) -> set[int]:
     }
 
 
-def _lean(
+def lean(
     tree: Tree, to: int, share: float, path: Path, rng: np.random.Generator
 ) -> tuple[Tree, dict[Path, float]]:
     """Label the leaves and weigh them.
@@ -280,7 +280,7 @@ def _lean(
     for branch in (False, True):
         leans = true_leans if branch else 1 - true_leans
         part = 0.5 if not path else (_LEAN if leans == to else 1 - _LEAN)
-        side, below = _lean(tree.child(branch), leans, share * part, (*path, branch), rng)
+        side, below = lean(tree.child(branch), leans, share * part, (*path, branch), rng)
         sides.append(side)
         weights.update(below)
     return Node(tree.split, *sides), weights
