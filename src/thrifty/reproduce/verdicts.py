@@ -105,7 +105,8 @@ def _form(records: Sequence[Record], row: Row, grown: Sequence[Grown]) -> Iterab
         yield Verdict(
             row.key,
             f"the bill of {form.learner} has the form {' + '.join(fit.coefficients)}, times S",
-            f"R^2 >= {_ENOUGH} and the theory's powers", f"R^2 = {fit.r_squared:.4f}; {text}", holds, why,
+            f"R^2 >= {_ENOUGH} and the theory's powers",
+            f"R^2 = {fit.r_squared:.4f}; {text}", holds, why,
         )  # fmt: skip
 
 

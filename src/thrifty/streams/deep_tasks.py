@@ -1,7 +1,7 @@
 """A stream posed against d: every failure makes the whole path above it new roots.
 
-The bound of Theorem 1 has a d because a failure at depth d stores d subtrees. On random streams they
-are prunings of what is stored, or share their roots, and about K remain. Here they do not: half of
+The bound of Theorem 1 has a d because a failure at depth d stores d subtrees. On random streams
+most are prunings of others, and about K remain. Here they are not: half of
 the K metafeatures are chains of d - 1 features that occur nowhere else, the others single features.
 Each chain is posed alone first, and then with a new single feature below its last split, so that
 UseRep follows the whole chain before it fails. Each of its d subtrees then has a root of its own,
