@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from thrifty.cells.sources.checks import refuse_masked
 from thrifty.errors import BadInput
 
 __all__ = ["log_labels", "real_labels"]
@@ -19,6 +20,7 @@ def real_labels(y: Any) -> np.ndarray:
     >>> real_labels([1, 2.5]).tolist()
     [1.0, 2.5]
     """
+    refuse_masked(y)
     try:
         labels = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,10 @@ class MemoryStore(SQLiteStore):
 
     def _connect(self) -> Any:
         return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+
+    def after_fork(self) -> None:
+        """Memory is copied by a fork: the child goes on with its own copy."""
+        self._pid = os.getpid()
 
     def close(self) -> None:
         """Keep everything: closing the connection would lose it."""

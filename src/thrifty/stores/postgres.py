@@ -16,8 +16,16 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from thrifty.cells.ledger.answers import redacted
-from thrifty.errors import NotAStore, StoreError, StoreTooNew, StoreUnwritable, ThriftyError
+from thrifty.errors import (
+    NotAStore,
+    StoreBusy,
+    StoreError,
+    StoreTooNew,
+    StoreUnwritable,
+    ThriftyError,
+)
 from thrifty.stores.base import Store
+from thrifty.stores.forks import watch
 from thrifty.stores.migrations import LATEST, migrate
 from thrifty.stores.pages import SqlPages
 
@@ -31,7 +39,16 @@ _SPELLING = {
     "real": "DOUBLE PRECISION",
     "blob": "BYTEA",
 }
+#: connections of a parent process, kept so that nothing closes them in a child
+_OF_PARENTS: list[Any] = []
 _UPGRADE_LOCK = 0x54687279
+
+
+#: a connection that failed for one of these will fail again
+_HOPELESS = (
+    "password", "authentication", "does not exist", "pg_hba.conf", "could not translate host name",
+    "name or service not known", "nodename nor servname",
+)  # fmt: skip
 
 
 class PostgresStore(Store):
@@ -51,8 +68,8 @@ class PostgresStore(Store):
         self._connection: Any = None
         self._pid = 0
         self._psycopg = _psycopg()
-        with self._lock:
-            self._open()
+        watch(self)
+        self._again_and_again(lambda _: None)  # a server that is just restarting is waited for
 
     def __repr__(self) -> str:
         return f"PostgresStore({_without_password(self._url)!r})"
@@ -63,17 +80,23 @@ class PostgresStore(Store):
         connection = self._connection
         if connection is not None and self._pid == os.getpid() and not connection.closed:
             return connection
-        try:
-            connection = self._psycopg.connect(self._url, autocommit=True, connect_timeout=10)
-            connection.execute("SET synchronous_commit TO on")
-            connection.execute("SET client_min_messages TO warning")
-            if self.read_only:
-                connection.execute("SET default_transaction_read_only TO on")
-            self._prepare(connection)
-        except self._psycopg.Error as error:
-            raise self._explained(error) from error
+        self._connection = None
+        connection = self._psycopg.connect(self._url, autocommit=True, connect_timeout=10)
+        # Whatever the server's or the role's defaults are: ours are said.
+        access = "READ ONLY" if self.read_only else "READ WRITE"
+        connection.execute(
+            f"SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, {access}"
+        )
+        connection.execute("SET synchronous_commit TO on")
+        connection.execute("SET client_min_messages TO warning")
+        self._prepare(connection)
         self._connection, self._pid = connection, os.getpid()
         return connection
+
+    def after_fork(self) -> None:
+        """In a forked child the parent's connection is neither used nor closed."""
+        _OF_PARENTS.append(self._connection)
+        self._connection = None
 
     def _prepare(self, connection: Any) -> None:
         version = self._version(connection)
@@ -152,17 +175,17 @@ class PostgresStore(Store):
                 pages._run("SELECT pg_advisory_xact_lock(?)", (_UPGRADE_LOCK,))
             return work(pages)
 
-        return self._again_and_again(lambda c: self._transaction(c, lifetime, locked))
+        begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+        return self._again_and_again(lambda c: self._transaction(c, begin, lifetime, locked))
 
     def read(self, lifetime: int, work: Callable[[SqlPages], T]) -> T:
-        def still(pages: SqlPages) -> T:
-            pages._run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            return work(pages)
+        begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        return self._again_and_again(lambda c: self._transaction(c, begin, lifetime, work))
 
-        return self._again_and_again(lambda c: self._transaction(c, lifetime, still))
-
-    def _transaction(self, connection: Any, lifetime: int, work: Callable[[SqlPages], T]) -> T:
-        connection.execute("BEGIN")
+    def _transaction(
+        self, connection: Any, begin: str, lifetime: int, work: Callable[[SqlPages], T]
+    ) -> T:
+        connection.execute(begin)
         try:
             result = work(_pages(connection, lifetime))
             connection.execute("COMMIT")
@@ -179,24 +202,26 @@ class PostgresStore(Store):
             try:
                 with self._lock:
                     return attempt(self._open())
-            except (self._psycopg.Error, StoreError) as error:
+            except self._psycopg.Error as error:
                 if not self._went_away(error) or time.monotonic() > until:
-                    if isinstance(error, ThriftyError):
-                        raise
-                    raise self._explained(error) from error
+                    # The driver's own words may hold a password: they do not go into a traceback.
+                    hidden = redacted(str(error)) != str(error)
+                    raise self._explained(error) from (None if hidden else error)
                 self._drop()
                 time.sleep(0.1)
 
     def _went_away(self, error: BaseException) -> bool:
-        cause = error.__cause__ if isinstance(error, StoreError) else error
-        if not isinstance(cause, self._psycopg.OperationalError):
+        if not isinstance(error, self._psycopg.OperationalError):
             return False
         connection = self._connection
-        # 57P01..57P03: shutting down or starting up; none at all: no connection
-        state = getattr(cause, "sqlstate", None)
-        if state in ("57P01", "57P02", "57P03"):
+        # 57P01..57P03: shutting down or starting up; 40001, 40P01: lost against another
+        # transaction, which undid this one; none at all: no connection
+        state = getattr(error, "sqlstate", None)
+        if state in ("57P01", "57P02", "57P03", "40001", "40P01"):
             return True
-        return state is None and (connection is None or connection.closed or connection.broken)
+        if state is not None or any(word in str(error).lower() for word in _HOPELESS):
+            return False
+        return connection is None or bool(connection.closed or connection.broken)
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
@@ -207,6 +232,8 @@ class PostgresStore(Store):
     def _explained(self, error: Exception) -> StoreError:
         text = redacted(str(error)).strip()
         state = getattr(error, "sqlstate", None)
+        if state in ("55P03", "57014"):  # lock or statement time-out set by the server
+            return StoreBusy(f"{self!r} was busy for too long ({text}). Try again.")
         if state in ("25006", "53100", "42501"):  # read-only, disk full, not allowed
             return StoreUnwritable(
                 f"{self!r} cannot be written ({text}). Nothing that was acknowledged is lost."
@@ -241,7 +268,10 @@ def _psycopg() -> Any:
 
 
 def _without_password(url: str) -> str:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "postgresql://(an address that cannot be read)"
     host = parts.netloc.rpartition("@")[2]
     user = parts.username or ""
     where = f"{user}@{host}" if user else host

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreTooNew, StoreUnwritable
 from thrifty.stores.base import Store
+from thrifty.stores.forks import watch
 from thrifty.stores.migrations import LATEST, migrate
 from thrifty.stores.pages import SqlPages
 
@@ -27,6 +28,8 @@ T = TypeVar("T")
 
 #: "Thry" in the header of the file says whose it is
 APPLICATION = 0x54687279
+#: connections of a parent process, kept so that nothing closes them in a child
+_OF_PARENTS: list[Any] = []
 _SPELLING = {"id": "INTEGER", "int": "INTEGER", "real": "REAL", "blob": "BLOB"}
 
 
@@ -48,6 +51,7 @@ class SQLiteStore(Store):
         self._lock = threading.RLock()
         self._connection: Any = None
         self._pid = 0
+        watch(self)
         with self._lock:
             self._open()
 
@@ -100,6 +104,14 @@ class SQLiteStore(Store):
             self._upgrade(connection)
 
     def _version(self, connection: Any) -> int:
+        """Read at one moment: another process may be making the very same file."""
+        connection.execute("BEGIN")
+        try:
+            return self._version_now(connection)
+        finally:
+            self._roll_back(connection)
+
+    def _version_now(self, connection: Any) -> int:
         run = connection.execute
         application = run("PRAGMA application_id").fetchall()[0][0]
         version = int(run("PRAGMA user_version").fetchall()[0][0])
@@ -120,7 +132,7 @@ class SQLiteStore(Store):
         run = connection.execute
         run("BEGIN IMMEDIATE")
         try:
-            at = self._version(connection)  # another process may have done it meanwhile
+            at = self._version_now(connection)  # another process may have done it meanwhile
             if at < LATEST:
                 migrate(run, at, _SPELLING)
                 run(f"PRAGMA application_id = {APPLICATION}")
@@ -129,6 +141,11 @@ class SQLiteStore(Store):
         except BaseException:
             self._roll_back(connection)
             raise
+
+    def after_fork(self) -> None:
+        """In a forked child the parent's connection is neither used nor closed."""
+        _OF_PARENTS.append(self._connection)
+        self._connection = None
 
     # -- transactions -------------------------------------------------------------------------
 

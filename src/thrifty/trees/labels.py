@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.cells.sources.checks import refuse_masked
 from thrifty.errors import BadInput
 
 __all__ = ["Labels", "read_classes"]
@@ -54,6 +55,7 @@ def read_classes(y: Any) -> Labels:
     >>> read_classes(["sick", "well", "sick"]).codes.tolist()
     [0, 1, 0]
     """
+    refuse_masked(y)
     array = np.asarray(y)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]

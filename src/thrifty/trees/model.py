@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from thrifty.cells import Cells, Source, as_source, read_prices
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
-from thrifty.cells.sources.checks import default_names
+from thrifty.cells.sources.checks import default_names, refuse_masked
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged
 from thrifty.lazy import Asked, Explanation, Walked, balanced_shares, stopping_of, walk
 from thrifty.lazy import explain as explain_path
@@ -306,6 +306,7 @@ def _check_depth(max_depth: object) -> None:
 
 def _one_column(y: Any) -> Any:
     """A column of labels is taken with scikit-learn's warning."""
+    refuse_masked(y)
     labels = np.asarray(y)
     column = labels.ndim == 2 and labels.shape[1] == 1
     return column_or_1d(labels, warn=True, dtype=labels.dtype) if column else labels

@@ -126,6 +126,11 @@ class Buyer:
         for purchase in self.known.follow(pages):
             self._note(purchase)
             self._asking.stale = True
+        # What came with the columns of a finished task is not ours: we are not finished.
+        for feature, mask in self.known.gained:
+            self.news.append((False, np.array([feature]), mask))
+            self._asking.stale = True
+        self.known.gained.clear()
 
     def _book(self, purchase: Purchase) -> None:
         self.spent += purchase.spent

@@ -44,6 +44,8 @@ class Known:
         self.reals: dict[int, NDArray[np.float64]] = {}
         self.boolean, self.valid, self.as_of = boolean, valid, as_of
         self.sequence = 0
+        #: (feature, rows) that came with columns, from tasks that others have finished
+        self.gained: list[tuple[int, NDArray[np.uint64]]] = []
         self._row_of = _inverse(examples)
         self._feature_of = _inverse(features)
         self._draw_of = _inverse(draws)
@@ -68,6 +70,9 @@ class Known:
             facts = read_column(column)
             rows = _look_up(self._row_of, facts.examples)
             good = (rows >= 0) & (facts.times >= self.as_of - self.valid[at])
+            if at < self.n_features:
+                mask = kernels.mask_of_rows(rows[good], self.n_examples) & ~self.known[at]
+                self.gained.append((at, mask))
             self._set(np.array([at]), rows[good], facts.values[good][:, None])
 
     def _column_of(self, kind: str, number: int) -> int:

@@ -8,6 +8,7 @@ purchase is open anywhere, is not bought again.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -41,6 +42,7 @@ _make: Callable[[], Ledger] | None = None
 
 #: answers that could not be written, by any ledger of this process
 _UNSAVED: list[tuple[Buyer, Purchase, Outcome]] = []
+os.register_at_fork(after_in_child=_UNSAVED.clear)  # its parent writes them
 
 
 def use_ledgers_of(make: Callable[[], Ledger]) -> None:

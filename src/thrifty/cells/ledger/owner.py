@@ -14,6 +14,8 @@ IN_FLIGHT: set[str] = set()
 
 _mine: tuple[int, str] = (0, "")
 
+os.register_at_fork(after_in_child=IN_FLIGHT.clear)  # those are its parent's
+
 
 def me() -> str:
     """This process: machine, process number, when it started, and a random part."""

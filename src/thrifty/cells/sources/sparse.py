@@ -22,6 +22,7 @@ class SparseSource(Source):
     """A scipy sparse matrix or array, examples x features; what is not stored is 0."""
 
     def __init__(self, X: Any, feature_names: Sequence[str] | None = None) -> None:
+        _check_indices(X)
         by_row = X.tocsr(copy=True)
         by_row.sum_duplicates()
         n_examples, n_features = by_row.shape
@@ -71,3 +72,25 @@ class SparseSource(Source):
             for start in range(0, self.n_examples, _ROWS_AT_ONCE)
         ]
         return np.concatenate(blocks, axis=1)
+
+
+def _check_indices(X: Any) -> None:
+    """Indices that point outside the matrix would be read from foreign memory."""
+    try:
+        if hasattr(X, "check_format"):
+            X.check_format(full_check=True)
+        if hasattr(X, "row") and hasattr(X, "col"):  # coordinates are not checked by scipy
+            _check_range(X.row, X.shape[0], "row")
+            _check_range(X.col, X.shape[1], "column")
+        lengths = [len(X.data), len(X.row), len(X.col)] if X.format == "coo" else [0]
+        if len(set(lengths)) > 1:
+            raise ValueError(f"data, row and col have lengths {lengths}")
+    except (ValueError, IndexError, TypeError, AttributeError) as error:
+        raise BadInput(
+            f"the sparse matrix is malformed ({error}). Build it again from its values."
+        ) from error
+
+
+def _check_range(at: NDArray[Any], n: int, what: str) -> None:
+    if len(at) and (int(at.min()) < 0 or int(at.max()) >= n):
+        raise ValueError(f"{what} indices must lie in 0..{n - 1}")
