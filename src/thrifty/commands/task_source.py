@@ -14,9 +14,9 @@ from thrifty.errors import BadInput, ThriftyError
 
 __all__ = ["OpenedSource", "open_source"]
 
-_COMMON = {"id", "features", "without", "boolean", "allow_missing"}
+_COMMON = {"id", "features", "without", "boolean", "kinds", "allow_missing"}
 _CALL = {
-    "callable", "examples", "features", "boolean", "idempotent", "name", "allow_missing",
+    "callable", "examples", "features", "boolean", "kinds", "idempotent", "name", "allow_missing",
     "max_examples", "max_features", "max_cells", "concurrency", "per_second", "timeout", "attempts",
 }  # fmt: skip
 
@@ -102,6 +102,7 @@ def _from_csv(file: TaskFile, labels: list[str]) -> OpenedSource:
     source = Source.from_frame(
         frame[list(features)],
         examples=ids,
+        kinds=given.get("kinds"),
         allow_missing=bool(given.get("allow_missing", False)),
     )
     rest = {c: frame[c].tolist() for c in frame.columns if c not in features}
@@ -123,7 +124,7 @@ def _from_parquet(file: TaskFile, labels: list[str]) -> OpenedSource:
     aside = [*labels, *given.get("without", ()), *([given["id"]] if "id" in given else [])]
     source = Source.from_parquet(
         path, features=given.get("features"), without=aside, boolean=given.get("boolean"),
-        allow_missing=bool(given.get("allow_missing", False)),
+        allow_missing=bool(given.get("allow_missing", False)), kinds=given.get("kinds"),
     )  # fmt: skip
     there = [c for c in dict.fromkeys(aside) if c not in source.feature_names]
     frame = _pandas().read_parquet(path, columns=there) if there else None
@@ -143,7 +144,7 @@ def _from_sql(file: TaskFile, labels: list[str]) -> OpenedSource:
     source = Source.from_sql(
         given["sql"], given["table"], features=given.get("features"),
         without=[*labels, *given.get("without", ())], boolean=given.get("boolean"),
-        allow_missing=bool(given.get("allow_missing", False)), **common,
+        allow_missing=bool(given.get("allow_missing", False)), kinds=given.get("kinds"), **common,
     )  # fmt: skip
     columns: dict[str, Any] = {}
     if labels:
