@@ -62,7 +62,7 @@ def measure(name: str, labels: list[str], depth: int) -> list[dict[str, object]]
             y = data["Y"][:, known.index(label)].astype(int)
             folds = StratifiedKFold(5, shuffle=True, random_state=0)
             for train, test in folds.split(X, y):
-                model = thrifty.ThriftyTreeClassifier(
+                model = thrifty.TreeClassifier(
                     max_depth=depth, gain=gain, prices=prices, missing="larger-child"
                 ).fit(X[train], y[train])
                 cost.append(cost_of(model.tree_, X[test], prices).mean())

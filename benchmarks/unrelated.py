@@ -41,7 +41,7 @@ def cases() -> list[Case]:
         shape = (m, r, n, k, 500, d)
         found += [
             Case("trees", thrifty.Trees(max_depth=d), streams.trees, *shape),
-            Case("trees, race", thrifty.Trees(d, compare="race"), streams.trees, *shape),
+            Case("trees, race", thrifty.Trees(d, learner=thrifty.Race()), streams.trees, *shape),
             Case("lists", thrifty.Lists(max_depth=d), streams.lists, *shape),
         ]
     sums = partial(streams.polynomials, max_terms=2)

@@ -69,7 +69,7 @@ def main(folder: Path, n_patients: int = 600) -> thrifty.Lifetime:
     store = folder / "clinic.db"
     store.unlink(missing_ok=True)
     life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=5, compare="race"), store=str(store), prices=PRICES
+        thrifty.Trees(max_depth=5, learner=thrifty.Race()), store=str(store), prices=PRICES
     )
     for site, (name, rule) in product(SITES, DIAGNOSES.items()):
         seen = patients(n_patients, seed=len(life))  # every study has its own patients

@@ -30,6 +30,8 @@ RULES = [
     thrifty.Doubling(),
 ]
 
+STUMPS = thrifty.Trees(max_depth=1, learner=thrifty.Paper())
+
 
 def stump(feature: int, seed: int, n_features: int = 20) -> tuple[np.ndarray, np.ndarray]:
     bits = np.random.default_rng(seed).integers(0, 2, (64, n_features), np.uint8)
@@ -47,15 +49,15 @@ def known(life: thrifty.Lifetime) -> list[int]:
 
 
 def test_expansion_is_algorithm_1():
-    plain = thrifty.Lifetime(thrifty.Trees(max_depth=1))
-    ruled = thrifty.Lifetime(thrifty.Trees(max_depth=1), agnostic=thrifty.Expansion())
+    plain = thrifty.Lifetime(STUMPS)
+    ruled = thrifty.Lifetime(STUMPS, agnostic=thrifty.Expansion())
     order = [3, 4, 3, 5, 6, 7, 3]
     assert learn(plain, order) == learn(ruled, order)
     assert known(plain) == known(ruled) == [3, 4, 5, 6, 7]
 
 
 def test_restart_forgets_at_the_failure_after_k():
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=1), agnostic=thrifty.Restart(2))
+    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.Restart(2))
     assert learn(life, [3, 4, 3, 4]) == ["scratch", "scratch", "reused", "reused"]
     assert known(life) == [3, 4]
     assert learn(life, [5]) == ["scratch"]
@@ -67,7 +69,7 @@ def test_restart_forgets_at_the_failure_after_k():
 def test_balanced_allows_c_more():
     # c = sqrt(4 * 1 * 20 / 20) = 2, so the fourth failure since the last restart forgets
     life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=1), agnostic=thrifty.Balanced(1, 4, n_tasks=20)
+        STUMPS, agnostic=thrifty.Balanced(1, 4, n_tasks=20)
     )
     learn(life, [3, 4, 5])
     assert known(life) == [3, 4, 5]
@@ -76,7 +78,7 @@ def test_balanced_allows_c_more():
 
 
 def test_doubling_looks_at_the_newest_first():
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=1), agnostic=thrifty.Doubling())
+    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.Doubling())
     assert learn(life, [3, 4, 5, 6, 7]) == ["scratch"] * 5
     # used last: 7, then 6, 5, 4, 3; guesses of 1, 2, 4 and all 5
     assert learn(life, [7, 6, 4, 3, 3]) == ["reused"] * 5
@@ -87,7 +89,7 @@ def test_doubling_looks_at_the_newest_first():
 
 def test_doubling_never_forgets_and_never_pays_more_than_expansion():
     plain, ruled = (
-        thrifty.Lifetime(thrifty.Trees(max_depth=1), agnostic=rule)
+        thrifty.Lifetime(STUMPS, agnostic=rule)
         for rule in (thrifty.Expansion(), thrifty.Doubling())
     )
     order = np.random.default_rng(0).integers(0, 12, 80).tolist()
@@ -99,7 +101,7 @@ def test_doubling_never_forgets_and_never_pays_more_than_expansion():
 def test_doubling_tries_what_has_no_order_as_a_whole():
     """Verified keeps experience, not metafeatures."""
     life = thrifty.Lifetime(
-        thrifty.Trees(accept=thrifty.Verified()), agnostic=thrifty.Doubling()
+        thrifty.Trees(learner=thrifty.Verified()), agnostic=thrifty.Doubling()
     )
     for task in thrifty.streams.trees(6, 30, 2, 400, 3, random_state=1):
         life.learn(task.name, task.X, task.y)
@@ -109,7 +111,7 @@ def test_doubling_tries_what_has_no_order_as_a_whole():
 def test_the_order_is_kept_in_a_store(tmp_path):
     where = tmp_path / "life.db"
     life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=1), agnostic=thrifty.Doubling(), store=str(where)
+        STUMPS, agnostic=thrifty.Doubling(), store=str(where)
     )
     learn(life, [3, 4, 5, 3])
     again = thrifty.Lifetime.open(str(where))
@@ -126,7 +128,8 @@ def test_a_restart_counts_only_tasks_from_scratch():
 
 def test_deeper_trees_are_improved_from_nothing_after_a_restart():
     """The unfinished tree of a failed attempt belongs to the representation that is forgotten."""
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=4), agnostic=thrifty.Restart(1))
+    family = thrifty.Trees(max_depth=4, learner=thrifty.Paper())
+    life = thrifty.Lifetime(family, agnostic=thrifty.Restart(1))
     for task in thrifty.streams.trees(12, 40, 3, 400, 4, random_state=3):
         before = life.representation
         learned = life.learn(task.name, task.X, task.y)
@@ -192,7 +195,7 @@ def test_bad_parameters(make, says):
 
 
 def test_a_failed_task_changes_nothing():
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=1), agnostic=thrifty.Restart(1))
+    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.Restart(1))
     learn(life, [3])
     bits, _ = stump(4, 9)
     bits[1] = bits[0]
@@ -203,7 +206,7 @@ def test_a_failed_task_changes_nothing():
 
 
 def test_the_bill_keeps_good_tasks_apart():
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=1), agnostic=thrifty.Restart(2))
+    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.Restart(2))
     stream = adversary("against-restart", 12, 20, 2, 40, 3)
     for task in stream:
         life.learn(task.name, task.X, task.y, good=task.good)
@@ -213,7 +216,7 @@ def test_the_bill_keeps_good_tasks_apart():
 
 
 def test_unsaid_good_is_not_in_the_bill():
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=1))
+    life = thrifty.Lifetime(STUMPS)
     learn(life, [1])
     assert "good" not in life.bill()
 
@@ -291,12 +294,12 @@ class TestAdversary:
 @pytest.mark.parametrize("rule", [thrifty.Restart(2), thrifty.Doubling()])
 def test_a_rule_goes_on_where_it_was_after_the_store_is_opened_again(tmp_path, rule):
     order = [3, 4, 3] + [4] * 25 + [5, 3, 6]
-    kept = thrifty.Lifetime(thrifty.Trees(max_depth=1), agnostic=rule)
+    kept = thrifty.Lifetime(STUMPS, agnostic=rule)
     want = learn(kept, order)
     routes = []
     for feature in order:
         life = thrifty.Lifetime(
-            thrifty.Trees(max_depth=1), agnostic=rule, store=tmp_path / "rules.db"
+            STUMPS, agnostic=rule, store=tmp_path / "rules.db"
         )
         routes += learn(life, [feature])
     assert routes == want and known(life) == known(kept)
@@ -305,10 +308,10 @@ def test_a_rule_goes_on_where_it_was_after_the_store_is_opened_again(tmp_path, r
 @pytest.mark.parametrize("rule", RULES)
 def test_many_at_once_is_one_by_one_under_every_rule(rule):
     stream = adversary("against-restart", 60, 15, 2, 40, 8)
-    alone = thrifty.Lifetime(thrifty.Trees(max_depth=1), agnostic=rule)
+    alone = thrifty.Lifetime(STUMPS, agnostic=rule)
     for task in stream:
         alone.learn(task.name, task.X, task.y)
-    together = thrifty.Lifetime(thrifty.Trees(max_depth=1), agnostic=rule)
+    together = thrifty.Lifetime(STUMPS, agnostic=rule)
     together.learn_many(stream, n_jobs=3)
     assert [x.bill_row() for x in together.tasks] == [x.bill_row() for x in alone.tasks]
     assert known(together) == known(alone)

@@ -85,7 +85,7 @@ def test_contradictory_rows_are_named():
     doubled = np.vstack([X, X])
     y = np.concatenate([Y, Y])
     y[60 + 7] ^= 1
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=10))
     with pytest.raises(ContradictoryLabels, match=r"examples \d+ and \d+ agree on every feature"):
         life.learn("first", doubled, y)
     assert len(life) == 0 and len(life.representation) == 0
@@ -99,11 +99,12 @@ def test_max_depth_below_one(max_depth):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"improve": "magic"}, {"compare": "some"}, {"gain": "luck"}, {"max_nodes": 0}],
+    [{"improve": "magic"}, {"gain": "luck"}, {"max_nodes": 0}, {"match": "some"}, {"missing": 1}],
 )
-def test_unknown_choices(parameters):
+@pytest.mark.parametrize("learner", [thrifty.Paper, thrifty.Race, thrifty.Tested])
+def test_unknown_choices(parameters, learner):
     with pytest.raises(BadParameter, match=r"must be"):
-        thrifty.Trees(max_depth=3, **parameters)
+        learner(**parameters)
 
 
 def test_one_class_is_a_constant_for_no_cells(life):

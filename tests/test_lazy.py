@@ -14,7 +14,7 @@ def learned_tree(seed, rows=200, features=15):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 2, (rows, features), dtype=np.uint8)
     y = (X[:, 0] & X[:, 1]) | (X[:, 2] & X[:, 3]) ^ (rng.random(rows) < 0.1)
-    return thrifty.ThriftyTreeClassifier(max_depth=5).fit(X, y), X
+    return thrifty.TreeClassifier(max_depth=5).fit(X, y), X
 
 
 def path(tree, x):
@@ -42,7 +42,7 @@ def test_real_values_and_missing_ones():
     X = rng.normal(size=(300, 8))
     y = (X[:, 1] > 0.2) ^ (X[:, 3] > 0)
     X[rng.random(X.shape) < 0.1] = np.nan
-    model = thrifty.ThriftyTreeClassifier(max_depth=4, missing="larger-child").fit(X, y)
+    model = thrifty.TreeClassifier(max_depth=4, missing="larger-child").fit(X, y)
     source = thrifty.Source.from_array(X, allow_missing=True)
     assert np.array_equal(model.predict(source), model.predict(X))
     assert model.receipt_.max_cells_per_example <= 4

@@ -15,9 +15,9 @@ def tasks(n=20, **how):
     return list(thrifty.streams.trees(n, 100, 4, 1500, 4, random_state=3, **how))
 
 
-@pytest.mark.parametrize("compare", ["all", "race"])
-def test_a_quote_is_close_to_what_learning_then_costs(compare):
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=4, compare=compare))
+@pytest.mark.parametrize("learner", [thrifty.Paper(), thrifty.Race()])
+def test_a_quote_is_close_to_what_learning_then_costs(learner):
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=learner))
     reused, scratch = [], []
     for task in tasks():
         quote = life.quote(task.name, task.X, task.y)
@@ -30,7 +30,7 @@ def test_a_quote_is_close_to_what_learning_then_costs(compare):
             scratch.append((quote.scratch_cells, learned.receipt.cells))
     quoted, paid = np.array(reused[1:]).sum(axis=0)
     assert 0.6 < quoted / paid < 1.6
-    if compare == "all":
+    if learner == thrifty.Paper():
         assert all(quoted == paid for quoted, paid in scratch)
     else:
         quoted, paid = np.array(scratch[1:]).sum(axis=0)
@@ -56,7 +56,8 @@ def test_nothing_is_bought_and_nothing_remembered():
 
 def test_prices_count():
     X = np.random.default_rng(0).random((200, 4)) < 0.5
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), prices=[1.0, 2.0, 3.0, 4.0])
+    family = thrifty.Trees(max_depth=2, learner=thrifty.Paper())
+    life = thrifty.Lifetime(family, prices=[1.0, 2.0, 3.0, 4.0])
     assert life.quote("a", X, X[:, 3]).scratch_cost == 200 * 10.0
     life.learn("a", X.copy(), X[:, 3])
     before_any_reuse = life.quote("b", X.copy(), ~X[:, 3])
@@ -68,7 +69,7 @@ def test_prices_count():
 def test_owned_cells_are_not_quoted_again():
     X = np.random.default_rng(0).random((100, 6)) < 0.5
     source = thrifty.Source.from_array(X)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2, learner=thrifty.Paper()))
     life.learn("first", source, X[:, 2])
     assert life.quote("second", source, X[:, 3]).scratch_cells_at_most == 0
 
@@ -80,7 +81,7 @@ def test_one_class_costs_nothing():
 
 
 def test_a_tested_reuse_is_quoted_by_the_task_not_by_its_rows():
-    family = thrifty.Trees(max_depth=4, compare="race", accept=thrifty.Tested(0.05, 0.9))
+    family = thrifty.Trees(max_depth=4, learner=thrifty.Tested(0.05, 0.9))
     life = thrifty.Lifetime(family)
     stream = thrifty.streams.trees(12, 40, 2, 4000, 3, random_state=0)
     for task in stream:
@@ -93,7 +94,7 @@ def test_a_tested_reuse_is_quoted_by_the_task_not_by_its_rows():
 
 
 def test_it_prints_and_is_json():
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.Paper()))
     for task in tasks(6):
         life.learn(task.name, task.X, task.y)
     quote = life.quote("next", task.X, task.y)

@@ -13,7 +13,7 @@ _GROUPS = {
     "Families": ["Trees", "Lists", "Monomials", "Polynomials"],
     "When a tree is good enough": ["Consistent", "Tested", "Verified", "WarmUp"],
     "Estimators": [
-        "ThriftyTreeClassifier", "ThriftyListClassifier", "MonomialRegressor",
+        "TreeClassifier", "ListClassifier", "MonomialRegressor",
         "PolynomialRegressor", "metered",
     ],
     "Cells, prices, budgets": ["Source", "PriceList", "Budget", "Cells"],

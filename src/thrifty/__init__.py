@@ -4,6 +4,8 @@
 >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
 """
 
+from typing import Any as _Any
+
 from thrifty import bounds, errors, streams
 from thrifty.agnostic import Balanced, Doubling, Expansion, Restart
 from thrifty.cells import Budget, Cells, PriceList, Receipt, Source
@@ -13,15 +15,17 @@ from thrifty.models import ModelClassifier, Models, ScorecardClassifier
 from thrifty.powers import MonomialRegressor, Monomials, PolynomialRegressor, Polynomials
 from thrifty.prediction import Prediction
 from thrifty.trees import (
-    Consistent,
+    ListClassifier,
     Lists,
+    Paper,
+    Race,
     Tested,
-    ThriftyListClassifier,
-    ThriftyTreeClassifier,
+    TreeClassifier,
     Trees,
     Verified,
     WarmUp,
 )
+from thrifty.trees.version_0_1 import old_name as _old_name
 from thrifty.wrapped import metered
 
 __version__ = "0.2.0.dev0"
@@ -30,28 +34,29 @@ __all__ = [
     "Balanced",
     "Budget",
     "Cells",
-    "Consistent",
     "Doubling",
     "Expansion",
     "Learned",
     "Lifetime",
+    "ListClassifier",
     "Lists",
     "ModelClassifier",
     "Models",
     "MonomialRegressor",
     "Monomials",
+    "Paper",
     "PolynomialRegressor",
     "Polynomials",
     "Prediction",
     "PriceList",
+    "Race",
     "Receipt",
     "Restart",
     "ScorecardClassifier",
     "Source",
     "Sure",
     "Tested",
-    "ThriftyListClassifier",
-    "ThriftyTreeClassifier",
+    "TreeClassifier",
     "Trees",
     "Verified",
     "WarmUp",
@@ -61,3 +66,7 @@ __all__ = [
     "metered",
     "streams",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    return _old_name(name, globals())

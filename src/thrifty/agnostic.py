@@ -19,6 +19,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from thrifty.attempt import Attempt, Route
 from thrifty.cells import Cells
+from thrifty.checks import set_checked, whole_number
 from thrifty.errors import BadParameter
 from thrifty.protocol import Family, Ordered, attempt_task
 
@@ -115,7 +116,7 @@ class Restart(Rule):
     k: int
 
     def __post_init__(self) -> None:
-        _whole("k", self.k, least=1)
+        set_checked(self, k=whole_number("k", self.k, least=1))
 
     def before_improving(self, counts: Counts, n_features: int) -> bool:
         return counts.scratch >= self.k
@@ -138,15 +139,15 @@ class Balanced(Rule):
     n_tasks: int | None = None
 
     def __post_init__(self) -> None:
-        _whole("k", self.k, least=1)
+        set_checked(self, k=whole_number("k", self.k, least=1))
         if self.r is None:
             raise BadParameter(
                 "Balanced needs r, the number of unrelated tasks to expect; got None. Where "
                 "nobody knows it, use thrifty.Doubling()."
             )
-        _whole("r", self.r, least=0)
+        set_checked(self, r=whole_number("r", self.r, least=0))
         if self.n_tasks is not None:
-            _whole("n_tasks", self.n_tasks, least=1)
+            set_checked(self, n_tasks=whole_number("n_tasks", self.n_tasks, least=1))
 
     def allowance(self, n_features: int, seen: int = 1) -> int:
         """c, the number of bad tasks tolerated between restarts."""
@@ -180,7 +181,7 @@ class Doubling(Rule):
 
     For trees the price is this: a portion may hold another consistent tree than the whole does,
     and only "not much above Expansion" is proven (``thrifty.bounds.doubling``).
-    A representation that has no order (``accept=Verified()``) is tried whole.
+    A representation that has no order (``Verified()``) is tried whole.
 
     >>> from thrifty.trees.representation import Metafeatures
     >>> from thrifty.trees.tree import stump
@@ -295,8 +296,3 @@ def rule_from_dict(data: Mapping[str, Any]) -> Rule:
         raise BadParameter(f"agnostic must name one of {sorted(_BY_NAME)}; got {name!r}.")
     made: Rule = _BY_NAME[name](**{key: data[key] for key in data if key != "rule"})
     return made
-
-
-def _whole(name: str, value: object, *, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise BadParameter(f"{name} must be an integer, {least} or more; got {value!r}.")

@@ -19,7 +19,7 @@ import numpy as np
 from thrifty.attempt import Route
 from thrifty.cells import Cells, Receipt
 from thrifty.protocol import Family
-from thrifty.trees import Consistent, Metafeatures, Tested, Trees
+from thrifty.trees import Metafeatures, Race, Tested, Trees, Verified
 from thrifty.trees.tree import Leaf, Node, Tree
 
 __all__ = ["Quote", "quote_task"]
@@ -132,7 +132,7 @@ def _reuse(
     receipts = _of_route(history, reused=True)
     if receipts:
         looked_at = np.array([r.cells + r.reused_cells for r in receipts], dtype=np.float64)
-        if not isinstance(getattr(family, "accept", None), Tested):
+        if not isinstance(getattr(family, "learner", None), Tested):
             looked_at *= cells.n_examples / np.array([r.n_examples for r in receipts])
         bought = sum(r.cells for r in receipts)
         price = sum(r.cost for r in receipts) / bought if bought else float(cells.prices.mean())
@@ -151,7 +151,7 @@ def _from_metafeatures(
     trees = [tree for tree in representation if isinstance(tree, Node)]
     roots = sorted({tree.split.feature for tree in trees})
     path = max(_mean_depth(tree) for tree in trees)
-    each = _RACED * path if family.compare == "race" else len(roots) + path - 1
+    each = _RACED * path if _races(family) else len(roots) + path - 1
     price = float(cells.prices[roots].mean())
     return round(each * cells.n_examples), price, "from the stored metafeatures alone"
 
@@ -177,7 +177,7 @@ def _scratch_share(
     family: Family, history: Sequence[tuple[Route, Receipt]]
 ) -> tuple[float, str]:
     """The share of the table that scratch is likely to buy."""
-    if isinstance(family, Trees) and family.compare == "all" and not _evidence(family):
+    if isinstance(family, Trees) and not _races(family) and not _evidence(family):
         return 1.0, "every cell"
     receipts = _of_route(history, reused=False)
     if not receipts:
@@ -187,4 +187,8 @@ def _scratch_share(
 
 
 def _evidence(family: Trees) -> bool:
-    return not isinstance(family.accept, Consistent | Tested)
+    return isinstance(family.learner, Verified)
+
+
+def _races(family: Trees) -> bool:
+    return isinstance(family.learner, Race) or getattr(family.learner, "race", False)

@@ -26,7 +26,7 @@ from thrifty.testing import FakeProvider
 NAMES = [f"q{i}" for i in range(12)]
 IDS = [f"doc-{i}" for i in range(120)]
 PRICES = thrifty.PriceList(0.01, currency="EUR")
-FAMILY = thrifty.Trees(max_depth=4, compare="all", accept=thrifty.Consistent())
+FAMILY = thrifty.Trees(max_depth=4, learner=thrifty.Paper())
 PAGES = ["", "tasks", "tasks/1", "representation", "ledger", "doubt"]
 
 

@@ -89,7 +89,7 @@ def test_learn_from_a_table(clinic, source, monkeypatch):
     monkeypatch.setenv("CLINIC", str(clinic))
     file = write(
         clinic, "tasks.yaml",
-        "store: s.db\nfamily: {name: Trees, max_depth: 4}\n"
+        "store: s.db\nfamily: {name: Trees, max_depth: 4, learner: {name: Paper, gain: gini}}\n"
         f"source: {source}\nprices: {{per_feature: 1.5, currency: EUR}}\n"
         + textwrap.dedent(TASKS),
     )  # fmt: skip
@@ -109,7 +109,7 @@ def paid_file(clinic, **more):
     extra = "".join(f"{key} = {json.dumps(value)}\n" for key, value in more.items())
     return write(
         clinic, "paid.toml",
-        'store = "paid.db"\nfamily = "Trees"\nprices = "2 EUR"\n' + extra
+        'store = "paid.db"\nfamily = {name = "Trees", learner = "Paper"}\nprices = "2 EUR"\n' + extra
         + '[source]\ncallable = "lab:ask"\nexamples = "ids.csv"\n'
         f"features = {json.dumps(FEATURES)}\nmax_examples = 10\n"
         '[[tasks]]\nname = "ill"\nlabels = "ill.csv"\n',

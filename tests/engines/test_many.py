@@ -10,8 +10,8 @@ from thrifty.errors import BadInput, BadParameter, ContradictoryLabels, TaskExis
 
 FAMILIES = [
     thrifty.Trees(max_depth=4),
-    thrifty.Trees(max_depth=4, improve="features"),
-    thrifty.Trees(max_depth=4, compare="race"),
+    thrifty.Trees(max_depth=4, learner=thrifty.Paper(improve="features")),
+    thrifty.Trees(max_depth=4, learner=thrifty.Race()),
 ]
 
 

@@ -11,6 +11,8 @@ from thrifty.streams import adversary
 
 RULES = ("expansion", "restart", "balanced", "doubling")
 
+STUMPS = thrifty.Trees(max_depth=1, learner=thrifty.Paper())
+
 
 def rule_named(name, m, k, r):
     return {
@@ -37,7 +39,7 @@ def good_bill(family, rule, tasks):
 def test_every_rule_stays_within_its_bound(strategy, m, n, k, r):
     stream = adversary(strategy, m, n, k, 40, r, random_state=m)
     for name in RULES:
-        bill, _ = good_bill(thrifty.Trees(max_depth=1), rule_named(name, m, k, r), stream)
+        bill, _ = good_bill(STUMPS, rule_named(name, m, k, r), stream)
         bound = getattr(bounds, name)(
             n_tasks=m, n_features=n, n_metafeatures=k, n_unrelated=r, n_examples=40
         )
@@ -46,7 +48,7 @@ def test_every_rule_stays_within_its_bound(strategy, m, n, k, r):
 
 def test_the_bound_of_expansion_is_reached():
     stream = adversary("against-expansion", 100, 50, 3, 40, 10)
-    bill, _ = good_bill(thrifty.Trees(max_depth=1), thrifty.Expansion(), stream)
+    bill, _ = good_bill(STUMPS, thrifty.Expansion(), stream)
     assert bill == bounds.expansion(
         n_tasks=100, n_features=50, n_metafeatures=3, n_unrelated=10, n_examples=40
     )
@@ -56,7 +58,7 @@ def test_a_bad_task_costs_restart_nearly_2_k_good_ones():
     """The constant that the paper's O(r K N) hides: 2 K - 1, seen exactly."""
     m, n, k, r = 400, 50, 4, 10
     stream = adversary("against-restart", m, n, k, 40, r)
-    _, scratch = good_bill(thrifty.Trees(max_depth=1), thrifty.Restart(k), stream)
+    _, scratch = good_bill(STUMPS, thrifty.Restart(k), stream)
     assert scratch >= (r - 1) * (2 * k - 1)
     assert scratch <= k * (2 * r + 1)
 
@@ -79,7 +81,7 @@ def mixed(m, r, n, k, d, seed):
 def test_deeper_trees(name, seed):
     m, r, n, k, d = 60, 8, 60, 3, 3
     tasks = list(mixed(m, r, n, k, d, seed))
-    family = thrifty.Trees(max_depth=d)
+    family = thrifty.Trees(max_depth=d, learner=thrifty.Paper())
     bill, scratch = good_bill(family, rule_named(name, m, k, r), tasks)
     bound = getattr(bounds, name)(
         n_tasks=m, n_features=n, n_metafeatures=k, n_unrelated=r, n_examples=500, max_depth=d
@@ -92,9 +94,9 @@ def test_deeper_trees(name, seed):
 @pytest.mark.parametrize(
     "family",
     [
-        thrifty.Trees(max_depth=1, compare="race"),
-        thrifty.Trees(max_depth=1, improve="features"),
-        thrifty.Trees(max_depth=1, improve="anchors"),
+        thrifty.Trees(max_depth=1, learner=thrifty.Race()),
+        thrifty.Trees(max_depth=1, learner=thrifty.Paper(improve="features")),
+        thrifty.Trees(max_depth=1, learner=thrifty.Paper(improve="anchors")),
         thrifty.Lists(max_depth=2),
     ],
 )
@@ -124,7 +126,7 @@ def worst_bills(m, n, k, r):
     for strategy in ("against-expansion", "against-restart"):
         stream = adversary(strategy, m, n, k, 40, r)
         for name in RULES:
-            bill, _ = good_bill(thrifty.Trees(max_depth=1), rule_named(name, m, k, r), stream)
+            bill, _ = good_bill(STUMPS, rule_named(name, m, k, r), stream)
             found[name] = max(found.get(name, 0), bill)
     return found
 
@@ -154,7 +156,7 @@ def test_doubling_is_at_most_twice_any_restart_on_every_task(seed):
                for _ in range(m)]  # fmt: skip
     rules = [thrifty.Expansion(), thrifty.Restart(2), thrifty.Restart(k), thrifty.Restart(6)]
     rules += [thrifty.Balanced(k, 45, n_tasks=105), thrifty.Doubling()]
-    lives = [thrifty.Lifetime(thrifty.Trees(max_depth=1), agnostic=rule) for rule in rules]
+    lives = [thrifty.Lifetime(STUMPS, agnostic=rule) for rule in rules]
     for i, target in enumerate(targets):
         bits = random.integers(0, 2, (40, n), np.uint8)
         *others, ours = (
@@ -205,6 +207,6 @@ def test_balanced_grows_as_the_square_root_of_r():
     rs, bills = [16, 32, 64, 128, 256, 500], []
     for r in rs:
         stream = adversary("against-restart", m, n, k, 32, r)
-        bills.append(good_bill(thrifty.Trees(max_depth=1), rule_named("balanced", m, k, r), stream))
+        bills.append(good_bill(STUMPS, rule_named("balanced", m, k, r), stream))
     slope = np.polyfit(np.log(rs), np.log([cells for cells, _ in bills]), 1)[0]
     assert abs(slope - 0.5) <= 0.15

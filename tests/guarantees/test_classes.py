@@ -46,7 +46,7 @@ def tasks_with_classes(n_classes, seed, n_tasks=80, real=False):
         target = many_classes(task.target, n_classes, rng)
         y = answers(target, task.X)
         X = task.X if not real else (task.X + rng.random(task.X.shape) * 0.9).astype(np.float32)
-        tree = thrifty.ThriftyTreeClassifier().fit(X, y).tree_
+        tree = thrifty.TreeClassifier().fit(X, y).tree_
         if is_prefix(tree, target, by_feature=True):
             yield task.name, X, y
 
@@ -54,13 +54,13 @@ def tasks_with_classes(n_classes, seed, n_tasks=80, real=False):
 @pytest.mark.parametrize("real", [False, True])
 @pytest.mark.parametrize("n_classes", [3, 10])
 def test_reused_equals_scratch(n_classes, real):
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=6))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=6, learner=thrifty.Paper()))
     reused = equal = 0
     for name, X, y in tasks_with_classes(n_classes, 0, real=real):
         learned = life.learn(name, X, y)
         assert (learned.model.predict(X) == y).all()
         if learned.route == "reused":
-            scratch = thrifty.ThriftyTreeClassifier().fit(X, y)
+            scratch = thrifty.TreeClassifier().fit(X, y)
             reused += 1
             equal += learned.model.tree_ == scratch.tree_
     assert len(life) - reused <= K < reused
@@ -69,7 +69,8 @@ def test_reused_equals_scratch(n_classes, real):
 
 def test_texts_as_labels():
     names = np.array(["flu", "cold", "well"])
-    life, plain = (thrifty.Lifetime(thrifty.Trees(max_depth=6)) for _ in range(2))
+    family = thrifty.Trees(max_depth=6, learner=thrifty.Paper())
+    life, plain = (thrifty.Lifetime(family) for _ in range(2))
     for name, X, y in tasks_with_classes(3, 1, n_tasks=12):
         learned = life.learn(name, X, names[y])
         codes = plain.learn(name, X, y)
@@ -92,7 +93,7 @@ def test_every_gain_keeps_the_promise(gain):
         lopsided = np.abs(2 * counts - totals[:, None]).sum(axis=0) / (1 + prices)
         return np.where((n_true == 0) | (n_true == totals.sum()), -np.inf, lopsided)
 
-    family = thrifty.Trees(max_depth=60, gain=mine if gain is None else gain)
+    family = thrifty.Trees(max_depth=60, learner=thrifty.Paper(gain=mine if gain is None else gain))
     prices = np.random.default_rng(0).uniform(0, 20, 40)
     rng = np.random.default_rng(1)
     for real in (False, True):
@@ -116,7 +117,8 @@ def test_prices_change_the_tree():
     prices = [1.0, 50.0, 1.0, 1.0, 2.0]
     asked = {}
     for gain in GAINS:
-        life = thrifty.Lifetime(thrifty.Trees(max_depth=3, gain=gain), prices=prices)
+        family = thrifty.Trees(max_depth=3, learner=thrifty.Paper(gain=gain))
+        life = thrifty.Lifetime(family, prices=prices)
         asked[gain] = features_of(life.learn("copy", X, y).model.tree_)
     assert asked["entropy"] == asked["gini"] == asked["gain-ratio"] == {1}
     assert asked["eg2"] == asked["cs-id3"] == asked["idx"] == {4}
@@ -130,7 +132,7 @@ class TestClassWeights:
     @pytest.mark.parametrize("weight", ["balanced", {0: 1, 1: 7.5}, {1: 0.2}])
     @pytest.mark.parametrize("gain", sorted(GAINS))
     def test_reused_equals_scratch(self, weight, gain):
-        family = thrifty.Trees(max_depth=8, class_weight=weight, gain=gain)
+        family = thrifty.Trees(max_depth=8, learner=thrifty.Paper(class_weight=weight, gain=gain))
         life = thrifty.Lifetime(family)
         first = life.learn("first", self.X, self.y)
         again = life.learn("again", self.X, self.y)
@@ -140,8 +142,8 @@ class TestClassWeights:
     def test_a_weight_is_so_many_rows(self):
         """Integer class weights choose as the same table with repeated rows does."""
         times = np.where(self.y == 1, 3, 1)
-        weighted = thrifty.ThriftyTreeClassifier(class_weight={1: 3}).fit(self.X, self.y)
-        repeated = thrifty.ThriftyTreeClassifier().fit(self.X, self.y, sample_weight=times)
+        weighted = thrifty.TreeClassifier(class_weight={1: 3}).fit(self.X, self.y)
+        repeated = thrifty.TreeClassifier().fit(self.X, self.y, sample_weight=times)
         splits = [
             [(path, node.split) for path, node in internal_nodes(model.tree_)]
             for model in (weighted, repeated)
@@ -150,28 +152,30 @@ class TestClassWeights:
 
     def test_leaves_of_several_classes_follow_the_weight(self):
         X, y = np.zeros((10, 1)), [0] * 8 + [1] * 2
-        plain = thrifty.ThriftyTreeClassifier(max_depth=1).fit(X, y)
-        heavy = thrifty.ThriftyTreeClassifier(max_depth=1, class_weight={1: 5}).fit(X, y)
+        plain = thrifty.TreeClassifier(max_depth=1).fit(X, y)
+        heavy = thrifty.TreeClassifier(max_depth=1, class_weight={1: 5}).fit(X, y)
         assert plain.predict(X[:1]) == [0] and heavy.predict(X[:1]) == [1]
 
     def test_unknown_classes_are_refused(self):
-        life = thrifty.Lifetime(thrifty.Trees(max_depth=4, class_weight={"sick": 2}))
+        paper = thrifty.Paper(class_weight={"sick": 2})
+        life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=paper))
         with pytest.raises(BadInput, match=r"names classes that y does not hold: \['sick'\]"):
             life.learn("task", self.X, self.y)
         assert len(life) == 0
         with pytest.raises(BadInput, match="does not hold"):
-            thrifty.ThriftyTreeClassifier(class_weight={7: 1.0}).fit(self.X, self.y)
+            thrifty.TreeClassifier(class_weight={7: 1.0}).fit(self.X, self.y)
 
     @pytest.mark.parametrize("weight", [0, -1, float("nan"), float("inf"), "much", True])
     def test_weights_that_are_none(self, weight):
         with pytest.raises(BadParameter, match="class weight must be a finite number above 0"):
-            thrifty.Trees(max_depth=3, class_weight={0: weight})
+            thrifty.Trees(max_depth=3, learner=thrifty.Paper(class_weight={0: weight}))
 
     def test_only_where_every_row_is_compared(self):
-        with pytest.raises(BadParameter, match="class_weight needs compare='all'"):
-            thrifty.Trees(max_depth=3, class_weight="balanced", compare="race")
+        for learner in (thrifty.Race, thrifty.Tested, thrifty.Verified):
+            with pytest.raises(TypeError, match="class_weight"):
+                learner(class_weight="balanced")
         with pytest.raises(BadParameter, match="class_weight must be None"):
-            thrifty.Trees(max_depth=3, class_weight=[1, 2])
+            thrifty.Trees(max_depth=3, learner=thrifty.Paper(class_weight=[1, 2]))
 
 
 class TestSampleWeights:
@@ -181,9 +185,9 @@ class TestSampleWeights:
 
     def test_whole_numbers_repeat_rows(self):
         times = np.random.default_rng(0).integers(0, 4, 80)
-        weighted = thrifty.ThriftyTreeClassifier().fit(self.X, self.y, sample_weight=times)
+        weighted = thrifty.TreeClassifier().fit(self.X, self.y, sample_weight=times)
         rows = np.repeat(np.arange(80), times)
-        repeated = thrifty.ThriftyTreeClassifier().fit(self.X[rows], self.y[rows])
+        repeated = thrifty.TreeClassifier().fit(self.X[rows], self.y[rows])
         assert weighted.tree_ == repeated.tree_
 
     @pytest.mark.parametrize("bad", [0.5, -1, np.nan, np.inf])
@@ -191,18 +195,18 @@ class TestSampleWeights:
         weights = np.ones(80)
         weights[7] = bad
         with pytest.raises(BadInput, match="whole numbers.*example 7.*class_weight"):
-            thrifty.ThriftyTreeClassifier().fit(self.X, self.y, sample_weight=weights)
+            thrifty.TreeClassifier().fit(self.X, self.y, sample_weight=weights)
 
     def test_wrong_length_and_nothing_left(self):
         with pytest.raises(BadInput, match="one number per example, 80"):
-            thrifty.ThriftyTreeClassifier().fit(self.X, self.y, sample_weight=[1, 2])
+            thrifty.TreeClassifier().fit(self.X, self.y, sample_weight=[1, 2])
         with pytest.raises(BadInput, match="at least one example"):
-            thrifty.ThriftyTreeClassifier().fit(self.X, self.y, sample_weight=np.zeros(80))
+            thrifty.TreeClassifier().fit(self.X, self.y, sample_weight=np.zeros(80))
 
 
 def test_relabelled_trees_are_the_same_trees():
     """Which class is called 0 does not matter to the splits."""
     for _, X, y in tasks_with_classes(3, 5, n_tasks=6):
-        tree = thrifty.ThriftyTreeClassifier().fit(X, y).tree_
-        turned = thrifty.ThriftyTreeClassifier().fit(X, 2 - y).tree_
+        tree = thrifty.TreeClassifier().fit(X, y).tree_
+        turned = thrifty.TreeClassifier().fit(X, 2 - y).tree_
         assert relabel(turned, lambda label: 2 - label) == tree

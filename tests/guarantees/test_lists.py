@@ -75,7 +75,7 @@ def test_lists_beat_trees_by_what_they_store():
     """One suffix a failure instead of every subtree on the path."""
     stream = thrifty.streams.lists(30, 80, 5, 1200, 6, random_state=3)
     lists = thrifty.Lifetime(thrifty.Lists(max_depth=6))
-    trees = thrifty.Lifetime(thrifty.Trees(max_depth=6))
+    trees = thrifty.Lifetime(thrifty.Trees(max_depth=6, learner=thrifty.Paper()))
     for task in stream:
         lists.learn(task.name, task.X, task.y)
         trees.learn(task.name, task.X, task.y)
@@ -115,7 +115,7 @@ def test_any_list_is_found_where_there_is_one():
         for feature in exits[::-1]:
             y[X[:, feature] == rng.integers(2)] = rng.integers(2)
         X[:, 5] = y ^ (rng.random(60) < 0.05)
-        model = thrifty.ThriftyListClassifier().fit(X, y)
+        model = thrifty.ListClassifier().fit(X, y)
         assert (model.predict(X) == y).all() and is_list(model.tree_)
         found += not is_list(plain_scratch(X, y))
     assert found > 0  # the deviation from plain top-down learning matters

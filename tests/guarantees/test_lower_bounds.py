@@ -18,9 +18,9 @@ CASES = [
     ("large", 40, 20, 4, 150),  # below m N / K = 200
 ]
 STUMPS = {
-    "paper": thrifty.Trees(max_depth=1),
-    "race": thrifty.Trees(max_depth=1, compare="race"),
-    "naive": thrifty.Trees(max_depth=1, improve="features"),
+    "paper": thrifty.Trees(max_depth=1, learner=thrifty.Paper()),
+    "race": thrifty.Trees(max_depth=1, learner=thrifty.Race()),
+    "naive": thrifty.Trees(max_depth=1, learner=thrifty.Paper(improve="features")),
     "lists": thrifty.Lists(max_depth=1),
 }
 MONOMIALS = {

@@ -19,7 +19,7 @@ def scratch_tree(X, y, gain="entropy"):
 
 
 def live(stream, d, match):
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=d, match=match))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.Paper(match=match)))
     for task in stream:
         before = life.representation
         learned = life.learn(task.name, task.X, task.y)
@@ -81,7 +81,7 @@ def test_the_tree_of_scikit_learn(gain):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(600, 30)).astype(np.float32)
     y = ((X[:, 3] > 0.3) ^ (X[:, 8] > -0.2) & (X[:, 11] < 0.5)).astype(int)
-    ours = thrifty.ThriftyTreeClassifier(gain=gain).fit(X, y)
+    ours = thrifty.TreeClassifier(gain=gain).fit(X, y)
     theirs = DecisionTreeClassifier(criterion=gain, random_state=0).fit(X, y)
     assert ours.score(X, y) == theirs.score(X, y) == 1.0
     flat = theirs.tree_
@@ -107,7 +107,7 @@ def test_mixed_columns():
     X = rng.random((500, 12))
     X[:, 4:8] = rng.integers(0, 2, (500, 4))
     y = ((X[:, 5] == 1) & (X[:, 2] >= 0.4)).astype(int)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.Paper()))
     tree = life.learn("first", X, y).model.tree_
     splits = {node.split for _, node in internal_nodes(tree)}
     assert {s.threshold is None for s in splits if 4 <= s.feature < 8} == {True}
@@ -121,7 +121,7 @@ def test_a_feature_may_recur_on_a_path():
     X = np.linspace(0, 1, 300)[:, None].repeat(2, axis=1)
     X[:, 1] = np.random.default_rng(0).random(300)
     y = ((X[:, 0] > 0.3) & (X[:, 0] < 0.6)).astype(int)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.Paper()))
     tree = life.learn("band", X, y).model.tree_
     assert size(tree) == 2 and {n.split.feature for _, n in internal_nodes(tree)} == {0}
     again = life.learn("band again", X, y)
@@ -132,11 +132,11 @@ def test_neighbouring_floats_are_told_apart():
     low = np.float64(1.0)
     high = np.nextafter(low, 2.0)
     X = np.array([[low], [high], [low], [high]])
-    model = thrifty.ThriftyTreeClassifier().fit(X, [0, 1, 0, 1])
+    model = thrifty.TreeClassifier().fit(X, [0, 1, 0, 1])
     assert model.tree_.split.threshold == high
     assert model.predict(X).tolist() == [0, 1, 0, 1]
     huge = np.array([[-1.7e308], [1.7e308]])
-    assert thrifty.ThriftyTreeClassifier().fit(huge, [0, 1]).predict(huge).tolist() == [0, 1]
+    assert thrifty.TreeClassifier().fit(huge, [0, 1]).predict(huge).tolist() == [0, 1]
 
 
 class TestMissing:
@@ -147,25 +147,25 @@ class TestMissing:
     gaps[rng.random(X.shape) < 0.1] = np.nan
 
     def test_refused_unless_asked_for(self):
-        life = thrifty.Lifetime(thrifty.Trees(max_depth=6))
+        life = thrifty.Lifetime(thrifty.Trees(max_depth=6, learner=thrifty.Paper()))
         with pytest.raises(thrifty.errors.BadInput, match="missing='larger-child'"):
             life.learn("gaps", self.gaps, self.y)
         assert len(life) == 0
         with pytest.raises(thrifty.errors.BadInput, match="NaN"):
-            thrifty.ThriftyTreeClassifier().fit(self.X, self.y).predict(self.gaps)
+            thrifty.TreeClassifier().fit(self.X, self.y).predict(self.gaps)
 
     def test_rows_follow_the_larger_child(self):
         X = np.array([[0.0], [0.1], [0.2], [1.0], [np.nan], [np.nan]])
         y = [0, 0, 0, 1, 0, 0]
-        model = thrifty.ThriftyTreeClassifier(missing="larger-child").fit(X, y)
+        model = thrifty.TreeClassifier(missing="larger-child").fit(X, y)
         assert model.tree_.split.threshold == 0.6
         assert model.tree_.false.counts == (5, 0)
         assert model.predict([[np.nan]]).tolist() == [0]
-        upper = thrifty.ThriftyTreeClassifier(missing="larger-child").fit(1 - X, [1, 1, 1, 0, 1, 1])
+        upper = thrifty.TreeClassifier(missing="larger-child").fit(1 - X, [1, 1, 1, 0, 1, 1])
         assert upper.predict([[np.nan]]).tolist() == [1]
 
     def test_reused_equals_scratch_with_gaps(self):
-        family = thrifty.Trees(max_depth=40, missing="larger-child")
+        family = thrifty.Trees(max_depth=40, learner=thrifty.Paper(missing="larger-child"))
         life = thrifty.Lifetime(family)
         first = life.learn("first", self.gaps, self.y)
         assert (first.model.predict(self.gaps) == self.y).all()
@@ -181,7 +181,7 @@ class TestMissing:
 
     def test_all_values_missing_is_a_constant_feature(self):
         X = np.column_stack([np.full(6, np.nan), [0.0, 1.0, 0.5, 3.0, 4.0, 5.0]])
-        model = thrifty.ThriftyTreeClassifier(missing="larger-child").fit(X, [0, 0, 0, 1, 1, 1])
+        model = thrifty.TreeClassifier(missing="larger-child").fit(X, [0, 0, 0, 1, 1, 1])
         assert model.tree_.split.feature == 1
 
 
@@ -190,7 +190,7 @@ def test_infinities_are_refused(bad):
     X = np.random.default_rng(0).random((20, 3))
     X[4, 1] = bad
     for missing in ("error", "larger-child"):
-        life = thrifty.Lifetime(thrifty.Trees(max_depth=3, missing=missing))
+        life = thrifty.Lifetime(thrifty.Trees(max_depth=3, learner=thrifty.Paper(missing=missing)))
         with pytest.raises(thrifty.errors.BadInput, match="infinity for x1 on example 4"):
             life.learn("bad", X, X[:, 0] > 0.5)
         assert len(life) == 0
@@ -198,9 +198,9 @@ def test_infinities_are_refused(bad):
 
 def test_words_for_features_name_the_encoder():
     with pytest.raises(thrifty.errors.BadInput, match="OneHotEncoder"):
-        thrifty.ThriftyTreeClassifier().fit([["red"], ["blue"]], [0, 1])
+        thrifty.TreeClassifier().fit([["red"], ["blue"]], [0, 1])
 
 
 def test_unknown_match():
     with pytest.raises(thrifty.errors.BadParameter, match="match must be one of"):
-        thrifty.Trees(max_depth=3, match="nearly")
+        thrifty.Trees(max_depth=3, learner=thrifty.Paper(match="nearly"))

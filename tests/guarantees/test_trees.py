@@ -25,7 +25,7 @@ def scratch_tree(X, y):
 
 def check_lifetime(K, N, d, S, m, seed):
     stream = thrifty.streams.trees(m, N, K, S, d, random_state=seed)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=d))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.Paper()))
     for task in stream:
         assert is_grown_from(task.target, stream.metafeatures)
         before = life.representation
@@ -68,7 +68,7 @@ def test_naive_baseline(seed):
     K, N, d, S, m = 5, 400, 5, 1000, 40
     stream = thrifty.streams.trees(m, N, K, S, d, random_state=seed)
     s = max(size(f) for f in stream.metafeatures)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=d, improve="features"))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.Paper(improve="features")))
     for task in stream:
         learned = life.learn(task.name, task.X, task.y)
         assert learned.model.tree_ == task.target

@@ -44,7 +44,7 @@ def losses(X, y, tree):
 
 
 def learn(X, y, **settings):
-    family = thrifty.Trees(max_depth=4, accept=thrifty.Verified(**settings))
+    family = thrifty.Trees(max_depth=4, learner=thrifty.Verified(**settings))
     return thrifty.Lifetime(family).learn("t", X, y)
 
 

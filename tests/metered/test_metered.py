@@ -42,7 +42,7 @@ CLASSIFIERS = [
     ExtraTreesClassifier(8, random_state=0),
     GradientBoostingClassifier(n_estimators=8, random_state=0),
     HistGradientBoostingClassifier(max_iter=8, random_state=0),
-    thrifty.ThriftyTreeClassifier(max_depth=6),
+    thrifty.TreeClassifier(max_depth=6),
     lightgbm.LGBMClassifier(n_estimators=15, **QUIET),
     xgboost.XGBClassifier(n_estimators=15, n_jobs=1, random_state=0),
 ]

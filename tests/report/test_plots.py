@@ -32,7 +32,7 @@ def test_the_bill_is_the_lifetimes(life: thrifty.Lifetime, view: LifetimeView) -
 def test_the_replayed_naive_baseline_is_what_the_naive_learner_pays(
     view: LifetimeView, stream: thrifty.streams.TreeStream
 ) -> None:
-    naive = thrifty.Lifetime(thrifty.Trees(max_depth=4, improve="features"))
+    naive = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.Paper(improve="features")))
     paid = [naive.learn(t.name, t.X, t.y).receipt.cells for t in stream]
     assert bills_of(view)["features seen (naive)"] == paid
 

@@ -35,7 +35,7 @@ def test_the_cost_of_a_prediction_is_each_test_once():
     X = rng.random((200, 4))
     X[rng.random(X.shape) < 0.1] = np.nan
     y = (np.nan_to_num(X[:, 1]) > 0.5).astype(int)
-    model = thrifty.ThriftyTreeClassifier(missing="larger-child", max_depth=4).fit(X, y)
+    model = thrifty.TreeClassifier(missing="larger-child", max_depth=4).fit(X, y)
     what = np.array([1.0, 10.0, 100.0, 1000.0])
     source = thrifty.Source.from_array(X, allow_missing=True)
     lazy = thrifty.metered(model, source, prices=what)

@@ -19,10 +19,10 @@ GAPS = np.where(RNG.random((200, 12)) < 0.05, np.nan, REALS)
 
 FAMILIES = [
     (thrifty.Trees(max_depth=8), BOOLEANS),
-    (thrifty.Trees(max_depth=8, gain="eg2:0.5", improve="anchors"), BOOLEANS),
-    (thrifty.Trees(max_depth=9, match="threshold", gain="gini"), REALS),
-    (thrifty.Trees(max_depth=30, missing="larger-child", class_weight={1: 2.0}), GAPS),
-    (thrifty.Trees(max_depth=8, warm_up=thrifty.WarmUp(0.9, 2, 0.5)), BOOLEANS),
+    (thrifty.Trees(8, thrifty.Paper(gain="eg2:0.5", improve="anchors")), BOOLEANS),
+    (thrifty.Trees(9, thrifty.Paper(match="threshold", gain="gini")), REALS),
+    (thrifty.Trees(30, thrifty.Paper(missing="larger-child", class_weight={1: 2.0})), GAPS),
+    (thrifty.Trees(8, thrifty.Paper(warm_up=thrifty.WarmUp(0.9, 2, 0.5))), BOOLEANS),
     (thrifty.Lists(max_depth=9), BOOLEANS),
     (thrifty.Lists(max_depth=60, match="stored", missing="larger-child"), GAPS),
 ]
@@ -56,8 +56,10 @@ def test_everything_travels_as_json(family, X):
 
 
 def test_a_gain_that_is_a_function_cannot_be_stored():
-    for make in (thrifty.Trees, thrifty.Lists):
-        family = make(max_depth=3, gain=lambda counts, totals, prices: prices)
+    def gain(counts, totals, prices):
+        return prices
+
+    for family in (thrifty.Trees(3, thrifty.Paper(gain=gain)), thrifty.Lists(3, gain=gain)):
         with pytest.raises(BadParameter, match="cannot be stored"):
             family.to_dict()
 
@@ -65,7 +67,7 @@ def test_a_gain_that_is_a_function_cannot_be_stored():
 @pytest.mark.parametrize("gain", ["eg2:2", "eg2:", "eg2:much", "eg2:nan", "EG2", 3, None])
 def test_unknown_gains(gain):
     with pytest.raises(BadParameter, match="must"):
-        thrifty.Trees(max_depth=3, gain=gain)
+        thrifty.Trees(max_depth=3, learner=thrifty.Paper(gain=gain))
 
 
 def test_pieces_between_anchors_grow_the_tree_again():
@@ -87,7 +89,7 @@ def test_a_list_of_thousands_of_tests_is_refused_and_an_estimator_stops():
     with pytest.raises(NotInFamily, match="tests deep; at most 300"):
         life.learn("noise", X, y)
     assert len(life) == 0
-    model = thrifty.ThriftyListClassifier().fit(X, y)
+    model = thrifty.ListClassifier().fit(X, y)
     assert model.get_depth() == MOST_DEPTH
     assert model.score(X, y) > 0.6 and len(str(model)) > 1000 and model.to_dict()
     assert repr(model.tree_) and model.tree_ == model.tree_ and hash(model.tree_)
@@ -96,14 +98,14 @@ def test_a_list_of_thousands_of_tests_is_refused_and_an_estimator_stops():
 def test_what_an_estimator_learns_alone_is_what_a_lifetime_learns_from_scratch():
     for X in (BOOLEANS, REALS):
         y = labels_of(X)
-        alone = thrifty.ThriftyTreeClassifier().fit(X, y)
+        alone = thrifty.TreeClassifier().fit(X, y)
         life = thrifty.Lifetime(thrifty.Trees(max_depth=9))
         assert life.learn("task", X, y).model.tree_ == alone.tree_
 
 
 def test_a_source_is_asked_only_for_the_cells_on_each_path():
     y = labels_of(BOOLEANS)
-    model = thrifty.ThriftyTreeClassifier().fit(BOOLEANS, y)
+    model = thrifty.TreeClassifier().fit(BOOLEANS, y)
     asked = []
 
     def provider(examples, features):
@@ -123,9 +125,9 @@ def test_a_source_is_asked_only_for_the_cells_on_each_path():
 
 def test_a_source_with_gaps_follows_the_larger_child():
     y = labels_of(GAPS)
-    model = thrifty.ThriftyTreeClassifier(missing="larger-child").fit(GAPS, y)
+    model = thrifty.TreeClassifier(missing="larger-child").fit(GAPS, y)
     source = thrifty.Source.from_array(GAPS, allow_missing=True)
     assert (model.predict(source) == model.predict(GAPS)).all()
-    strict = thrifty.ThriftyTreeClassifier().fit(np.nan_to_num(GAPS), y)
+    strict = thrifty.TreeClassifier().fit(np.nan_to_num(GAPS), y)
     with pytest.raises(thrifty.errors.BadInput, match="got NaN for x"):
         strict.predict(source)

@@ -153,7 +153,7 @@ class TestLists:
 
     def test_models_print_so(self):
         X = np.array([[a, b] for a in (0, 1) for b in (0, 1)], dtype=np.uint8)
-        model = thrifty.ThriftyListClassifier().fit(X, [0, 1, 1, 1])
+        model = thrifty.ListClassifier().fit(X, [0, 1, 1, 1])
         assert str(model) == "if x0: + / elif x1: + / else: -"
-        words = thrifty.ThriftyListClassifier().fit(X, ["no", "yes", "yes", "yes"])
+        words = thrifty.ListClassifier().fit(X, ["no", "yes", "yes", "yes"])
         assert str(words) == "if x0: yes / elif x1: yes / else: no"

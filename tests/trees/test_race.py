@@ -106,7 +106,7 @@ def test_many_classes_and_a_gain_of_the_users_own_are_not_raced():
     rng = np.random.default_rng(5)
     X = rng.random((300, 6)) < 0.5
     y = X @ np.array([1, 2, 4, 8, 0, 0])
-    family = thrifty.Trees(compare="race", gain=price_aware)
+    family = thrifty.Trees(learner=thrifty.Race(gain=price_aware))
     cells = Cells(X)
     assert family.from_scratch(cells, read_classes(y), None).model == full_tree(X, y, price_aware)
     assert cells.receipt().cells == X.size
@@ -153,14 +153,14 @@ def test_zero_gain_splits_are_raced_too():
 
 def test_contradictory_rows_are_an_error_as_without_racing():
     X = np.zeros((6, 3), dtype=bool)
-    life = thrifty.Lifetime(thrifty.Trees(compare="race"))
+    life = thrifty.Lifetime(thrifty.Trees(learner=thrifty.Race()))
     with pytest.raises(ContradictoryLabels, match="agree on every feature"):
         life.learn("noise", X, [0, 1, 0, 1, 0, 1])
 
 
 def test_a_lifetime_of_races_is_the_lifetime_without():
-    full = thrifty.Lifetime(thrifty.Trees(max_depth=4))
-    raced = thrifty.Lifetime(thrifty.Trees(max_depth=4, compare="race"))
+    full = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.Paper()))
+    raced = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.Race()))
     for task in thrifty.streams.trees(15, 60, 4, 800, 4, random_state=5):
         a, b = (life.learn(task.name, task.X, task.y) for life in (full, raced))
         assert (a.route, a.model.tree_) == (b.route, b.model.tree_)
@@ -173,26 +173,21 @@ def test_a_lifetime_of_races_is_the_lifetime_without():
 def test_where_a_race_fails_every_candidate_is_compared(monkeypatch):
     """A wrong race must not make a task fail that Algorithm 2 learns."""
     task = next(iter(thrifty.streams.trees(1, 40, 2, 500, 3, random_state=1)))
-    family = thrifty.Trees(max_depth=3, compare="race")
+    family = thrifty.Trees(max_depth=3, learner=thrifty.Race())
     cells, labels = Cells(task.X), read_classes(task.y)
     scratch = family.from_scratch(cells, labels, None)
     representation = family.improve_rep(family.start(), scratch)
-    monkeypatch.setattr("thrifty.trees.race.way.race_metafeatures", lambda *args, **how: None)
+    monkeypatch.setattr("thrifty.trees.race.learner.race_metafeatures", lambda *args, **how: None)
     attempt = family.use_rep(representation, Cells(task.X), labels)
     assert attempt.route == "reused" and attempt.model == task.target
 
 
 def test_the_empty_representation_fails_without_a_cell():
-    family = thrifty.Trees(compare="race")
+    family = thrifty.Trees(learner=thrifty.Race())
     cells = Cells(np.eye(8, dtype=bool))
     attempt = family.use_rep(family.start(), cells, read_classes([0, 1] * 4))
     assert attempt.model is None and attempt.failure.reason == "no-candidate"
     assert attempt.grown.tree == EMPTY and cells.receipt().cells == 0
-
-
-def test_compare_must_be_known():
-    with pytest.raises(BadParameter, match="compare must be one of"):
-        thrifty.Trees(compare="guess")
 
 
 def test_the_bar_by_calls_is_the_bar_by_kernel():
@@ -269,8 +264,8 @@ def test_tables_of_cuts_hold_every_threshold(seed, missing_true):
 
 
 def test_a_lifetime_of_real_races_is_the_lifetime_without():
-    full = thrifty.Lifetime(thrifty.Trees(max_depth=4))
-    raced = thrifty.Lifetime(thrifty.Trees(max_depth=4, compare="race"))
+    full = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.Paper()))
+    raced = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.Race()))
     for task in thrifty.streams.reals(10, 40, 3, 1000, 4, random_state=5):
         a, b = (life.learn(task.name, task.X, task.y) for life in (full, raced))
         assert (a.route, a.model.tree_) == (b.route, b.model.tree_)
@@ -282,8 +277,10 @@ def test_a_lifetime_of_real_races_is_the_lifetime_without():
 
 @pytest.mark.parametrize("how", [{"gain": "gain-ratio"}, {"match": "stored"}])
 def test_what_cannot_be_raced_is_refused(how):
-    with pytest.raises(BadParameter, match="compare='race'"):
-        thrifty.Trees(compare="race", **how)
+    for learner in (thrifty.Race, thrifty.Tested):
+        with pytest.raises(BadParameter, match=r"Use thrifty\.Paper"):
+            learner(**how)
+    assert thrifty.Tested(race=False, **how).error == 0.01
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7])
@@ -291,7 +288,7 @@ def test_fewer_rows_than_a_first_round(n):
     X = np.random.default_rng(n).random((n, 5)) < 0.5
     X[:, 4] = np.arange(n) % 2
     y = np.arange(n) % 2
-    life = thrifty.Lifetime(thrifty.Trees(compare="race"))
+    life = thrifty.Lifetime(thrifty.Trees(learner=thrifty.Race()))
     assert (life.learn("few", X, y).model.predict(X) == y).all()
 
 
@@ -307,9 +304,9 @@ def test_a_class_with_one_row():
 def test_a_size_limit_fails_the_race_as_it_fails_algorithm_2():
     task = next(iter(thrifty.streams.trees(1, 40, 2, 500, 3, random_state=1)))
     labels = read_classes(task.y)
-    whole = thrifty.Trees(max_depth=3, compare="race")
+    whole = thrifty.Trees(max_depth=3, learner=thrifty.Race())
     known = whole.improve_rep(whole.start(), whole.from_scratch(Cells(task.X), labels, None))
-    for compare in ("all", "race"):
-        family = thrifty.Trees(max_depth=3, max_nodes=1, compare=compare)
+    for learner in (thrifty.Paper, thrifty.Race):
+        family = thrifty.Trees(max_depth=3, learner=learner(max_nodes=1))
         attempt = family.use_rep(known, Cells(task.X), labels)
         assert attempt.model is None and attempt.failure.reason == "too-large"

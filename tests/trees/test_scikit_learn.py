@@ -9,9 +9,9 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 import thrifty
 
 ESTIMATORS = [
-    thrifty.ThriftyTreeClassifier(),
-    thrifty.ThriftyTreeClassifier(gain="gini", missing="larger-child"),
-    thrifty.ThriftyListClassifier(),
+    thrifty.TreeClassifier(),
+    thrifty.TreeClassifier(gain="gini", missing="larger-child"),
+    thrifty.ListClassifier(),
 ]
 EXPECTED = {
     "check_dtype_object": (
@@ -52,13 +52,13 @@ def test_parameters_are_only_assigned(estimator):
 
 @pytest.mark.parametrize("max_depth", [0, -2, 1.5, "3", True])
 def test_max_depth_outside_its_range(max_depth):
-    with pytest.raises(thrifty.errors.BadParameter, match="max_depth must be None or an integer"):
-        thrifty.ThriftyTreeClassifier(max_depth=max_depth).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(thrifty.errors.BadParameter, match="max_depth must be an integer"):
+        thrifty.TreeClassifier(max_depth=max_depth).fit([[0.0], [1.0]], [0, 1])
 
 
 @pytest.mark.parametrize("prices", [[1.0, -1.0], [1.0, float("nan")], [1.0], {"x0": 1}])
 def test_prices_that_are_none(prices):
-    model = thrifty.ThriftyTreeClassifier(gain="eg2", prices=prices)
+    model = thrifty.TreeClassifier(gain="eg2", prices=prices)
     with pytest.raises(thrifty.errors.BadInput, match="price"):
         model.fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
     assert not hasattr(model, "tree_")

@@ -1,4 +1,4 @@
-"""``accept=Tested``: what is bought, what counts as fresh, when all rows are used after all."""
+"""``Tested``: what is bought, what counts as fresh, when all rows are used after all."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import thrifty
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.trees import tested
+from thrifty.trees.gains.gain import entropy
 from thrifty.trees.growing.sample_tree import grow_on_sample
 from thrifty.trees.labels import read_classes
 from thrifty.trees.representation import Metafeatures
@@ -16,7 +17,7 @@ from thrifty.trees.tree import Leaf, Node, Split, stump
 
 
 def family(**how):
-    return thrifty.Trees(max_depth=3, accept=thrifty.Tested(0.01, 0.95), **how)
+    return thrifty.Trees(max_depth=3, learner=thrifty.Tested(0.01, 0.95, **how))
 
 
 def two_levels(n, rng):
@@ -97,7 +98,7 @@ def sum_of_counts(tree):
 def test_a_representation_that_is_not_enough_fails_as_algorithm_2_does():
     X, y = two_levels(3_000, np.random.default_rng(3))
     known = Metafeatures().with_trees([stump(3)])
-    attempt = family(compare="race").use_rep(known, Cells(X), read_classes(y))
+    attempt = family(race=True).use_rep(known, Cells(X), read_classes(y))
     plain = thrifty.Trees(max_depth=3).use_rep(known, Cells(X), read_classes(y))
     assert attempt.model is None
     assert attempt.failure.reason == plain.failure.reason
@@ -112,7 +113,7 @@ def test_an_unfinished_branch_takes_the_most_common_class():
     labels = read_classes(y)
     how = {"max_depth": 3, "max_nodes": None}
     grown = grow_on_sample(
-        known, Cells(X), labels, np.arange(10), family()._way().otherwise.gain, **how
+        known, Cells(X), labels, np.arange(10), entropy, **how
     )
     assert grown.tree == Node(Split(0), Leaf(0), Leaf(1)) and grown.mistakes == 1
 
@@ -126,12 +127,12 @@ def test_another_root_is_tried_before_more_rows_are_bought():
     known = Metafeatures().with_trees([stump(0), Node(Split(1), Leaf(), stump(2))])
     labels = read_classes(y)
     first = grow_on_sample(
-        known, Cells(X), labels, np.arange(60), family()._way().otherwise.gain,
+        known, Cells(X), labels, np.arange(60), entropy,
         max_depth=1, max_nodes=None,
     )  # fmt: skip
     assert first.root == 0 and first.mistakes > 0
     second = grow_on_sample(
-        known, Cells(X), labels, np.arange(60), family()._way().otherwise.gain,
+        known, Cells(X), labels, np.arange(60), entropy,
         max_depth=2, max_nodes=None, not_at_root=frozenset({0}),
     )  # fmt: skip
     assert second.root == 1 and second.mistakes == 0

@@ -19,7 +19,7 @@ from thrifty.trees.verified.value_of_looks import first_look
 
 
 def family():
-    return thrifty.Trees(max_depth=6, accept=thrifty.Verified())
+    return thrifty.Trees(max_depth=6, learner=thrifty.Verified())
 
 
 def noisy(seed, S=1500, N=120, features=(3, 7), flip=0.05):
@@ -115,7 +115,7 @@ def test_smaller_epsilon_buys_more():
     X, y = noisy(7)
 
     def cells(epsilon):
-        life = thrifty.Lifetime(thrifty.Trees(max_depth=6, accept=thrifty.Verified(epsilon)))
+        life = thrifty.Lifetime(thrifty.Trees(max_depth=6, learner=thrifty.Verified(epsilon)))
         return life.learn("t", X, y).receipt.cells
 
     assert cells(0.01) > cells(0.5)
@@ -148,9 +148,10 @@ def test_real_values_are_refused_clearly():
         thrifty.Lifetime(family()).learn("t", np.random.default_rng(0).random((20, 3)), [0, 1] * 10)
 
 
-def test_warm_up_is_refused():
-    with pytest.raises(thrifty.errors.BadParameter, match="warm_up"):
-        thrifty.Trees(accept=thrifty.Verified(), warm_up=3)
+@pytest.mark.parametrize("name", ["warm_up", "gain", "match", "max_nodes", "improve"])
+def test_what_it_does_not_use_cannot_be_given(name):
+    with pytest.raises(TypeError, match=name):
+        thrifty.Verified(**{name: 3})
 
 
 def test_reopened_lifetimes_go_on(tmp_path):

@@ -40,7 +40,7 @@ def _score(task: RealTask, p: Floats) -> tuple[float, float]:
 
 def verified() -> thrifty.Lifetime:
     """The learner under test, with its defaults."""
-    return thrifty.Lifetime(thrifty.Trees(max_depth=DEPTH, accept=thrifty.Verified()))
+    return thrifty.Lifetime(thrifty.Trees(max_depth=DEPTH, learner=thrifty.Verified()))
 
 
 def learn_verified(life: thrifty.Lifetime, task: RealTask) -> Result:
@@ -247,7 +247,7 @@ def measure_money(table: Table, *, seeds: int, most: int | None) -> list[Result]
 
     prices = price_list(table)
     assert table.test_cost is not None and table.test_of_feature is not None
-    family = thrifty.Trees(max_depth=DEPTH, accept=thrifty.Verified())
+    family = thrifty.Trees(max_depth=DEPTH, learner=thrifty.Verified())
     out = []
     for row in ("price-aware", "price-blind"):
         bills, quality, whole = [], [], []

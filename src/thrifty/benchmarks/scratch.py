@@ -24,7 +24,7 @@ from thrifty.streams import trees
 from thrifty.trees.gains.gain import entropy
 from thrifty.trees.growing.scratch import grow_from_scratch
 from thrifty.trees.labels import read_classes
-from thrifty.trees.model import ThriftyTreeClassifier
+from thrifty.trees.model import TreeClassifier
 from thrifty.trees.tree import Leaf, Node, Tree, depth, size, stump
 
 __all__ = ["DEFAULT", "LARGE", "floor", "measure", "memory"]
@@ -95,7 +95,7 @@ def _row(problem: Problem, repeats: int, peers: int) -> dict[str, Any]:
 
     grow()  # compiled before it is timed
     ours = best_of(grow, repeats)
-    whole = best_of(lambda: ThriftyTreeClassifier(problem.max_depth).fit(X, y), repeats)
+    whole = best_of(lambda: TreeClassifier(problem.max_depth).fit(X, y), repeats)
     tree: Tree = ours.result
     theirs = _scikit_learn(problem, peers)
     boosted = _xgboost(problem, depth(tree), peers)
@@ -116,7 +116,7 @@ def _row(problem: Problem, repeats: int, peers: int) -> dict[str, Any]:
         row["x faster than xgboost"] = boosted.best / ours.best
     row["x reading the levels"] = ours.best / reading
     row["same tree"] = same_tree(tree, theirs.result, problem, labels.codes)
-    right = ThriftyTreeClassifier.around(tree, labels, default_names(X.shape[1])).predict(X) == y
+    right = TreeClassifier.around(tree, labels, default_names(X.shape[1])).predict(X) == y
     row["training accuracy"] = float(right.mean())
     row["theirs"] = float(theirs.result.score(X.astype(np.float32), y))
     return row
@@ -221,11 +221,11 @@ def memory(n_examples: int = 20_000, n_features: int = 50_000) -> dict[str, Any]
 
 def _memory(n_examples: int, n_features: int) -> None:
     warm = np.eye(2, dtype=np.uint8)
-    ThriftyTreeClassifier().fit(warm, [0, 1])  # the compiled kernels are not the data's fault
+    TreeClassifier().fit(warm, [0, 1])  # the compiled kernels are not the data's fault
     X = coins(n_examples, n_features, 0)
     y = np.where(X[:, 1] == 1, X[:, 3], X[:, 7])
     before = peak_memory(forget=True)
-    model = ThriftyTreeClassifier().fit(X, y)
+    model = TreeClassifier().fit(X, y)
     beyond = peak_memory() - before
     bits = kernels.pack_tiles(X[:64]).nbytes * 8 / (64 * n_features)
     assert (model.predict(X) == y).all() and model.tree_ != stump(0)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 from thrifty.benchmarks.measure import best_of
-from thrifty.trees import ThriftyTreeClassifier
+from thrifty.trees import TreeClassifier
 
 __all__ = ["DEFAULT", "measure"]
 
@@ -36,7 +36,7 @@ def measure(
     X = rng.normal(size=(n_examples, n_features)).astype(np.float32)
     clean = _labels(X)
     noisy = clean ^ (rng.random(n_examples) < 0.1)
-    ThriftyTreeClassifier().fit(X[:200], clean[:200])  # compile
+    TreeClassifier().fit(X[:200], clean[:200])  # compile
     rows = []
     for kind, y in (("clean", clean), ("noisy", noisy)):
         for gain in ("entropy", "gini"):
@@ -46,7 +46,7 @@ def measure(
 
 def _compare(X: NDArray[Any], y: NDArray[np.int64], gain: str, repeats: int) -> dict[str, Any]:
     peer = DecisionTreeClassifier(criterion=gain, random_state=0)
-    mine = ThriftyTreeClassifier(gain=gain)
+    mine = TreeClassifier(gain=gain)
     theirs = best_of(lambda: peer.fit(X, y), max(1, repeats // 3))
     ours = best_of(lambda: mine.fit(X, y), repeats)
     return {

@@ -20,7 +20,7 @@ from thrifty import bounds
 from thrifty.lifetime import Lifetime
 from thrifty.report.cumulative import save_cumulative
 from thrifty.streams import TreeStream, trees
-from thrifty.trees import Trees
+from thrifty.trees import Paper, Race, Trees
 
 __all__ = ["Demo", "register", "run_demo"]
 
@@ -65,9 +65,9 @@ def run_demo(
     """Learn the same stream with every learner, showing progress."""
     stream = trees(n_tasks, n_features, _METAFEATURES, _EXAMPLES, _MAX_DEPTH, seed)
     lives = {
-        "Thrifty": Lifetime(Trees(max_depth=_MAX_DEPTH, compare="race"), store=store),
-        _PAPER: Lifetime(Trees(max_depth=_MAX_DEPTH)),
-        "features seen (naive)": Lifetime(Trees(max_depth=_MAX_DEPTH, improve="features")),
+        "Thrifty": Lifetime(Trees(_MAX_DEPTH, Race()), store=store),
+        _PAPER: Lifetime(Trees(_MAX_DEPTH, Paper())),
+        "features seen (naive)": Lifetime(Trees(_MAX_DEPTH, Paper(improve="features"))),
     }
     demo = Demo(n_tasks, n_features, {name: [] for name in lives}, dict.fromkeys(lives, 0))
     started = perf_counter()

@@ -19,6 +19,7 @@ from thrifty.commands.task_source import open_source
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.stores.families import family_from_dict
+from thrifty.trees.learners import learner_from_dict
 
 __all__ = ["make_family", "register"]
 
@@ -42,14 +43,31 @@ def _complete(name: str, given: dict[str, Any]) -> dict[str, Any]:
         raise BadInput(
             f"the family must be Trees, Lists, Monomials or Polynomials; got {name!r}."
         )
-    defaults = made().to_dict() if name in ("Trees", "Lists") else {}
-    unknown = sorted(set(given) - set(defaults)) if defaults else []
+    if name not in ("Trees", "Lists"):
+        return given
+    if "learner" in given:
+        given["learner"] = _learner(given["learner"])
+    return _with_defaults(name, made().to_dict(), given, "family")
+
+
+def _learner(said: Any) -> dict[str, Any]:
+    """``learner: Race``, or ``learner: {name: Race, gain: gini}``."""
+    given = {"name": said} if isinstance(said, str) else dict(said)
+    name = given.pop("name", None)
+    defaults = learner_from_dict({"learner": name}).to_dict()
+    return {"learner": name, **_with_defaults(str(name), defaults, given, "learner")}
+
+
+def _with_defaults(
+    name: str, defaults: dict[str, Any], given: dict[str, Any], kind: str
+) -> dict[str, Any]:
+    known = {key: value for key, value in defaults.items() if key != kind}
+    unknown = sorted(set(given) - set(known))
     if unknown:
         raise BadInput(
-            f"{name} has no parameter {unknown[0]!r}; it has "
-            f"{', '.join(sorted(set(defaults) - {'family'}))}."
+            f"{name} has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}."
         )
-    return {**{k: v for k, v in defaults.items() if k != "family"}, **given}
+    return {**known, **given}
 
 
 def register(app: typer.Typer) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from thrifty.checks import whole_number
 from thrifty.errors import BadParameter
 
 __all__ = ["ENGINES", "Pool", "open_pool", "read_n_jobs"]
@@ -249,11 +250,12 @@ def read_n_jobs(n_jobs: int | None) -> int:
         return 1
     if n_jobs == -1:
         return os.cpu_count() or 1
-    if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs < 1:
+    try:
+        return whole_number("n_jobs", n_jobs)
+    except BadParameter:
         raise BadParameter(
             f"n_jobs must be 1 or more, or -1 for one worker per core; got {n_jobs!r}."
-        )
-    return n_jobs
+        ) from None
 
 
 def _needed(module: str, extra: str) -> Any:

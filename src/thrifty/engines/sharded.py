@@ -25,7 +25,7 @@ from thrifty.engines.pools import Actor, Pool, open_pool
 from thrifty.errors import BadInput, BadParameter
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.boolean_counts import BUFFER, Pending, batches, children, count
-from thrifty.trees.growing.scratch import contradiction
+from thrifty.trees.growing.stuck import contradiction
 from thrifty.trees.labels import Labels, read_classes
 from thrifty.trees.tree import Leaf, Path, Split, Tree, build
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from thrifty.attempt import Attempt, Failure
 from thrifty.cells import Cells
+from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
 from thrifty.powers import lattice, nnls_batches, paper_monomials
 from thrifty.powers.evidence import coarsest
@@ -20,7 +21,6 @@ from thrifty.powers.model import MonomialRegressor
 from thrifty.powers.representation import Exponents, PowersRepresentation
 from thrifty.powers.rows import both_ends, shuffled
 from thrifty.powers.rules import Rules
-from thrifty.powers.settings import a_choice, a_positive_integer, a_share
 
 __all__ = ["Monomials"]
 
@@ -66,7 +66,7 @@ class Monomials:
     kind: ClassVar[Literal["regressor"]] = "regressor"
 
     def __post_init__(self) -> None:
-        a_positive_integer("max_degree", self.max_degree)
+        set_checked(self, max_degree=whole_number("max_degree", self.max_degree))
         a_choice("method", self.method, ("lattice", "paper", "features"))
         a_share("label_precision", self.label_precision)
         a_share("risk", self.risk)

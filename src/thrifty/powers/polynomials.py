@@ -12,6 +12,7 @@ import numpy as np
 
 from thrifty.attempt import Attempt, Failure
 from thrifty.cells import Cells
+from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
 from thrifty.powers import paper_polynomials
 from thrifty.powers.evidence import coarsest
@@ -24,7 +25,6 @@ from thrifty.powers.pursuit import MOST_COLUMNS
 from thrifty.powers.real_values import RealValues
 from thrifty.powers.representation import PowersRepresentation
 from thrifty.powers.rows import both_ends, shuffled
-from thrifty.powers.settings import a_choice, a_positive_integer, a_share
 from thrifty.powers.sum_search import SumSearch
 from thrifty.powers.sums import Polynomial, SumRules
 
@@ -77,8 +77,11 @@ class Polynomials:
     kind: ClassVar[Literal["regressor"]] = "regressor"
 
     def __post_init__(self) -> None:
-        a_positive_integer("max_degree", self.max_degree)
-        a_positive_integer("max_terms", self.max_terms)
+        set_checked(
+            self,
+            max_degree=whole_number("max_degree", self.max_degree),
+            max_terms=whole_number("max_terms", self.max_terms),
+        )
         a_choice("method", self.method, ("lattice", "paper", "features"))
         a_share("label_precision", self.label_precision)
         a_share("risk", self.risk)

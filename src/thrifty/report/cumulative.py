@@ -31,8 +31,8 @@ def bills_of(view: LifetimeView) -> dict[str, list[int]]:
 
     The naive baseline and the bound belong to consistent trees; elsewhere they are left out.
     """
-    accept = view.family.get("accept", {}).get("accept", "Consistent")
-    theory = view.family.get("family") == "Trees" and accept == "Consistent"
+    learner = view.family.get("learner", {}).get("learner")
+    theory = view.family.get("family") == "Trees" and learner in ("Paper", "Race")
     bills = {"Thrifty": [task.cells for task in view.tasks]}
     if theory:
         bills["features seen (naive)"] = _naive(view)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from thrifty.checks import set_checked, whole_number
 from thrifty.errors import BadParameter
 
 __all__ = ["LETTERS", "Grid", "Point"]
@@ -42,11 +43,8 @@ class Point:
         for field in fields(self):
             value = getattr(self, field.name)
             least = 0 if field.name == "n_unrelated" else 1
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise BadParameter(
-                    f"{field.name} ({LETTERS[field.name]}) must be an integer, {least} or more; "
-                    f"got {value!r}."
-                )
+            named = f"{field.name} ({LETTERS[field.name]})"
+            set_checked(self, **{field.name: whole_number(named, value, least=least)})
 
     def to_dict(self) -> dict[str, int]:
         """Plain data, in the order of the letters."""

@@ -10,7 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from thrifty.errors import BadInput, BadParameter
+from thrifty.checks import whole_number
+from thrifty.errors import BadInput
 from thrifty.reproduce.folder import Folder, write_csv
 from thrifty.reproduce.measured import against_bounds, beside_paper, forms, growth
 from thrifty.reproduce.page import page
@@ -64,10 +65,8 @@ def reproduce(
     grids : other grids than the built-in ones, by row; only those rows are run
     progress : called with (jobs done, jobs in all, what is running)
     """
-    if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs < 1:
-        raise BadParameter(f"n_jobs must be an integer, 1 or more; got {n_jobs!r}.")
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise BadParameter(f"seed must be an integer, 0 or more; got {seed!r}.")
+    n_jobs = whole_number("n_jobs", n_jobs)
+    seed = whole_number("seed", seed, least=0)
     rows = _with_grids(table, quick, grids)
     for row, grid in rows:
         check_grid(row, grid)

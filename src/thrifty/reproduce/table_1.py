@@ -9,7 +9,7 @@ from thrifty import bounds, streams
 from thrifty.reproduce.point import Grid, Point
 from thrifty.reproduce.row import Condition, Form, Growth, Learner, Row, Seen
 from thrifty.streams import Task
-from thrifty.trees import Lists, Trees, WarmUp
+from thrifty.trees import Lists, Paper, Race, Trees, WarmUp
 
 __all__ = ["TREE_ROWS"]
 
@@ -83,9 +83,9 @@ def _tree_learners(**paper: Any) -> Callable[[Point], Mapping[str, Learner]]:
     def learners(p: Point) -> Mapping[str, Learner]:
         said = {key: value(p) if callable(value) else value for key, value in paper.items()}
         return {
-            "paper": Learner(Trees(p.max_depth, **said)),
-            "default": Learner(Trees(p.max_depth, compare="race", **said)),
-            "naive": Learner(Trees(p.max_depth, improve="features")),
+            "paper": Learner(Trees(p.max_depth, Paper(**said))),
+            "default": Learner(Trees(p.max_depth, Race(**said))),
+            "naive": Learner(Trees(p.max_depth, learner=Paper(improve="features"))),
         }
 
     return learners
@@ -109,8 +109,8 @@ def _upper(bound: Callable[[Point], float]) -> Callable[[Point, str, Seen], floa
 def _list_learners(p: Point) -> Mapping[str, Learner]:
     return {
         "paper": Learner(Lists(p.max_depth)),
-        "default": Learner(Trees(p.max_depth, compare="race")),
-        "naive": Learner(Trees(p.max_depth, improve="features")),
+        "default": Learner(Trees(p.max_depth, learner=Race())),
+        "naive": Learner(Trees(p.max_depth, learner=Paper(improve="features"))),
     }
 
 

@@ -30,7 +30,7 @@ from thrifty.reproduce.point import Grid, Point
 from thrifty.reproduce.row import Condition, Form, Growth, Learner, Row, Seen
 from thrifty.streams import Task, adversary
 from thrifty.streams.adversary import Strategy, Target
-from thrifty.trees import Trees
+from thrifty.trees import Paper, Race, Trees
 
 __all__ = ["RULES", "UNRELATED_ROWS"]
 
@@ -67,7 +67,7 @@ def _learners(paper: Family, default: Family, naive: Family) -> Callable[[Point]
 
 
 _STUMPS = _learners(
-    Trees(max_depth=1), Trees(max_depth=1, compare="race"), Trees(max_depth=1, improve="features")
+    Trees(1, Paper()), Trees(1, Race()), Trees(1, Paper(improve="features"))
 )
 #: slopes misread so rarely that the paper's counts hold
 _MONOMIALS = _learners(

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from thrifty.errors import LifetimeExists, StoreError
+from thrifty.stores.families import as_written_now
 from thrifty.stores.pages import SqlPages
 
 __all__ = ["LifetimeBook", "Store", "open_store"]
@@ -67,7 +68,7 @@ class Store(ABC):
         if row is None:
             raise self._unknown(name)
         id, stored = int(row[0]), json.loads(row[1])
-        if family is not None and stored != json.loads(json.dumps(family)):
+        if family is not None and as_written_now(stored) != json.loads(json.dumps(family)):
             raise LifetimeExists(
                 f"the store holds a lifetime named {name!r} with another family: {stored}; asked "
                 f"for {family}. Open it with its own family, or choose another name=."

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from thrifty import models, powers, trees
-from thrifty.errors import StoreError
+from thrifty.errors import BadParameter, StoreError
 
-__all__ = ["family_from_dict"]
+__all__ = ["as_written_now", "family_from_dict"]
 
 _HOMES = {
     "Lists": trees,
@@ -36,7 +37,16 @@ def family_from_dict(data: Mapping[str, Any]) -> Any:
         if hasattr(made, "from_dict"):
             return made.from_dict(dict(data))
         return made(**{key: value for key, value in data.items() if key != "family"})
-    except (TypeError, KeyError) as error:
+    except (TypeError, KeyError, BadParameter) as error:
         raise StoreError(
             f"the parameters of {name} in the store cannot be read: {error}."
         ) from error
+
+
+def as_written_now(data: dict[str, Any]) -> dict[str, Any]:
+    """A family as this version writes it, whichever wrote it; one that is unknown as it stands."""
+    try:
+        written: dict[str, Any] = json.loads(json.dumps(family_from_dict(data).to_dict()))
+    except StoreError:
+        return data
+    return written

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.agnostic import fewest_unrelated, most_unrelated
+from thrifty.checks import a_choice, whole_number
 from thrifty.errors import BadParameter
 from thrifty.streams.task import Task
 from thrifty.trees.tree import Leaf, Node, Split
@@ -86,12 +87,12 @@ class AdversaryStream:
         random_state: int,
         target: Target,
     ) -> None:
-        _one_of("strategy", strategy, get_args(Strategy))
-        _one_of("target", target, get_args(Target))
-        _whole("n_metafeatures", n_metafeatures, 1)
-        _whole("n_features", n_features, n_metafeatures + 1)
-        _whole("n_tasks", n_tasks, n_metafeatures)
-        _whole("n_unrelated", n_unrelated, 0)
+        a_choice("strategy", strategy, get_args(Strategy))
+        a_choice("target", target, get_args(Target))
+        whole_number("n_metafeatures", n_metafeatures, least=1)
+        whole_number("n_features", n_features, least=n_metafeatures + 1)
+        whole_number("n_tasks", n_tasks, least=n_metafeatures)
+        whole_number("n_unrelated", n_unrelated, least=0)
         enough = 2 * math.ceil(math.log2(n_features)) + 8
         if target == "stumps" and n_examples < enough:
             raise BadParameter(
@@ -197,13 +198,3 @@ def _condition(what: str, holds: bool, r: int, limit: float) -> None:
             f"this adversary's theorem needs {what}; r is {r} and the limit {limit:g}. Choose "
             "another n_unrelated, or another strategy."
         )
-
-
-def _one_of(name: str, value: object, choices: tuple[Any, ...]) -> None:
-    if value not in choices:
-        raise BadParameter(f"{name} must be one of {list(choices)}; got {value!r}.")
-
-
-def _whole(name: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise BadParameter(f"{name} must be an integer, {least} or more; got {value!r}.")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.gains.pure_child import pure_child
 from thrifty.trees.look.list_text import list_text, sign
-from thrifty.trees.model import ThriftyTreeClassifier
+from thrifty.trees.model import TreeClassifier
 
-__all__ = ["ThriftyListClassifier"]
+__all__ = ["ListClassifier"]
 
 
-class ThriftyListClassifier(ThriftyTreeClassifier):
+class ListClassifier(TreeClassifier):
     """A decision list: one test after the other, each with an answer of its own.
 
     Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` learns from scratch.
@@ -21,13 +21,13 @@ class ThriftyListClassifier(ThriftyTreeClassifier):
         the most common class of it; a lifetime's lists are consistent or refused
     gain : "entropy", "gini", or a function (counts, totals, prices) -> gains; compared among the
         splits that leave one child pure
-    class_weight, missing, prices : as for :class:`ThriftyTreeClassifier`
+    class_weight, missing, prices : as for :class:`TreeClassifier`
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-    >>> print(ThriftyListClassifier().fit(X, [0, 1, 1, 1]))
+    >>> print(ListClassifier().fit(X, [0, 1, 1, 1]))
     if x0: + / elif x1: + / else: -
     """
 

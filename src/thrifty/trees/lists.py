@@ -24,17 +24,17 @@ from numpy.typing import NDArray
 
 from thrifty.attempt import Attempt, Failure
 from thrifty.cells import Cells
+from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter, NotInFamily
-from thrifty.trees.family import at_least_one, one_of
 from thrifty.trees.gains.gain import Gain, gain_named
 from thrifty.trees.gains.pure_child import pure_child
+from thrifty.trees.growing.from_all import scratch_tree
 from thrifty.trees.growing.missing import allows_missing
-from thrifty.trees.growing.scratch import contradiction
-from thrifty.trees.growing.scratch_real import Stuck
+from thrifty.trees.growing.stuck import Stuck, contradiction, too_deep
 from thrifty.trees.labels import Labels, read_classes
-from thrifty.trees.list_model import ThriftyListClassifier
+from thrifty.trees.list_model import ListClassifier
+from thrifty.trees.paper.learner import Paper
 from thrifty.trees.paper.use_rep_real import MATCH
-from thrifty.trees.paper.way import PaperWay, scratch_tree
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Path, Tree
 
@@ -47,7 +47,7 @@ class Lists:
 
     Parameters
     ----------
-    max_depth : UseRep fails where a list would have more tests
+    max_depth : the most tests that a list may have, reused or from scratch
     gain : "entropy", "gini", or a function (counts, totals, prices) -> gains; compared among the
         splits that leave one child pure
     match : when a metafeature agrees with a list over real-valued features: "feature" (thresholds
@@ -72,8 +72,8 @@ class Lists:
     missing: str = "error"
 
     def __post_init__(self) -> None:
-        at_least_one("max_depth", self.max_depth)
-        one_of("match", self.match, list(MATCH))
+        set_checked(self, max_depth=whole_number("max_depth", self.max_depth))
+        a_choice("match", self.match, MATCH)
         allows_missing(self.missing)
         gain_named(self.gain)
 
@@ -82,10 +82,10 @@ class Lists:
         """Whether NaN may come in."""
         return allows_missing(self.missing)
 
-    def _way(self) -> PaperWay:
+    def _learner(self) -> Paper:
         # The subtree at the first difference is the suffix after the longest common beginning.
         gain = pure_child(gain_named(self.gain))
-        return PaperWay(gain, self.max_depth, None, "anchors", self.match)
+        return Paper(gain=gain, improve="anchors", match=self.match, missing=self.missing)
 
     def start(self) -> Metafeatures:
         return Metafeatures()
@@ -94,7 +94,7 @@ class Lists:
         return read_classes(y)
 
     def use_rep(self, representation: Metafeatures, cells: Cells, labels: Labels) -> Attempt:
-        attempt = self._way().use_rep(representation, cells, labels)
+        attempt = self._learner().use_rep(representation, cells, labels, self.max_depth)
         failure = attempt.failure
         if failure is None or failure.reason != "constant-candidates":
             return attempt
@@ -104,25 +104,26 @@ class Lists:
 
     def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
         model = scratch_tree(
-            cells, labels, self._way().gain, stuck=stuck_list(lambda: cells.table())
-        )
+            cells, labels, pure_child(gain_named(self.gain)), max_depth=self.max_depth,
+            stuck=stuck_list(self.max_depth, lambda: cells.table()),
+        )  # fmt: skip
         if attempt is None:
             return Attempt("scratch", model)
         return Attempt("scratch", model, attempt.failure, attempt.grown)
 
     def improve_rep(self, representation: Metafeatures, attempt: Attempt) -> Metafeatures:
-        return self._way().improve_rep(representation, attempt)
+        return self._learner().improve_rep(representation, attempt)
 
     def estimator(
         self, model: Tree, labels: Labels, feature_names: Sequence[str]
-    ) -> ThriftyListClassifier:
-        return ThriftyListClassifier.around(model, labels, feature_names, missing=self.missing)
+    ) -> ListClassifier:
+        return ListClassifier.around(model, labels, feature_names, missing=self.missing)
 
     def load_representation(self, data: dict[str, Any]) -> Metafeatures:
         return Metafeatures.from_dict(data)
 
-    def load_estimator(self, data: dict[str, Any]) -> ThriftyListClassifier:
-        return ThriftyListClassifier.from_dict(data)
+    def load_estimator(self, data: dict[str, Any]) -> ListClassifier:
+        return ListClassifier.from_dict(data)
 
     def to_dict(self) -> dict[str, Any]:
         """Name and parameters, for JSON."""
@@ -145,12 +146,14 @@ class Lists:
         return cls(**{key: value for key, value in data.items() if key != "family"})
 
 
-def stuck_list(table: Callable[[], NDArray[Any]]) -> Stuck:
+def stuck_list(max_depth: int, table: Callable[[], NDArray[Any]]) -> Stuck:
     """What to raise where no split settles a side: rows that are alike, or not a list at all."""
 
     def stuck(
         path: Path, rows: NDArray[np.int64], starts: NDArray[np.int64], labels: Labels
     ) -> Exception:
+        if len(path) >= max_depth:
+            return too_deep(max_depth, np.diff(starts), labels, "decision list")
         values = np.asarray(table())[rows].astype(np.float64)
         if (np.isnan(values).all(axis=0) | (values == values[:1]).all(axis=0)).all():
             return contradiction(path, rows, starts, labels)

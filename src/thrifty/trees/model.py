@@ -14,18 +14,19 @@ from thrifty.cells import Cells, Source, as_source, read_prices
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.cells.sources.checks import default_names, refuse_masked
-from thrifty.errors import BadInput, BadParameter, FeaturesChanged
+from thrifty.checks import whole_number
+from thrifty.errors import BadInput, FeaturesChanged
 from thrifty.lazy import Asked, Explanation, Walked, balanced_shares, stopping_of, walk
 from thrifty.lazy import explain as explain_path
 from thrifty.trees.flat import FlatTree, flatten
 from thrifty.trees.gains.class_weights import check_class_weight, weigh, weighted
 from thrifty.trees.gains.gain import Gain, gain_named
+from thrifty.trees.growing.from_all import scratch_tree
 from thrifty.trees.growing.missing import allows_missing
 from thrifty.trees.growing.sample_weights import repeat_rows
 from thrifty.trees.labels import Labels, read_classes
 from thrifty.trees.look.pictures import draw_tree, graphviz_text, text_with_origins
 from thrifty.trees.origins import Origin, origins
-from thrifty.trees.paper.way import scratch_tree
 from thrifty.trees.tree import (
     MOST_DEPTH,
     Path,
@@ -37,10 +38,10 @@ from thrifty.trees.tree import (
     tree_text,
 )
 
-__all__ = ["ThriftyTreeClassifier"]
+__all__ = ["TreeClassifier"]
 
 
-class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
+class TreeClassifier(ClassifierMixin, BaseEstimator):
     """A decision tree over Boolean and real-valued features.
 
     Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` learns from scratch.
@@ -67,10 +68,10 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-    >>> model = ThriftyTreeClassifier().fit(X, [0, 1, 1, 0])
+    >>> model = TreeClassifier().fit(X, [0, 1, 1, 0])
     >>> model.predict(X).tolist()
     [0, 1, 1, 0]
-    >>> print(ThriftyTreeClassifier().fit([[0.5], [1.5], [4.0]], ["low", "low", "high"]))
+    >>> print(TreeClassifier().fit([[0.5], [1.5], [4.0]], ["low", "low", "high"]))
     x0 >= 2.75?
     ├─ no: low
     └─ yes: high
@@ -170,7 +171,7 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
         """Path, cells and cost of one example; only its own cells are bought.
 
         >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-        >>> print(ThriftyTreeClassifier().fit(X, [0, 0, 0, 1]).explain(X, 2))
+        >>> print(TreeClassifier().fit(X, [0, 0, 0, 1]).explain(X, 2))
         example 2: 0 for 2 cells, cost 2
           x0 = 1 (compared with 0.5), paid 1
           x1 = 0 (compared with 0.5), paid 1
@@ -297,11 +298,8 @@ class ThriftyTreeClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _check_depth(max_depth: object) -> None:
-    whole = isinstance(max_depth, int | np.integer) and not isinstance(max_depth, bool)
-    if max_depth is not None and not (whole and max_depth >= 1):  # type: ignore[operator]
-        raise BadParameter(
-            f"max_depth must be None or an integer, 1 or more; got {max_depth!r}."
-        )
+    if max_depth is not None:
+        whole_number("max_depth", max_depth)
 
 
 def _one_column(y: Any) -> Any:

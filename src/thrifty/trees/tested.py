@@ -1,4 +1,4 @@
-"""``accept=Tested(error, confidence)``: a reused task whose bill does not grow with its rows.
+"""``Tested(error, confidence)``: a reused task whose bill does not grow with its rows.
 
 A tree is grown by Algorithm 2 on a few random rows, and then asked about fresh ones, buying only
 the cells on each row's path. If it is right on t_i of them in a row it is accepted; else its
@@ -13,14 +13,14 @@ is above ``error`` it passes with probability at most (1 - error)^t_i <= delta_i
 for growing is never counted as fresh again.
 
 Where the metafeatures do not fit even a quarter of the rows, or fresh rows run out, all rows are
-used (:class:`~thrifty.trees.paper.way.PaperWay` or a race): a task fails only if Algorithm 2 on all
-rows fails, and the paper's bound on tasks from scratch stays.
+used (as :class:`~thrifty.Race` or :class:`~thrifty.Paper` does): a task fails only if Algorithm 2
+on all rows fails, and the paper's bound on tasks from scratch stays.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -28,14 +28,19 @@ from numpy.typing import NDArray
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
-from thrifty.trees.accept import Tested
+from thrifty.checks import a_flag, a_share, set_checked
+from thrifty.trees.gains.gain import gain_named
+from thrifty.trees.growing.from_all import scratch_tree
 from thrifty.trees.growing.sample_tree import SampleTree, grow_on_sample
+from thrifty.trees.growing.stuck import consistent_within
 from thrifty.trees.labels import Labels
-from thrifty.trees.paper.way import PaperWay
+from thrifty.trees.paper.learner import reuse_every_row
+from thrifty.trees.paper.over_metafeatures import OverMetafeatures
+from thrifty.trees.race.learner import check_can_race, reuse_by_races, scratch_by_races
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Leaf, Tree
 
-__all__ = ["TestedWay", "answers", "rows_to_pass"]
+__all__ = ["Tested", "answers", "rows_to_pass"]
 
 Ints = NDArray[np.int64]
 
@@ -88,33 +93,71 @@ def _rows_of(tree: Tree) -> float:
     return _rows_of(tree.false) + _rows_of(tree.true)
 
 
-@dataclass(frozen=True)
-class TestedWay:
-    """Reuse by test; everything else as another way does it."""
+@dataclass(frozen=True, repr=False)
+class Tested(OverMetafeatures):
+    """Right on enough fresh examples: error at most ``error`` with probability ``confidence``.
+
+    The bill of a reused task then does not grow with the number of examples.
+
+    Parameters
+    ----------
+    error : float
+        The share of examples that an accepted tree may get wrong.
+    confidence : float
+        The probability with which an accepted tree keeps to that.
+    race : bool
+        Where the test cannot tell, and from scratch, learn as :class:`~thrifty.Race` does; False:
+        as :class:`~thrifty.Paper`.
+    gain, improve, match, max_nodes, warm_up, missing : see :class:`~thrifty.Paper`
+        Of these, ``gain`` and ``match`` are limited as for :class:`~thrifty.Race` while it races.
+
+    Examples
+    --------
+    >>> Tested(0.01, 0.95).gain
+    'entropy'
+    """
 
     __test__: ClassVar[bool] = False  # the name is no test of pytest's
 
-    otherwise: PaperWay
-    accept: Tested
+    error: float = 0.01
+    confidence: float = 0.95
+    race: bool = field(default=True, kw_only=True)
 
-    def use_rep(self, metafeatures: Metafeatures, cells: Cells, labels: Labels) -> Attempt:
-        tree = _Trial(self, metafeatures, cells, labels).run()
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        set_checked(
+            self,
+            error=a_share("error", self.error),
+            confidence=a_share("confidence", self.confidence),
+            race=a_flag("race", self.race),
+        )
+        if self.race:
+            check_can_race(self)
+
+    def reuse(self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int) -> Attempt:
+        """A tree that passed the test; all rows where the test cannot tell."""
+        tree = _Trial(self, known, cells, labels, max_depth).run()
         if tree is not None:
             return Attempt("reused", tree)
-        return self.otherwise.use_rep(metafeatures, cells, labels)
+        on_all_rows = reuse_by_races if self.race else reuse_every_row
+        return on_all_rows(self, known, cells, labels, max_depth)
 
-    def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
-        return self.otherwise.from_scratch(cells, labels, attempt)
-
-    def improve_rep(self, metafeatures: Metafeatures, attempt: Attempt) -> Metafeatures:
-        return self.otherwise.improve_rep(metafeatures, attempt)
+    def scratch(self, cells: Cells, labels: Labels, max_depth: int) -> Tree:
+        """All features."""
+        if self.race:
+            return scratch_by_races(self, cells, labels, max_depth)
+        stuck = consistent_within(max_depth)
+        return scratch_tree(
+            cells, labels, gain_named(self.gain), max_depth=max_depth, stuck=stuck
+        )
 
 
 class _Trial:
     def __init__(
-        self, way: TestedWay, metafeatures: Metafeatures, cells: Cells, labels: Labels
+        self, terms: Tested, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
     ) -> None:
-        self.way, self.metafeatures, self.cells, self.labels = way, metafeatures, cells, labels
+        self.terms, self.known, self.max_depth = terms, known, max_depth
+        self.cells, self.labels = cells, labels
         self.order = np.random.default_rng(_SEED).permutation(len(labels))
         self.met = min(_FIRST, len(labels))  # rows from here on are fresh
         self.sample = self.order[: self.met]
@@ -141,15 +184,15 @@ class _Trial:
         A few rows often mistake the root. Its rivals are bought on the sample already, so trying
         them costs far less than more rows.
         """
-        way = self.way.otherwise
+        terms = self.terms
         tried: frozenset[int] = frozenset()
         while len(tried) < _ROOTS:
             grown = grow_on_sample(
-                self.metafeatures, self.cells, self.labels, self.sample, way.gain,
-                max_depth=way.max_depth, max_nodes=way.max_nodes,
-                by_feature=way.match == "feature", not_at_root=tried,
+                self.known, self.cells, self.labels, self.sample, gain_named(terms.gain),
+                max_depth=self.max_depth, max_nodes=terms.max_nodes,
+                by_feature=terms.match == "feature", not_at_root=tried,
             )  # fmt: skip
-            if grown.mistakes <= _HOPEFUL * self.way.accept.error * self.met:
+            if grown.mistakes <= _HOPEFUL * terms.error * self.met:
                 return grown
             if grown.root is None:
                 return None
@@ -165,8 +208,7 @@ class _Trial:
 
     def _test(self, tree: Tree, attempt: int) -> bool | None:
         """Whether the tree passed; None when there are not enough fresh rows to tell."""
-        accept = self.way.accept
-        left = rows_to_pass(accept.error, accept.confidence, attempt)
+        left = rows_to_pass(self.terms.error, self.terms.confidence, attempt)
         if self.met + left > len(self.order):
             return None
         block = _BLOCK

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from thrifty.trees.model import ThriftyTreeClassifier
+from thrifty.trees.model import TreeClassifier
 from thrifty.wrapped.reading import Readable, unknown_model
 
 __all__ = ["read"]
@@ -15,7 +15,7 @@ __all__ = ["read"]
 
 def read(model: Any) -> Readable:
     """The one tree of a learned model."""
-    if not isinstance(model, ThriftyTreeClassifier):
+    if not isinstance(model, TreeClassifier):
         raise unknown_model(model)
     check_is_fitted(model, "tree_")
     names = getattr(model, "feature_names_in_", None)

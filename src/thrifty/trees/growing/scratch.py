@@ -7,18 +7,16 @@ other is their parent minus it. The tree does not depend on that order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.errors import ContradictoryLabels
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.boolean_counts import Pending, batches, children, count
+from thrifty.trees.growing.stuck import Stuck, contradiction
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Leaf, Path, Split, Tree, build
 
-__all__ = ["contradiction", "grow_from_scratch"]
+__all__ = ["grow_from_scratch"]
 
 
 def grow_from_scratch(
@@ -30,14 +28,17 @@ def grow_from_scratch(
     max_depth: int | None = None,
     min_rows: int = 2,
     n_threads: int = 1,
-    stuck: Callable[[Path, NDArray[np.int64], NDArray[np.int64], Labels], Exception] | None = None,
+    stuck: Stuck | None = None,
 ) -> Tree:
     """The top-down tree on all features; ``len(prices)`` says how many there are.
 
-    Without ``max_depth`` the tree is consistent with the labels, or ContradictoryLabels is raised
-    (or what ``stuck`` makes of the path, rows and class starts at which no split is possible).
-    With it, and below ``min_rows`` rows, a leaf takes the most common class (the first of equals).
+    With ``stuck`` the tree is consistent with the labels within ``max_depth``, or what ``stuck``
+    makes of the first place where that fails is raised; without either ContradictoryLabels is.
+    With ``max_depth`` alone, and below ``min_rows`` rows, a leaf takes the most common class (the
+    first of equals).
     """
+    if max_depth is None and stuck is None:
+        stuck = contradiction
     splits: dict[Path, Split] = {}
     leaves: dict[Path, Leaf] = {}
     level = [Pending((), *labels.rows_by_class())]
@@ -45,6 +46,8 @@ def grow_from_scratch(
         growing = []
         for node in level:
             deep = max_depth is not None and len(node.path) >= max_depth
+            if deep and stuck is not None and not node.pure():
+                raise stuck(node.path, node.rows, node.starts, labels)
             if node.pure() or deep or len(node.rows) < min_rows:
                 leaves[node.path] = _leaf(node)
             else:
@@ -63,8 +66,8 @@ def grow_from_scratch(
                 gains = gain(node.counts[:, : len(prices)], node.totals, prices)
                 best = int(np.argmax(gains))
                 if gains[best] == -np.inf:
-                    if max_depth is None:
-                        raise (stuck or contradiction)(node.path, node.rows, node.starts, labels)
+                    if stuck is not None:
+                        raise stuck(node.path, node.rows, node.starts, labels)
                     leaves[node.path] = _leaf(node)
                     continue
                 splits[node.path] = Split(best)
@@ -77,17 +80,3 @@ def grow_from_scratch(
 def _leaf(node: Pending) -> Leaf:
     totals = node.totals
     return Leaf(int(np.argmax(totals)), tuple(totals.tolist()))
-
-
-def contradiction(
-    path: Path, rows: NDArray[np.int64], starts: NDArray[np.int64], labels: Labels
-) -> ContradictoryLabels:
-    """Rows that agree on every feature and differ in their label."""
-    by_class = [rows[starts[c] : starts[c + 1]] for c in range(labels.n_classes)]
-    named = [(int(some[0]), labels.value(c)) for c, some in enumerate(by_class) if len(some)]
-    (a, ya), (b, yb) = named[:2]
-    return ContradictoryLabels(
-        f"a consistent tree is impossible: examples {a} and {b} agree on every feature, yet their "
-        f"labels are {ya!r} and {yb!r} ({len(rows)} examples are alike there). Mend or drop "
-        "such rows, or learn from noisy data with accept=thrifty.Verified()."
-    )

@@ -7,7 +7,6 @@ the bill is the same S N. A feature may recur on a path with another threshold.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,13 @@ from numpy.typing import NDArray
 from thrifty.trees.gains.cuts import true_side
 from thrifty.trees.gains.gain import Floats, Gain
 from thrifty.trees.growing.real_table import RealTable
-from thrifty.trees.growing.scratch import contradiction
+from thrifty.trees.growing.stuck import Stuck, contradiction
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Leaf, Path, Split, Tree, build
 
 __all__ = ["grow_real", "split_of"]
 
 Ints = NDArray[np.int64]
-Stuck = Callable[[Path, Ints, Ints, Labels], Exception]
 
 
 def split_of(feature: int, threshold: float, boolean: NDArray[np.bool_]) -> Split:
@@ -43,9 +41,12 @@ def grow_real(
 ) -> Tree:
     """The top-down tree on all of ``values`` (S, N); ``boolean`` says which features are.
 
-    Without ``max_depth`` the tree is consistent with the labels, or ContradictoryLabels is raised
-    (or what ``stuck`` makes of the place). With it a leaf takes the most common class.
+    With ``stuck`` the tree is consistent with the labels within ``max_depth``, or what ``stuck``
+    makes of the place is raised; without either ContradictoryLabels is. With ``max_depth`` alone a
+    leaf takes the most common class.
     """
+    if max_depth is None and stuck is None:
+        stuck = contradiction
     table = RealTable(values)
     C = labels.n_classes
     splits: dict[Path, Split] = {}
@@ -57,10 +58,10 @@ def grow_real(
         totals = np.bincount(codes, minlength=C).astype(np.int64)
         deep = max_depth is not None and len(path) >= max_depth
         choice = None
-        if (totals > 0).sum() > 1 and not deep:
-            choice = table.best(rows, codes, totals, prices, gain)
-            if choice is None and max_depth is None:
-                raise (stuck or contradiction)(path, *_by_class(rows, codes, totals), labels)
+        if (totals > 0).sum() > 1:
+            choice = None if deep else table.best(rows, codes, totals, prices, gain)
+            if choice is None and stuck is not None:
+                raise stuck(path, *_by_class(rows, codes, totals), labels)
         if choice is None:
             leaves[path] = Leaf(int(np.argmax(totals)), tuple(totals.tolist()))
             continue

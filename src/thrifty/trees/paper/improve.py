@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from thrifty.errors import BadParameter
 from thrifty.trees.paper.anchors import cut_at
 from thrifty.trees.paper.use_rep import Grown
 from thrifty.trees.representation import Metafeatures
@@ -22,8 +23,8 @@ from thrifty.trees.tree import (
 )
 
 __all__ = [
-    "IMPROVE", "by_anchors", "by_families", "by_features", "by_paths", "first_difference",
-    "improved",
+    "IMPROVE", "Improvement", "by_anchors", "by_families", "by_features", "by_paths",
+    "first_difference", "improved", "improvement_named",
 ]  # fmt: skip
 
 
@@ -109,8 +110,21 @@ IMPROVE: dict[str, Improvement] = {
 }
 
 
+def improvement_named(rule: str | Improvement) -> Improvement:
+    """The rule of that name, or the user's own function."""
+    if callable(rule):
+        return rule
+    try:
+        return IMPROVE[rule]
+    except (KeyError, TypeError):
+        raise BadParameter(
+            f"improve must be one of {sorted(IMPROVE)} or a function (known, scratch, grown) -> "
+            f"trees; got {rule!r}."
+        ) from None
+
+
 def improved(
-    rule: str,
+    rule: str | Improvement,
     metafeatures: Metafeatures,
     scratch: Tree,
     grown: Grown | None,
@@ -121,5 +135,5 @@ def improved(
     if rule == "anchored-families" and isinstance(scratch, Node):
         metafeatures = metafeatures.with_anchors([scratch.split.feature])
     failed = grown if grown is not None else Grown(EMPTY, ())
-    new = IMPROVE[rule](metafeatures, scratch, failed)
+    new = improvement_named(rule)(metafeatures, scratch, failed)
     return metafeatures.with_trees(new, by_feature=by_feature)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from thrifty.cells import Cells
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.sample_tree import agree
+from thrifty.trees.growing.stuck import too_deep
 from thrifty.trees.labels import Labels
 from thrifty.trees.race.node import Contest, NodeRace, RacedNode
 from thrifty.trees.race.real_node import RealNodeRace
@@ -67,7 +68,7 @@ def race_metafeatures(
     roots = [f for f in metafeatures if isinstance(f, Node)]
     pieces_at: dict[Path, list[Node]] = {(): roots}
 
-    def candidates(path: Path, grown: int) -> Ints:
+    def candidates(path: Path, totals: Ints, grown: int) -> Ints:
         if len(path) >= max_depth or (max_nodes is not None and grown >= max_nodes):
             return np.empty(0, dtype=np.int64)
         return np.unique(np.array([p.split.feature for p in pieces_at[path]], dtype=np.int64))
@@ -81,17 +82,28 @@ def race_metafeatures(
     return _grow(cells, labels, gain, candidates, chosen)
 
 
-def race_all_features(cells: Cells, labels: Labels, gain: Gain) -> Tree | None:
-    """Scratch with races; None where rows of different labels agree on every feature."""
+def race_all_features(
+    cells: Cells, labels: Labels, gain: Gain, *, max_depth: int | None = None
+) -> Tree | None:
+    """Scratch with races; None where rows of different labels agree on every feature.
+
+    The first impure node at ``max_depth`` ends it: nothing more is bought then.
+    """
     everything = np.arange(cells.n_features)
-    return _grow(cells, labels, gain, lambda path, grown: everything, lambda path, split: None)
+
+    def candidates(path: Path, totals: Ints, grown: int) -> Ints:
+        if max_depth is not None and len(path) >= max_depth:
+            raise too_deep(max_depth, totals, labels)
+        return everything
+
+    return _grow(cells, labels, gain, candidates, lambda path, split: None)
 
 
 def _grow(
     cells: Cells,
     labels: Labels,
     gain: Gain,
-    candidates: Callable[[Path, int], Ints],
+    candidates: Callable[[Path, Ints, int], Ints],
     chosen: Callable[[Path, Split], None],
 ) -> Tree | None:
     """Depth first, false branch first."""
@@ -107,7 +119,7 @@ def _grow(
         if np.count_nonzero(totals) <= 1:
             leaves[path] = Leaf(int(np.argmax(totals)), tuple(totals.tolist()))
             continue
-        racing = candidates(path, len(splits))
+        racing = candidates(path, totals, len(splits))
         racing = racing[~np.isin(racing, spent)]
         i = len(splits) + 1
         won = kind(contest, node, racing, DELTA / (i * (i + 1))).won() if len(racing) else None

@@ -77,7 +77,7 @@ class Remembered:
 
 @dataclass(frozen=True, eq=False)
 class Experience:
-    """The representation of ``accept=Verified()``; sized and iterable: its models.
+    """The representation of ``Verified()``; sized and iterable: its models.
 
     >>> len(Experience()), str(Experience())
     (0, 'nothing learned yet')

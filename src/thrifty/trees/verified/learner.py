@@ -1,4 +1,4 @@
-"""``accept=Verified(epsilon, delta)``: evidence instead of consistency, for noisy data.
+"""``Verified(epsilon, delta)``: evidence instead of consistency, for noisy data.
 
 The three rungs, cheapest first:
 
@@ -23,15 +23,16 @@ needs no model of the features and many more cells, and it tests no earlier mode
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
+from thrifty.checks import a_flag, a_share, set_checked
 from thrifty.errors import BadInput
-from thrifty.trees.accept import Verified
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Leaf, Node, Tree
 from thrifty.trees.verified.belief import Belief, first_belief
@@ -41,7 +42,7 @@ from thrifty.trees.verified.leaf_rates import pruned, smoothed
 from thrifty.trees.verified.recurring import Recurring
 from thrifty.trees.verified.value_of_looks import Account, Looks
 
-__all__ = ["VerifiedWay"]
+__all__ = ["Verified"]
 
 Ints = NDArray[np.int64]
 
@@ -65,25 +66,69 @@ class _Taught:
 
 
 @dataclass(frozen=True)
-class VerifiedWay:
-    """Learn with evidence; see the module."""
+class Verified:
+    """Evidence instead of consistency, for real and noisy data.
 
-    accept: Verified
-    max_depth: int
+    A rival feature is dropped once it is believed, with probability ``1 - delta`` over all rivals,
+    not to explain more than ``epsilon`` of the label's entropy beyond the feature that was chosen;
+    the module says what that promises and what it does not. Smaller values buy more; only their
+    product sets the price of a cell.
 
-    def use_rep(self, experience: Experience, cells: Cells, labels: Labels) -> Attempt:
+    Parameters
+    ----------
+    epsilon : float
+        Part of the label's entropy that a rival may explain beyond the feature chosen.
+    delta : float
+        The probability with which some rival does.
+    certain : bool
+        Drop rivals by confidence bounds instead: a theorem
+        (:mod:`thrifty.trees.verified.certain`) for many more cells.
+
+    Examples
+    --------
+    >>> import thrifty
+    >>> thrifty.Trees(max_depth=6, learner=Verified(epsilon=0.1)).learner.delta
+    0.1
+    """
+
+    missing: ClassVar[str] = "error"
+
+    epsilon: float = 0.125
+    delta: float = 0.1
+    certain: bool = False
+
+    def __post_init__(self) -> None:
+        set_checked(
+            self,
+            epsilon=a_share("epsilon", self.epsilon),
+            delta=a_share("delta", self.delta),
+            certain=a_flag("certain", self.certain),
+        )
+
+    def start(self) -> Experience:
+        """Nothing learned yet."""
+        return Experience()
+
+    def weigh(self, labels: Labels) -> Labels:
+        """Rows weigh the same."""
+        return labels
+
+    def use_rep(
+        self, experience: Experience, cells: Cells, labels: Labels, max_depth: int
+    ) -> Attempt:
+        """An earlier model that holds here, or a tree grown on evidence."""
         _only_booleans(cells)
         codes, back = _codes_in_use(labels)
         if len(back) == 1:  # nothing to tell apart, nothing to buy
             counts = np.bincount(labels.codes, minlength=labels.n_classes)
             return Attempt("reused", Leaf(int(back[0]), tuple(counts.tolist())))
         order = np.random.default_rng(_SEED).permutation(len(codes))
-        terms = _Terms(self.accept.epsilon, self.accept.delta, self.max_depth)
-        kind = CertainLooks if self.accept.certain else Looks
+        terms = _Terms(self.epsilon, self.delta, max_depth)
+        kind = CertainLooks if self.certain else Looks
         task = kind(cells, codes, order, terms)
         tree = None
         belief: Belief | None = None
-        if len(experience) and len(back) == labels.n_classes and not self.accept.certain:
+        if len(experience) and len(back) == labels.n_classes and not self.certain:
             known = Recurring(experience, cells, codes, task.rows, task.first)
             if known.left:
                 belief = _first_look(experience, task)
@@ -97,10 +142,14 @@ class VerifiedWay:
         model = smoothed(_in_all_classes(pruned(tree)[0], back, labels.n_classes))
         return Attempt("scratch" if bought >= whole else "screened", model, grown=taught)
 
-    def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
-        return self.use_rep(Experience(), cells, labels)
+    def from_scratch(
+        self, cells: Cells, labels: Labels, attempt: Attempt | None, max_depth: int
+    ) -> Attempt:
+        """The same without experience."""
+        return self.use_rep(Experience(), cells, labels, max_depth)
 
     def improve_rep(self, experience: Experience, attempt: Attempt) -> Experience:
+        """What the looks at every feature found, and the model."""
         taught: _Taught | None = attempt.grown
         if taught is None:
             return experience
@@ -109,12 +158,25 @@ class VerifiedWay:
         core, explained = pruned(taught.tree, per_split=math.log2(len(account.likely)))
         return after.with_model(pruned(taught.tree)[0], core, explained)
 
+    def load_representation(self, data: dict[str, Any]) -> Experience:
+        """The inverse of ``representation.to_dict()``."""
+        return Experience.from_dict(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name and parameters, for JSON."""
+        return {"learner": "Verified", **asdict(self)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Verified:
+        """The inverse of :meth:`to_dict`."""
+        return cls(**{key: value for key, value in data.items() if key != "learner"})
+
 
 def _only_booleans(cells: Cells) -> None:
     if not cells.boolean.all():
         first = cells.feature_names[int((~cells.boolean).argmax())]
         raise BadInput(
-            f"accept=Verified() learns from Boolean features, 0 or 1; {first} holds other numbers. "
+            f"Verified() learns from Boolean features, 0 or 1; {first} holds other numbers. "
             "Cut such a feature into Boolean ones (value > quantile), priced as derived from it."
         )
 

@@ -1,0 +1,35 @@
+"""The top-down tree over every cell, Boolean columns or real ones."""
+
+from __future__ import annotations
+
+from thrifty.cells import Cells
+from thrifty.trees.gains.class_weights import weigh_leaves
+from thrifty.trees.gains.gain import Gain
+from thrifty.trees.growing.scratch import grow_from_scratch
+from thrifty.trees.growing.scratch_real import grow_real
+from thrifty.trees.growing.stuck import Stuck
+from thrifty.trees.labels import Labels
+from thrifty.trees.tree import Tree
+
+__all__ = ["scratch_tree"]
+
+
+def scratch_tree(
+    cells: Cells,
+    labels: Labels,
+    gain: Gain,
+    *,
+    max_depth: int | None = None,
+    stuck: Stuck | None = None,
+) -> Tree:
+    """Buy every cell and grow the top-down tree, with or without thresholds."""
+    if cells.boolean.all():
+        tree = grow_from_scratch(
+            cells.everything(), labels, gain, cells.prices, max_depth=max_depth, stuck=stuck
+        )
+    else:
+        tree = grow_real(
+            cells.table(), cells.boolean, labels, gain, cells.prices,
+            max_depth=max_depth, stuck=stuck,
+        )  # fmt: skip
+    return weigh_leaves(tree, labels)

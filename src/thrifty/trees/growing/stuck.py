@@ -1,0 +1,53 @@
+"""Where growing cannot go on: what is said there, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.errors import ContradictoryLabels, NotInFamily
+from thrifty.trees.labels import Labels
+from thrifty.trees.tree import Path
+
+__all__ = ["Stuck", "consistent_within", "contradiction", "too_deep"]
+
+Ints = NDArray[np.int64]
+#: (path, rows by class, where each class starts, labels) -> what to raise
+Stuck = Callable[[Path, Ints, Ints, Labels], Exception]
+
+
+def consistent_within(max_depth: int) -> Stuck:
+    """For learners of consistent trees: too deep at the depth, a contradiction above it."""
+
+    def stuck(path: Path, rows: Ints, starts: Ints, labels: Labels) -> Exception:
+        if len(path) >= max_depth:
+            return too_deep(max_depth, np.diff(starts), labels)
+        return contradiction(path, rows, starts, labels)
+
+    return stuck
+
+
+def too_deep(max_depth: int, totals: Ints, labels: Labels, what: str = "tree") -> NotInFamily:
+    """A node at max_depth that is not pure."""
+    classes = ", ".join(repr(labels.value(int(c))) for c in np.flatnonzero(totals)[:4])
+    return NotInFamily(
+        f"no {what} within max_depth={max_depth} gets every example right: at depth {max_depth} "
+        f"{int(totals.sum())} examples of the classes {classes} are still together. Where labels "
+        "are noisy use thrifty.Trees(learner=thrifty.Verified()) or thrifty.Models(); where they "
+        "are exact allow a larger max_depth."
+    )
+
+
+def contradiction(path: Path, rows: Ints, starts: Ints, labels: Labels) -> ContradictoryLabels:
+    """Rows that agree on every feature and differ in their label."""
+    by_class = [rows[starts[c] : starts[c + 1]] for c in range(labels.n_classes)]
+    named = [(int(some[0]), labels.value(c)) for c, some in enumerate(by_class) if len(some)]
+    (a, ya), (b, yb) = named[:2]
+    return ContradictoryLabels(
+        f"a consistent tree is impossible: examples {a} and {b} agree on every feature, yet their "
+        f"labels are {ya!r} and {yb!r} ({len(rows)} examples are alike there). Mend or drop "
+        "such rows, or learn from noisy labels with thrifty.Trees(learner=thrifty.Verified()) or "
+        "thrifty.Models()."
+    )

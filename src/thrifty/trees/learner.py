@@ -1,0 +1,67 @@
+"""How a tree is learned: what a learner must be able to do.
+
+A learner is a frozen value with the parameters it uses, and no others. The three verbs are those of
+the protocol, with the family's ``max_depth`` passed along; :class:`~thrifty.Trees` calls them and
+adds nothing. A learner of your own needs no entry anywhere: hand it to ``Trees(learner=...)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+from thrifty.attempt import Attempt
+from thrifty.cells import Cells
+from thrifty.errors import BadParameter
+from thrifty.trees.labels import Labels
+from thrifty.trees.tree import Tree
+
+__all__ = ["Learner", "is_learner", "model_of"]
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """Paper, Race, Tested, Verified, or one of your own."""
+
+    @property
+    def missing(self) -> str:
+        """What becomes of a row that lacks a value: "error" or "larger-child"."""
+
+    def start(self) -> Any:
+        """The empty representation."""
+
+    def weigh(self, labels: Labels) -> Labels:
+        """The labels with what a row of each class weighs; most learners give them back."""
+
+    def use_rep(self, known: Any, cells: Cells, labels: Labels, max_depth: int) -> Attempt:
+        """A tree from what is known, or why that is not enough."""
+
+    def from_scratch(
+        self, cells: Cells, labels: Labels, attempt: Attempt | None, max_depth: int
+    ) -> Attempt:
+        """A tree from all the cells it takes."""
+
+    def improve_rep(self, known: Any, attempt: Attempt) -> Any:
+        """What is known after the task."""
+
+    def load_representation(self, data: dict[str, Any]) -> Any:
+        """The inverse of ``representation.to_dict()``."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"learner": name, ...}``: name and parameters, as JSON."""
+
+
+def is_learner(value: object) -> Learner:
+    """Refuse what cannot learn, a class in the place of a value included."""
+    if isinstance(value, type) or not isinstance(value, Learner):
+        raise BadParameter(
+            "learner must be thrifty.Race(), thrifty.Paper(), thrifty.Tested(error, confidence), "
+            f"thrifty.Verified(epsilon, delta) or one of your own; got {value!r}."
+        )
+    return value
+
+
+def model_of(attempt: Attempt) -> Tree:
+    """The tree of an attempt that found one."""
+    assert attempt.model is not None
+    tree: Tree = attempt.model
+    return tree

@@ -1,0 +1,32 @@
+"""The learners that come with Thrifty, by name: what a store holds is a name and parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thrifty.errors import BadParameter
+from thrifty.trees.learner import Learner
+from thrifty.trees.paper.learner import Paper
+from thrifty.trees.race.learner import Race
+from thrifty.trees.tested import Tested
+from thrifty.trees.verified.learner import Verified
+
+__all__ = ["learner_from_dict"]
+
+_BY_NAME: dict[str, Any] = {made.__name__: made for made in (Paper, Race, Tested, Verified)}
+
+
+def learner_from_dict(data: dict[str, Any]) -> Learner:
+    """The inverse of ``learner.to_dict()``.
+
+    >>> learner_from_dict(Tested(0.05, 0.9).to_dict()).confidence
+    0.9
+    """
+    name = data.get("learner")
+    if name not in _BY_NAME:
+        raise BadParameter(
+            f"learner must be one of {sorted(_BY_NAME)}; got {name!r}. A lifetime with a learner "
+            "of your own is opened with Lifetime.open(..., family=...)."
+        )
+    made: Learner = _BY_NAME[name].from_dict(data)
+    return made

@@ -1,0 +1,136 @@
+"""What every learner over metafeatures shares: its parameters, the first phase, ImproveRep.
+
+How a tree is grown from metafeatures (:meth:`OverMetafeatures.reuse`) and from all features
+(:meth:`OverMetafeatures.scratch`) is each learner's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from thrifty.attempt import Attempt, Failure
+from thrifty.cells import Cells
+from thrifty.checks import a_choice, set_checked, whole_number
+from thrifty.errors import BadParameter
+from thrifty.trees.gains.gain import Gain, gain_named
+from thrifty.trees.growing.missing import allows_missing
+from thrifty.trees.labels import Labels
+from thrifty.trees.learner import model_of
+from thrifty.trees.paper.improve import Improvement, improved, improvement_named
+from thrifty.trees.paper.use_rep_real import MATCH
+from thrifty.trees.paper.warm_up import WarmUp, after_warm_task, read_warm_up
+from thrifty.trees.representation import Metafeatures
+from thrifty.trees.tree import Tree
+
+__all__ = ["OverMetafeatures"]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class OverMetafeatures:
+    """The parameters of Paper, Race and Tested; their docstrings say what each means."""
+
+    gain: str | Gain = "entropy"
+    improve: str | Improvement = "paths"
+    match: str = "feature"
+    max_nodes: int | None = None
+    warm_up: WarmUp | int = 0
+    missing: str = "error"
+
+    def __post_init__(self) -> None:
+        gain_named(self.gain)
+        improvement_named(self.improve)
+        a_choice("match", self.match, MATCH)
+        allows_missing(self.missing)
+        set_checked(self, warm_up=read_warm_up(self.warm_up))
+        if self.max_nodes is not None:
+            set_checked(self, max_nodes=whole_number("max_nodes", self.max_nodes))
+
+    # What each learner does in its own way.
+
+    def reuse(self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int) -> Attempt:
+        """A tree grown from metafeatures, or where that failed."""
+        raise NotImplementedError
+
+    def scratch(self, cells: Cells, labels: Labels, max_depth: int) -> Tree:
+        """A tree grown from all features."""
+        raise NotImplementedError
+
+    # The verbs.
+
+    def start(self) -> Metafeatures:
+        """No metafeatures."""
+        return Metafeatures()
+
+    def weigh(self, labels: Labels) -> Labels:
+        """Rows weigh the same."""
+        return labels
+
+    def use_rep(
+        self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
+    ) -> Attempt:
+        """The first phase learns every task from scratch; then metafeatures are tried."""
+        # One class alone is a leaf for no cells, and teaches nothing.
+        if known.warmed >= self._warm_tasks or labels.n_classes == 1:
+            return self.reuse(known, cells, labels, max_depth)
+        n = self._warm_tasks
+        message = f"task {known.warmed + 1} of {n} that the warm-up learns from scratch"
+        return Attempt("scratch", None, Failure("warm-up", message, {"of": n}))
+
+    def from_scratch(
+        self, cells: Cells, labels: Labels, attempt: Attempt | None, max_depth: int
+    ) -> Attempt:
+        """The tree over all features, and what UseRep had grown when it failed."""
+        tree = self.scratch(cells, labels, max_depth)
+        if attempt is None:
+            return Attempt("scratch", tree)
+        return Attempt("scratch", tree, attempt.failure, attempt.grown)
+
+    def improve_rep(self, known: Metafeatures, attempt: Attempt) -> Metafeatures:
+        """The metafeatures with the parts of the tree that ``improve`` picks."""
+        if known.warmed < self._warm_tasks:
+            families = self.improve == "anchored-families"
+            return after_warm_task(known, model_of(attempt), self._warm_tasks, families)
+        by_feature = self.match == "feature"
+        return improved(
+            self.improve, known, model_of(attempt), attempt.grown, by_feature=by_feature
+        )
+
+    @property
+    def _warm_tasks(self) -> int:
+        return self.warm_up if isinstance(self.warm_up, int) else self.warm_up.n_tasks
+
+    def __repr__(self) -> str:
+        values = ((field, getattr(self, field.name)) for field in fields(self))
+        said = [f"{field.name}={value!r}" for field, value in values if value != field.default]
+        return f"{type(self).__name__}({', '.join(said)})"
+
+    # JSON.
+
+    def load_representation(self, data: dict[str, Any]) -> Metafeatures:
+        """The inverse of ``representation.to_dict()``."""
+        return Metafeatures.from_dict(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name and parameters, for JSON."""
+        return {
+            "learner": type(self).__name__,
+            **{field.name: self._plain(field.name) for field in fields(self)},
+        }
+
+    def _plain(self, name: str) -> Any:
+        value = getattr(self, name)
+        if name in ("gain", "improve") and not isinstance(value, str):
+            raise BadParameter(
+                f"a learner whose {name} is a function cannot be stored: give the {name} by name, "
+                "or keep the lifetime in memory."
+            )
+        return value.to_dict() if isinstance(value, WarmUp) else value
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """The inverse of :meth:`to_dict`."""
+        given = {key: value for key, value in data.items() if key != "learner"}
+        if isinstance(given.get("warm_up"), dict):
+            given["warm_up"] = WarmUp(**given["warm_up"])
+        return cls(**given)

@@ -1,0 +1,106 @@
+"""``Race()``: the trees of Algorithm 2 and of scratch for a fraction of the cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from thrifty.attempt import Attempt
+from thrifty.cells import Cells
+from thrifty.errors import BadParameter
+from thrifty.trees.gains.gain import gain_named, gain_ratio
+from thrifty.trees.growing.from_all import scratch_tree
+from thrifty.trees.growing.stuck import consistent_within
+from thrifty.trees.labels import Labels
+from thrifty.trees.paper.learner import reuse_every_row
+from thrifty.trees.paper.over_metafeatures import OverMetafeatures
+from thrifty.trees.race.bar import can_race
+from thrifty.trees.race.grow import race_all_features, race_metafeatures
+from thrifty.trees.representation import Metafeatures
+from thrifty.trees.tree import Tree
+
+__all__ = ["Race", "check_can_race", "reuse_by_races", "scratch_by_races"]
+
+
+def check_can_race(learner: OverMetafeatures) -> None:
+    """Refuse what a race cannot promise to keep."""
+    name = type(learner).__name__
+    if gain_named(learner.gain) is gain_ratio:
+        raise BadParameter(
+            f"{name}() needs a gain that grows as the classes' rates part, as entropy, gini, eg2, "
+            "cs-id3 and idx do; the gain ratio does not. Use thrifty.Paper(gain='gain-ratio')."
+        )
+    if learner.match == "stored":
+        raise BadParameter(
+            f"{name}() fits thresholds anew, so match must be 'feature' or 'threshold'; got "
+            "'stored'. Use thrifty.Paper(match='stored')."
+        )
+
+
+def reuse_by_races(
+    learner: OverMetafeatures, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
+) -> Attempt:
+    """Races at every node; where they fail, every candidate on every row after all.
+
+    So a task fails only if it would have failed without racing, and a race can never cost the
+    guarantees of the paper, only cells.
+    """
+    tree = race_metafeatures(
+        known, cells, labels, gain_named(learner.gain),
+        max_depth=max_depth, max_nodes=learner.max_nodes, by_feature=learner.match == "feature",
+    )  # fmt: skip
+    if tree is not None:
+        return Attempt("reused", tree)
+    return reuse_every_row(learner, known, cells, labels, max_depth)
+
+
+def scratch_by_races(
+    learner: OverMetafeatures, cells: Cells, labels: Labels, max_depth: int
+) -> Tree:
+    """Races over all features; every cell where there are too many classes, or rows are alike."""
+    gain = gain_named(learner.gain)
+    tree = None
+    if can_race(gain, labels.n_classes):
+        tree = race_all_features(cells, labels, gain, max_depth=max_depth)
+    if tree is not None:
+        return tree
+    stuck = consistent_within(max_depth)
+    return scratch_tree(cells, labels, gain, max_depth=max_depth, stuck=stuck)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Race(OverMetafeatures):
+    """The tree of :class:`~thrifty.Paper` for few cells: candidates are dropped on samples.
+
+    The winner alone is bought on every row. With probability 0.999 the tree is the paper's; it is
+    always a consistent one (the theorem is in :mod:`thrifty.trees.race.grow`).
+
+    Parameters
+    ----------
+    gain : str or callable
+        "entropy", "gini", the price-aware "eg2", "cs-id3" and "idx", or a function (counts, totals,
+        prices) -> gains that grows as the classes' rates part.
+    improve : str or callable
+        As for :class:`~thrifty.Paper`.
+    match : str
+        "feature" or "threshold"; see :mod:`thrifty.trees.paper.use_rep_real`.
+    max_nodes, warm_up, missing : int or None, WarmUp or int, str
+        As for :class:`~thrifty.Paper`.
+
+    Examples
+    --------
+    >>> import thrifty
+    >>> thrifty.Trees(max_depth=3) == thrifty.Trees(max_depth=3, learner=Race())
+    True
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_can_race(self)
+
+    def reuse(self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int) -> Attempt:
+        """Algorithm 2 with races."""
+        return reuse_by_races(self, known, cells, labels, max_depth)
+
+    def scratch(self, cells: Cells, labels: Labels, max_depth: int) -> Tree:
+        """Scratch with races."""
+        return scratch_by_races(self, cells, labels, max_depth)
