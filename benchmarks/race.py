@@ -2,7 +2,7 @@
 
 Every figure in one run, means over seeds: cells of reused tasks by the cells of their paths (the
 floor: every example must be routed), the share of S N that scratch buys, whether the trees are the
-trees of compare="all", CPU time against compare="all", and Tested(0.01, 0.95) on 100,000 rows.
+trees of Paper(), CPU time against Paper(), and Tested(0.01, 0.95) on 100,000 rows.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _mean(values: list[float]) -> str:
 
 
 def _times(pairs: list[tuple[float, float]]) -> str:
-    """Milliseconds with compare="all" and with races, medians over tasks."""
+    """Milliseconds with Paper() and with races, medians over tasks."""
     if not pairs:
         return "-"
     full, raced = np.median(np.array(pairs), axis=0) * 1e3

@@ -11,7 +11,7 @@ __all__ = ["on_files", "python_page"]
 _GROUPS = {
     "What you hold": ["Lifetime", "Learned", "Receipt"],
     "Families": ["Trees", "Lists", "Monomials", "Polynomials"],
-    "When a tree is good enough": ["Consistent", "Tested", "Verified", "WarmUp"],
+    "How a tree is learned": ["Race", "Paper", "Tested", "Verified", "WarmUp"],
     "Estimators": [
         "TreeClassifier", "ListClassifier", "MonomialRegressor",
         "PolynomialRegressor", "metered",

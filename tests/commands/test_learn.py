@@ -109,7 +109,8 @@ def paid_file(clinic, **more):
     extra = "".join(f"{key} = {json.dumps(value)}\n" for key, value in more.items())
     return write(
         clinic, "paid.toml",
-        'store = "paid.db"\nfamily = {name = "Trees", learner = "Paper"}\nprices = "2 EUR"\n' + extra
+        'store = "paid.db"\nfamily = {name = "Trees", learner = "Paper"}\n'
+        'prices = "2 EUR"\n' + extra
         + '[source]\ncallable = "lab:ask"\nexamples = "ids.csv"\n'
         f"features = {json.dumps(FEATURES)}\nmax_examples = 10\n"
         '[[tasks]]\nname = "ill"\nlabels = "ill.csv"\n',

@@ -227,7 +227,7 @@ def build(splits: Mapping[Path, Split], leaves: Mapping[Path, Leaf]) -> Tree:
         raise NotInFamily(
             f"the tree would be {deepest} tests deep; at most {MOST_DEPTH} are kept. Labels that "
             "need so many are mostly noise: bound max_depth, or learn with "
-            "accept=thrifty.Verified()."
+            "learner=thrifty.Verified()."
         )
 
     def at(path: Path) -> Tree:

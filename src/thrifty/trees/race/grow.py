@@ -1,7 +1,7 @@
 """Growing a tree by races, from the metafeatures' suggestions or from all features.
 
 Theorem. Rows are bought in a uniformly random order, drawn before anything is seen. With
-probability at least 1 - delta the raced tree is the tree of ``compare="all"``.
+probability at least 1 - delta the raced tree is the tree of :class:`~thrifty.Paper`.
 
 Proof. Let T be that tree and u_1, u_2, ... its internal nodes, depth first; T does not depend on
 the order of rows. Restricted to u_i and one class the order is uniform again, so for the winner at
@@ -34,7 +34,7 @@ from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, build
 
 __all__ = ["DELTA", "race_all_features", "race_metafeatures", "shuffled"]
 
-#: how often a raced tree may differ from the tree of compare="all"
+#: how often a raced tree may differ from the tree of Paper()
 DELTA = 0.001
 #: one order of rows for every task of a size: tasks over the same rows then share what they bought
 _SEED = 20_221
