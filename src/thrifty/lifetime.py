@@ -112,10 +112,22 @@ class Lifetime:
 
     @classmethod
     def open(
-        cls, store: Any, *, name: str = "lifetime", prices: Any = None, budget: Budget | None = None
+        cls,
+        store: Any,
+        *,
+        name: str = "lifetime",
+        prices: Any = None,
+        budget: Budget | None = None,
+        family: Family | None = None,
     ) -> Lifetime:
-        """A lifetime that is in a store, with the family it was begun with."""
+        """A lifetime that is in a store, with the family it was begun with.
+
+        ``family=thrifty.Models(estimator)`` brings the estimator of a user again, of which a store
+        keeps no more than its name: its models are fitted again on what was bought.
+        """
         saved = SavedLifetime.open(store, name, None, None)
+        if family is not None:
+            saved.bring(family)
         life = cls.__new__(cls)
         life._start(saved.family, saved.rule, prices, budget)
         life._keep_in(saved)

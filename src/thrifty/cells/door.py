@@ -111,6 +111,11 @@ class Cells:
         return None if left is None else to_units(max(left, 0))
 
     @property
+    def spend(self) -> float | None:
+        """What the user said this task may spend, in the unit of the prices; None: nothing said."""
+        return self._spend
+
+    @property
     def currency(self) -> str:
         """The currency of the prices; "" where they have none."""
         return "" if self._tariff is None else self._tariff.currency

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
+from thrifty.models.estimators import check_estimator, in_words
 from thrifty.models.learning import LearnedTable, learn_table
 from thrifty.models.memory import Memory
 from thrifty.models.model import ModelClassifier
@@ -45,6 +46,7 @@ class Models:
         errors: Any = None,
         random_state: int | None = None,
     ) -> None:
+        check_estimator(estimator)
         # the protocol's verb has the parameter's name
         self.given = estimator
         self.predictions, self.errors = predictions, errors
@@ -103,7 +105,7 @@ class Models:
         """Name and parameters, for JSON; a user's estimator by its text, which is never run."""
         return {
             "family": "Models",
-            "estimator": None if self.given is None else repr(self.given),
+            "estimator": in_words(self.given),
             "predictions": self.predictions,
             "errors": self.errors,
             "random_state": self.random_state,

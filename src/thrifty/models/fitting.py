@@ -1,19 +1,19 @@
-"""From a bought table to a fitted estimator."""
+"""From a bought table to a fitted estimator, and from one to JSON and back."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline
 
-from thrifty.models.linear import fit_linear
+from thrifty.errors import ThriftyError
+from thrifty.models.estimators import fit_user
+from thrifty.models.linear import LinearScore, fit_linear
 from thrifty.models.table import Table
 
-__all__ = ["fit"]
+__all__ = ["NotBrought", "fit", "fitted_from_dict", "fitted_to_dict"]
 
 Floats = NDArray[np.float64]
 
@@ -31,18 +31,46 @@ def fit(table: Table, estimator: Any = None, *, seed: int = 0) -> Any:
 
 def default_fit(table: Table, seed: int) -> Any:
     """The default for this kind of table."""
+    from sklearn.linear_model import LogisticRegression
+
     if table.effects is not None:
         return fit_linear(table)
     X = np.nan_to_num(table.filled())
     return LogisticRegression(C=0.3, max_iter=300).fit(X, table.labels, table.weights)
 
 
-def fit_user(table: Table, estimator: Any, seed: int) -> Any:
-    """A user's estimator, cloned, with the rows' weights; seeds come from the lifetime."""
-    made = clone(estimator)
-    names = [n for n in made.get_params() if n == "random_state" or n.endswith("__random_state")]
-    made.set_params(**{name: seed for name in names if made.get_params()[name] is None})
-    weights = {"sample_weight": table.weights}
-    if isinstance(made, Pipeline):
-        weights = {f"{made.steps[-1][0]}__sample_weight": table.weights}
-    return made.fit(table.filled(), table.labels, **weights)
+class NotBrought:
+    """Stands in a store's model for a user's estimator that was not brought along.
+
+    >>> NotBrought({"class": "lib.Forest", "parameters": "Forest()"}).predict_proba(None)
+    Traceback (most recent call last):
+    ...
+    thrifty.errors.ThriftyError: this model was fitted with lib.Forest, which a store keeps as \
+text only: Forest(). Open it with Lifetime.open(store, family=thrifty.Models(that estimator)); it \
+is then fitted again on the cells that were bought, for nothing.
+    """
+
+    def __init__(self, words: Mapping[str, str]) -> None:
+        self.words = dict(words)
+        self.classes_ = np.zeros(0, dtype=np.int64)
+
+    def predict_proba(self, values: Any) -> Floats:
+        raise ThriftyError(
+            f"this model was fitted with {self.words['class']}, which a store keeps as text only: "
+            f"{self.words['parameters']}. Open it with Lifetime.open(store, "
+            "family=thrifty.Models(that estimator)); it is then fitted again on the cells that "
+            "were bought, for nothing."
+        )
+
+    predict = predict_proba
+
+
+def fitted_to_dict(fitted: Any) -> dict[str, Any] | None:
+    """Our own models as JSON; None for those of others, which are fitted again."""
+    found: dict[str, Any] | None = fitted.to_dict() if hasattr(fitted, "to_dict") else None
+    return found
+
+
+def fitted_from_dict(data: Mapping[str, Any]) -> Any:
+    """The inverse of :func:`fitted_to_dict`."""
+    return LinearScore.from_dict(dict(data))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,11 @@ from thrifty.models.memory import Memory
 from thrifty.models.policy import Bought
 from thrifty.trees.labels import Labels
 
-__all__ = ["LearnedTable", "learn_table"]
+__all__ = ["LearnedTable", "allowance_of", "learn_table"]
 
-#: the share of everything that a task may cost where nothing is said
-_DEFAULT_SHARE = 0.05
+#: without a word on what to spend: this share of everything, and never less than what so many
+#: cells cost on average, since a small table teaches little by a twentieth of it
+_DEFAULT_SHARE, _DEFAULT_CELLS = 0.05, 30_000
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,28 @@ def learn_table(
     cells: Cells, labels: Labels, memory: Memory, estimator: Any, seed: int
 ) -> LearnedTable:
     """Buy within the door's allowance and fit."""
-    allowance = cells.allowance
-    if allowance is None:
-        allowance = _DEFAULT_SHARE * cells.n_examples * float(cells.prices.sum())
     rng = np.random.default_rng(seed)
-    bought = policy_for(cells, labels).buy(cells, labels, memory, float(allowance), rng)
+    policy = policy_for(cells, labels)
+    bought = policy.buy(cells, labels, memory, allowance_of(cells), rng)
+    if cells.categories:
+        table = bought.table
+        sizes = tuple(len(cells.categories.get(f, ())) for f in table.features.tolist())
+        bought = replace(bought, table=replace(table, categories=sizes))
     return LearnedTable(bought, fit(bought.table, estimator, seed=seed))
+
+
+def allowance_of(cells: Cells) -> float:
+    """What a task may spend: what was said, else a twentieth of everything or 30,000 cells.
+
+    >>> allowance_of(Cells(np.zeros((1000, 2000), dtype=bool)))
+    100000.0
+    >>> allowance_of(Cells(np.zeros((100, 20), dtype=bool)))
+    2000.0
+    """
+    limit = cells.allowance
+    if cells.spend is not None and limit is not None:
+        return limit
+    row = float(np.asarray(cells.prices).sum())
+    whole = row * cells.n_examples
+    default = max(_DEFAULT_SHARE * whole, _DEFAULT_CELLS * row / max(cells.n_features, 1))
+    return min(whole, default, *(() if limit is None else (limit,)))

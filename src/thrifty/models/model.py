@@ -11,9 +11,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thrifty.cells import Cells, as_source
+from thrifty.cells.ledger.allowance import read_spend
+from thrifty.errors import BadInput
 from thrifty.lazy import Asked
 from thrifty.models.at_the_door import ask_model
-from thrifty.models.fitting import fit
+from thrifty.models.estimators import check_estimator, in_words
+from thrifty.models.fitting import NotBrought, fit, fitted_from_dict, fitted_to_dict
 from thrifty.models.learning import learn_table
 from thrifty.models.memory import Memory
 from thrifty.models.table import Table, table_from_dict
@@ -25,11 +28,13 @@ __all__ = ["ModelClassifier"]
 class ModelClassifier(ClassifierMixin, BaseEstimator):
     """A classifier that was fitted on the few cells it needs.
 
-    Lifetimes hand out fitted ones.
+    Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` reads only the cells it chooses.
 
     Parameters
     ----------
     estimator : any scikit-learn classifier that takes ``sample_weight``; None: Thrifty's own
+    spend : how many cells ``fit`` may read, as a number or a share such as "5 %"; None: the default
+        rule of :class:`thrifty.Models`
     random_state : seed of what is drawn
 
     Attributes
@@ -38,18 +43,38 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):
     estimator_ : what was fitted, on those features
     table_ : the cells it was fitted on, a :class:`thrifty.models.Table`
     classes_, n_features_in_ : as everywhere in scikit-learn
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((600, 100)) < 0.2
+    >>> model = ModelClassifier(spend="20 %").fit(X, X[:, 3] | X[:, 7])
+    >>> sorted(model.features_[:2].tolist())
+    [3, 7]
     """
 
-    def __init__(self, estimator: Any = None, random_state: int | None = None) -> None:
+    def __init__(
+        self, estimator: Any = None, spend: Any = None, random_state: int | None = None
+    ) -> None:
         self.estimator = estimator
+        self.spend = spend
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from the cells that the default rule buys of X."""
-        source = as_source(X, allow_missing=True)
+        """Learn from the cells of X that ``spend`` buys, or the default rule."""
+        check_estimator(self.estimator)
+        source = as_source(X, allow_missing=True, categories=True)
         labels = read_classes(y)
+        if len(labels) != source.n_examples:
+            raise BadInput(
+                f"y must hold one label per example; X has {source.n_examples} examples and y has "
+                f"{len(labels)} labels (inconsistent numbers of samples)."
+            )
         seed = self.random_state or 0
-        learned = learn_table(Cells(source), labels, Memory(), self.estimator, seed)
+        everything = float(source.n_examples * source.n_features)
+        spend = read_spend(self.spend, "", lambda: everything)
+        cells = Cells(source, spend=spend)
+        learned = learn_table(cells, labels, Memory(), self.estimator, seed)
         return self._set(
             learned.bought.table, learned.fitted, labels.classes, source.feature_names
         )
@@ -74,6 +99,7 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         self.n_features_in_ = len(feature_names)
         self.feature_names_ = tuple(feature_names)
+        self._words = in_words(self.estimator)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -105,18 +131,29 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):
         return chosen
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON: the bought table, from which the estimator is fitted again."""
+        """Plain data, for JSON: the bought table, and the model where it is our own."""
         return {
             "table": self.table_.to_dict(),
+            "fitted": fitted_to_dict(self.estimator_),
             "classes": self.classes_.tolist(),
             "feature_names": list(self.feature_names_),
-            "estimator": None if self.estimator is None else repr(self.estimator),
+            "estimator": self._words,
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], estimator: Any = None, seed: int = 0) -> Self:
         """The inverse of :meth:`to_dict`; a user's estimator has to be brought again."""
         table = table_from_dict(data["table"])
-        fitted = fit(table, estimator, seed=seed)
-        classes = np.array(data["classes"])
-        return cls.around(table, fitted, classes, data["feature_names"], estimator)
+        words = data["estimator"]
+        if data["fitted"] is not None:
+            fitted = fitted_from_dict(data["fitted"])
+        elif words is None or in_words(estimator) == words:
+            fitted = fit(table, estimator, seed=seed)
+        else:
+            fitted = NotBrought(words)
+        brought = None if isinstance(fitted, NotBrought) or words is None else estimator
+        made = cls.around(
+            table, fitted, np.array(data["classes"]), data["feature_names"], brought
+        )
+        made._words = words
+        return made

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from thrifty.errors import StoreError
 
 __all__ = ["Table", "table_from_dict"]
 
@@ -32,6 +35,8 @@ class Table:
     effects : (k, 2) belief about each feature's effect on the rare class, mean and variance, in
         logits; None where the way of buying holds none
     rare_code : the class that the effects are about
+    categories : (k,) how many categories each feature has, 0 for numbers and Booleans; empty where
+        there are none
 
     >>> table = Table(np.array([3, 8]), np.array([0, 1, 2]), np.eye(3, 2), np.ones((3, 2), bool),
     ...               np.ones(3), np.array([0, 1, 0]))
@@ -48,6 +53,7 @@ class Table:
     centres: Floats | None = None
     effects: Floats | None = None
     rare_code: int = 1
+    categories: tuple[int, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -71,6 +77,7 @@ class Table:
             bought=self.bought[:, which],
             centres=None if self.centres is None else self.centres[which],
             effects=None if self.effects is None else self.effects[which],
+            categories=tuple(self.categories[i] for i in which) if self.categories else (),
         )
 
     def of_rows(self, which: Ints) -> Table:
@@ -84,6 +91,20 @@ class Table:
             labels=self.labels[which],
         )
 
+    def block(self) -> Table:
+        """The rows and features of it that were bought together: a table without holes.
+
+        Features join in the order of how often they were bought; of all blocks that so come about,
+        the one with the most cells.
+        """
+        if self.is_whole:
+            return self
+        order = np.argsort(-self.bought.sum(axis=0), kind="stable")
+        complete = np.logical_and.accumulate(self.bought[:, order], axis=1).sum(axis=0)
+        j = int((complete * np.arange(1, len(complete) + 1)).argmax())
+        some = np.sort(order[: j + 1])
+        return self.of_features(some).of_rows(np.flatnonzero(self.bought[:, some].all(axis=1)))
+
     def filled(self) -> Floats:
         """The values, with the background's mean where a cell was not bought."""
         if self.centres is None or self.is_whole:
@@ -91,36 +112,58 @@ class Table:
         return np.where(self.bought, self.values, self.centres)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON: only what was bought, column by column."""
-        columns = []
-        for j in range(len(self.features)):
-            at = np.flatnonzero(self.bought[:, j])
-            columns.append([at.tolist(), _plain(self.values[at, j])])
+        """Plain data, for JSON: bits where cells were bought, and values column by column."""
         return {
             "features": self.features.tolist(),
             "rows": self.rows.tolist(),
-            "columns": columns,
-            "weights": self.weights.tolist(),
+            "bought": None if self.is_whole else _bits(self.bought),
+            "columns": [_column(self.values[self.bought[:, j], j]) for j in range(self.width)],
+            "weights": [float(f"{w:.6g}") for w in self.weights.tolist()],
             "labels": self.labels.tolist(),
             "centres": None if self.centres is None else self.centres.tolist(),
             "effects": None if self.effects is None else self.effects.tolist(),
             "rare_code": self.rare_code,
+            "categories": list(self.categories),
         }
 
+    @property
+    def width(self) -> int:
+        """How many features it has."""
+        return len(self.features)
 
-def _plain(values: Floats) -> list[float | None]:
-    """JSON has no NaN: a gap that was paid for is null."""
+
+def _bits(array: Bools) -> str:
+    return base64.b64encode(np.packbits(array, axis=None).tobytes()).decode()
+
+
+def _from_bits(text: str, shape: tuple[int, ...]) -> Bools:
+    packed = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.uint8)
+    n = int(np.prod(shape))
+    if len(packed) != -(-n // 8):
+        raise StoreError(f"a bought table in the store is cut short: {len(packed)} bytes.")
+    return np.unpackbits(packed, count=n).astype(bool).reshape(shape)
+
+
+def _column(values: Floats) -> str | list[float | None]:
+    """Bits where all are 0 or 1; else numbers, null for a gap, since JSON has no NaN."""
+    if bool(((values == 0) | (values == 1)).all()):
+        return _bits(values == 1)
     return [None if value != value else value for value in values.tolist()]
 
 
 def table_from_dict(data: dict[str, Any]) -> Table:
     """The inverse of :meth:`Table.to_dict`."""
     m, k = len(data["rows"]), len(data["features"])
-    values, bought = np.full((m, k), np.nan), np.zeros((m, k), dtype=bool)
-    for j, (at, column) in enumerate(data["columns"]):
-        bought[at, j] = True
-        values[at, j] = [np.nan if value is None else value for value in column]
-    effects = data["effects"]
+    values = np.full((m, k), np.nan)
+    kept = data["bought"]
+    bought = np.ones((m, k), dtype=bool) if kept is None else _from_bits(kept, (m, k))
+    for j, column in enumerate(data["columns"]):
+        here = bought[:, j]
+        if isinstance(column, str):
+            values[here, j] = _from_bits(column, (int(here.sum()),))
+        else:
+            values[here, j] = [np.nan if value is None else value for value in column]
+    effects, centres = data["effects"], data["centres"]
     return Table(
         np.array(data["features"], dtype=np.int64),
         np.array(data["rows"], dtype=np.int64),
@@ -128,7 +171,8 @@ def table_from_dict(data: dict[str, Any]) -> Table:
         bought,
         np.array(data["weights"], dtype=np.float64),
         np.array(data["labels"]),
-        None if data["centres"] is None else np.array(data["centres"], dtype=np.float64),
+        None if centres is None else np.array(centres, dtype=np.float64),
         None if effects is None else np.array(effects, dtype=np.float64).reshape(k, 2),
         data["rare_code"],
+        tuple(data["categories"]),
     )

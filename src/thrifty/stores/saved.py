@@ -9,7 +9,7 @@ from typing import Any
 from thrifty.agnostic import Counts, Rule, as_rule, rule_from_dict, rule_to_dict
 from thrifty.cells import Ledger
 from thrifty.cells.ledger.points import reached
-from thrifty.errors import TaskExists
+from thrifty.errors import BadParameter, TaskExists
 from thrifty.protocol import Family
 from thrifty.stores.base import LifetimeBook, open_store
 from thrifty.stores.families import family_from_dict
@@ -67,6 +67,17 @@ class SavedLifetime:
             family = family_from_dict(state.family)
         kept: Rule = rule_from_dict(state.representation["rule"]) if rule is None else rule
         return cls(book, family, kept)
+
+    def bring(self, family: Family) -> None:
+        """The same family, with what a store cannot keep of it."""
+        if family.to_dict() != self.family.to_dict():
+            kept = self.book.read(lambda pages: pages.state()).family
+            if family.to_dict() != kept:
+                raise BadParameter(
+                    f"this lifetime was begun with {kept} and is opened with {family.to_dict()}. "
+                    "Bring the same family, or begin another lifetime under another name=."
+                )
+        self.family = family
 
     def snapshot(self, pages: SqlPages) -> Snapshot:
         state = pages.state()

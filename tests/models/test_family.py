@@ -1,0 +1,101 @@
+"""Models through a lifetime: the bill, the store, users' estimators."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+import thrifty
+from thrifty.errors import BadParameter, ThriftyError
+
+
+def words(seed: int, n: int = 1200, N: int = 200) -> tuple[np.ndarray, np.ndarray]:
+    """Sparse Boolean features; a rare label that six of them tell."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, N)) < rng.uniform(0.02, 0.2, N)
+    logits = -3.5 + 2.5 * X[:, :6].sum(axis=1)
+    return X, (rng.random(n) < 1 / (1 + np.exp(-logits))).astype(int)
+
+
+def test_spend_is_never_exceeded_and_nearly_used() -> None:
+    X, y = words(0)
+    for share in (0.02, 0.1, 0.5):
+        life = thrifty.Lifetime(thrifty.Models())
+        learned = life.learn("t", X, y, spend=f"{100 * share:g} %")
+        assert 0.9 * share * X.size <= learned.receipt.cells <= share * X.size
+        assert learned.route == "screened"
+
+
+def test_the_useful_features_are_found() -> None:
+    X, y = words(1)
+    learned = thrifty.Lifetime(thrifty.Models()).learn("t", X, y, spend="10 %")
+    assert set(range(6)) <= set(learned.model.features_[:12].tolist())
+
+
+def test_the_same_seed_gives_the_same_model() -> None:
+    X, y = words(2)
+    one, two = (
+        thrifty.Lifetime(thrifty.Models(random_state=3)).learn("t", X, y, spend="5 %").model
+        for _ in range(2)
+    )
+    assert np.array_equal(one.predict_proba(X), two.predict_proba(X))
+
+
+def test_only_the_needed_features_are_read() -> None:
+    X, y = words(3)
+    model = thrifty.Lifetime(thrifty.Models()).learn("t", X, y, spend="5 %").model
+    other = np.asarray(X).copy()
+    unread = np.setdiff1d(np.arange(X.shape[1]), model.features_)
+    other[:, unread] = ~other[:, unread]
+    assert np.array_equal(model.predict_proba(X), model.predict_proba(other))
+
+
+def test_a_store_gives_the_same_model_and_memory(tmp_path) -> None:
+    X, y = words(4)
+    life = thrifty.Lifetime(thrifty.Models(), store=tmp_path / "a.db")
+    model = life.learn("t", X, y, spend="5 %").model
+    again = thrifty.Lifetime.open(tmp_path / "a.db")
+    assert np.allclose(again["t"].predict_proba(X), model.predict_proba(X))
+    assert again.representation.looks.sum() == pytest.approx(life.representation.looks.sum(), 1e-3)
+
+
+def test_a_users_estimator_is_fitted_again_from_the_store(tmp_path) -> None:
+    X, y = words(5)
+    given = make_pipeline(StandardScaler(), LogisticRegression(C=0.5))
+    life = thrifty.Lifetime(thrifty.Models(given), store=tmp_path / "a.db")
+    model = life.learn("t", X, y, spend="10 %").model
+    assert not hasattr(given[-1], "coef_"), "what the user gave stays as it was"
+    kept = thrifty.Lifetime.open(tmp_path / "a.db")["t"]
+    with pytest.raises(ThriftyError, match="family=thrifty.Models"):
+        kept.predict_proba(X)
+    again = thrifty.Lifetime.open(tmp_path / "a.db", family=thrifty.Models(given))["t"]
+    assert np.allclose(again.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "said"),
+    [(Perceptron(), "predict_proba"), (LinearSVC(), "predict_proba"), (StandardScaler, "scikit")],
+)
+def test_an_estimator_that_lacks_something(estimator, said) -> None:
+    with pytest.raises(BadParameter, match=said):
+        thrifty.Models(estimator)
+
+
+def test_memory_helps_a_later_task() -> None:
+    """The background of earlier tasks is not bought again: more looks fall on the rare class."""
+    rng = np.random.default_rng(0)
+    X, _ = words(6, n=3000)
+    life = thrifty.Lifetime(thrifty.Models())
+    found = []
+    for task in range(8):
+        rows = rng.permutation(len(X))[:1000]
+        mine = 10 * task + np.arange(6)
+        logits = -3.5 + 2.5 * X[:, mine].sum(axis=1)
+        y = (rng.random(len(X)) < 1 / (1 + np.exp(-logits))).astype(int)
+        learned = life.learn(str(task), X[rows], y[rows], spend="4 %")
+        found.append(learned.model.table_.bought[learned.model.table_.labels == 1].mean())
+    assert np.mean(found[4:]) > 1.2 * found[0]
