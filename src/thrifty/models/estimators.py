@@ -99,7 +99,6 @@ def fit_user(table: Table, estimator: Any, seed: int) -> Prepared:
     given = made.get_params()
     seeds = [name for name in given if name.split("__")[-1] == "random_state"]
     made.set_params(**{name: seed for name in seeds if given[name] is None})
-    table = table.block()
     fills = None if _takes_gaps(made) else _middles(table.values)
     empty = Prepared(None, fills, table.categories or (0,) * len(table.features))
     step = f"{made.steps[-1][0]}__" if isinstance(made, Pipeline) else ""

@@ -40,6 +40,8 @@ def learn_table(
         table = bought.table
         sizes = tuple(len(cells.categories.get(f, ())) for f in table.features.tolist())
         bought = replace(bought, table=replace(table, categories=sizes))
+    if estimator is not None:  # it sees no beliefs: only what was bought together
+        bought = replace(bought, table=bought.table.block())
     return LearnedTable(bought, fit(bought.table, estimator, seed=seed))
 
 
