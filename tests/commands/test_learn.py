@@ -129,7 +129,7 @@ def test_learn_from_a_provider_stops_in_doubt_and_goes_on_when_resolved(clinic):
     file, store = paid_file(clinic), clinic / "paid.db"
     stopped = in_shell(clinic, "learn", file, LAB_FAULTS='["", "error-after"]')
     assert stopped.returncode == 1
-    assert "thrifty resolve 2" in stopped.stderr and "Traceback" not in stopped.stderr
+    assert "paid.db 2 --billed" in stopped.stderr and "Traceback" not in stopped.stderr
     listed = run_json("resolve", store)
     assert [(p["id"], p["status"], len(p["examples"])) for p in listed] == [(2, "doubt", 10)]
     assert "--not-billed" in run("resolve", store).stdout
