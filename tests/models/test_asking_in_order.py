@@ -155,3 +155,21 @@ def test_a_rule_that_is_none_and_errors_for_other_classes_are_refused():
         life.predict("ill", X, stop=0.9)
     with pytest.raises(BadParameter, match="2 classes"):
         life.predict("ill", X, stop=thrifty.Worth(errors=[1, 2, 3]))
+
+
+def test_overlapping_orders_are_asked_at_their_marginal_prices():
+    """What the door charges row by row is what the order was planned with."""
+    X, y = drawn(900, 7)
+    names = [f"lab {i}" for i in range(8)]
+    prices = thrifty.PriceList(
+        dict.fromkeys(names[:7], 5.0) | {"lab 7": 0.0},
+        orders={"small": (7.0, names[2:4]), "large": (9.0, names[2:7])},
+        fees={"needle": (3.0, names[:7])}, currency="USD",
+    )  # fmt: skip
+    pandas = pytest.importorskip("pandas")
+    life = thrifty.Lifetime(thrifty.Models(LogisticRegression()), prices=prices)
+    life.learn("ill", pandas.DataFrame(X, columns=names), y)
+    new = pandas.DataFrame(drawn(300, 8)[0], columns=names)
+    got = life.predict("ill", new, per_row="12 USD")
+    assert 0 < got.receipt.cost_per_row.max() <= 12
+    assert got.receipt.cost_per_row.sum() == pytest.approx(got.receipt.cost)

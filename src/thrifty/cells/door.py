@@ -239,6 +239,25 @@ class Cells:
         """
         return float(self.row_costs(rows, features).sum())
 
+    def price_between(self, owned: Sequence[int], wanted: Sequence[int]) -> float:
+        """What an example that has some features pays for others, as cheaply as can be.
+
+        >>> Cells(np.array([[0, 1]], dtype=bool), prices=[2, 3]).price_between([0], [0, 1])
+        3.0
+        """
+        had = {f for f in self._here(owned) if f >= 0}
+        new = {f for f in self._here(wanted) if f >= 0} - had
+        if self._tariff is None:
+            return float(sum(self._each[f] for f in new))
+        return to_units(self._tariff.one_price(frozenset(had), frozenset(new)))
+
+    @property
+    def orders(self) -> tuple[tuple[int, ...], ...]:
+        """Features that are bought together: by one order, or all from one test."""
+        draws = () if self._tariff is None else self._tariff.draws
+        together = (draw.members for draw in draws if draw.kind in ("order", "test"))
+        return tuple(members for members in together if len(members) > 1)
+
     def _row_costs(
         self, rows: NDArray[np.int64], features: NDArray[np.int64]
     ) -> NDArray[np.float64]:

@@ -74,6 +74,11 @@ class MatchedCells(Cells):
         turned = [(fee, [int(self._back[m]) for m in members]) for fee, members in super().fees]
         return tuple((fee, tuple(m for m in members if m >= 0)) for fee, members in turned)
 
+    @property
+    def orders(self) -> tuple[tuple[int, ...], ...]:
+        turned = [[int(self._back[m]) for m in members] for members in super().orders]
+        return tuple(tuple(m for m in members if m >= 0) for members in turned)
+
     def get(self, rows: Any, features: Any) -> NDArray[Any]:
         which = self._indices(features, self.n_features, "feature")
         place = self._place[which]

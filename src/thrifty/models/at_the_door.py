@@ -6,7 +6,6 @@ for learning, and kept with the model for the prices they were made for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,10 @@ from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.lazy import FINISHED, Asked, Sure, Worth
 from thrifty.models.asking import ask_in_order
-from thrifty.models.order import Price, find_order
+from thrifty.models.order import find_order
 from thrifty.models.prefixes import Prefixes, fit_prefixes
 
-__all__ = ["ask_model", "prices_at"]
+__all__ = ["ask_model", "prefixes_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -68,7 +67,7 @@ def ask_model(
 
 def prefixes_of(model: Any, cells: Cells) -> Prefixes:
     """Order and prefixes of a model at the prices of a door; made once for these prices."""
-    price, orders = prices_at(cells, model.features_.tolist())
+    price, orders = cells.price_between, cells.orders
     signature = (tuple(cells.prices[model.features_].tolist()), cells.fees, orders)
     kept = getattr(model, "_prefixes", {})
     if signature not in kept:
@@ -82,24 +81,6 @@ def prefixes_of(model: Any, cells: Cells) -> Prefixes:
         model._prefixes = kept
     found: Prefixes = kept[signature]
     return found
-
-
-def prices_at(cells: Cells, features: Sequence[int]) -> tuple[Price, tuple[tuple[int, ...], ...]]:
-    """What wanting features costs at a door, on an example that owns others; and its orders."""
-    fees = cells.fees
-    own = np.array(cells.prices, dtype=np.float64)
-    for fee, members in fees:
-        own[list(members)] -= fee
-
-    def price(owned: Sequence[int], wanted: Sequence[int]) -> float:
-        had, new = set(owned), set(wanted) - set(owned)
-        total = float(sum(own[f] for f in new))
-        for fee, members in fees:
-            if new.intersection(members) and not had.intersection(members):
-                total += fee
-        return max(total, 0.0)
-
-    return price, ()
 
 
 def _check_errors(costs: Floats, classes: NDArray[Any]) -> None:

@@ -9,8 +9,6 @@ model that asks few questions wants; features that are free are bought on every 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
