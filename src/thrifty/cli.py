@@ -8,6 +8,7 @@ from importlib import import_module
 import typer
 
 from thrifty import __version__
+from thrifty.commands.opening import visible
 from thrifty.errors import ThriftyError
 
 __all__ = ["app", "main"]
@@ -61,5 +62,5 @@ def main() -> None:
     try:
         app()
     except ThriftyError as error:
-        print(f"thrifty: {error}", file=sys.stderr)
+        print(visible(f"thrifty: {error}"), file=sys.stderr)
         sys.exit(1)

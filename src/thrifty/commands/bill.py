@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from thrifty.commands.opening import (
@@ -15,6 +16,7 @@ from thrifty.commands.opening import (
     money,
     open_lifetime,
     print_json,
+    visible,
 )
 
 __all__ = ["register"]
@@ -44,7 +46,8 @@ def register(app: typer.Typer) -> None:
         typer.echo(f"spent {money(balance.spent, balance.currency)}")
         if balance.reserved or waiting:
             typer.echo(f"reserved {money(balance.reserved, balance.currency)}")
-            typer.echo(f"{len(waiting)} purchases wait for you: thrifty resolve {store}")
+            place = life.ledger.book.place
+            typer.echo(f"{len(waiting)} purchases wait for you: thrifty resolve {place}")
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
@@ -53,7 +56,8 @@ def _table(rows: list[dict[str, Any]]) -> Table:
         table.add_column(name, justify="left" if name in ("task", "route") else "right")
     for row in rows:
         table.add_row(
-            row["task"], row["route"], f"{row['cells']:,}", money(row["cost"], ""),
+            escape(visible(row["task"])), escape(visible(row["route"])), f"{row['cells']:,}",
+            money(row["cost"], ""),
             f"{row['reused_cells']:,}", f"{row['avoided_cells']:,}",
         )  # fmt: skip
     return table

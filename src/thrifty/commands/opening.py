@@ -20,6 +20,7 @@ __all__ = [
     "money",
     "open_lifetime",
     "print_json",
+    "visible",
 ]
 
 StorePlace = Annotated[str, typer.Argument(help="A file, or a postgresql:// URL.")]
@@ -60,6 +61,17 @@ def money(amount: float, currency: str) -> str:
     whole, _, decimals = f"{amount:,.6f}".partition(".")
     decimals = decimals.rstrip("0")
     return f"{whole}{'.' if decimals else ''}{decimals} {currency}".rstrip()
+
+
+def visible(text: str) -> str:
+    """Text that does nothing to a terminal: a store may come from a stranger.
+
+    >>> visible("task \\x1b[31mred")
+    'task \\\\x1b[31mred'
+    """
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text
+    )
 
 
 def print_json(data: Any) -> None:

@@ -16,6 +16,7 @@ from thrifty.commands.opening import (
     money,
     open_lifetime,
     print_json,
+    visible,
 )
 from thrifty.errors import BadInput
 
@@ -38,21 +39,34 @@ def register(app: typer.Typer) -> None:
             Path | None,
             typer.Option(help="CSV with the values: a header of features, a row per example id."),
         ] = None,
+        everything: Annotated[
+            str | None,
+            typer.Option("--all", metavar="billed|not-billed", help="The same for all of them."),
+        ] = None,
         lifetime: LifetimeName = None,
         as_json: AsJson = False,
     ) -> None:
-        """List the purchases whose end is open, or say what became of one.
+        """List the purchases whose end is open, or say what became of one, or of all.
 
         Look the purchase up at the provider. --not-billed frees its money; --billed --values FILE
         stores what was bought; --billed alone gives it up, and its cells may be bought again.
+        --all billed and --all not-billed say so of every purchase that is listed.
         """
-        life = open_lifetime(store, lifetime, write=purchase is not None)
+        if everything is not None and (purchase, billed, values) != (None, None, None):
+            raise BadInput("--all is for all purchases: give no number, no --billed, no --values.")
+        if everything not in (None, "billed", "not-billed"):
+            raise BadInput(f"--all must be billed or not-billed; got {everything!r}.")
+        write = purchase is not None or everything is not None
+        life = open_lifetime(store, lifetime, write=write)
         waiting = life.ledger.open_purchases()
+        if everything is not None:
+            _resolve_all(life, waiting, everything, as_json)
+            return
         if purchase is None:
             if as_json:
                 print_json([p.to_dict() for p in waiting])
-            for line in [] if as_json else _listing(waiting, store):
-                typer.echo(line)
+            for line in [] if as_json else _listing(waiting, life.ledger.book.place):
+                typer.echo(visible(line))
             return
         if billed is None:
             raise BadInput("say what became of it: --billed or --not-billed.")
@@ -71,6 +85,20 @@ def register(app: typer.Typer) -> None:
         )
 
 
+def _resolve_all(life: Any, waiting: list[OpenPurchase], outcome: str, as_json: bool) -> None:
+    for p in waiting:
+        life.ledger.resolve(p.id, outcome)
+    balance = life.balance()
+    if as_json:
+        ids = [p.id for p in waiting]
+        print_json({"resolved": ids, "spent": balance.spent, "reserved": balance.reserved})
+        return
+    typer.echo(
+        f"{len(waiting)} purchases resolved as {outcome}; {money(balance.spent, balance.currency)} "
+        f"spent and {money(balance.reserved, balance.currency)} reserved."
+    )
+
+
 def _listing(waiting: list[OpenPurchase], store: str) -> list[str]:
     if not waiting:
         return ["no purchase waits for you."]
@@ -87,6 +115,8 @@ def _listing(waiting: list[OpenPurchase], store: str) -> list[str]:
     lines.append(f"  thrifty resolve {store} {first} --not-billed")
     lines.append(f"  thrifty resolve {store} {first} --billed --values FILE.csv")
     lines.append(f"  thrifty resolve {store} {first} --billed        (give the values up)")
+    if len(waiting) > 1:
+        lines.append(f"  thrifty resolve {store} --all not-billed   (the same for all of them)")
     return lines
 
 

@@ -13,6 +13,7 @@ from thrifty.commands.opening import (
     money,
     open_lifetime,
     print_json,
+    visible,
 )
 
 __all__ = ["register"]
@@ -43,12 +44,12 @@ def register(app: typer.Typer) -> None:
             )
             return
         receipt = learned.receipt
-        typer.echo(f"{task}: {learned.route}")
+        typer.echo(visible(f"{task}: {learned.route}"))
         if learned.failure is not None:
-            typer.echo(f"the representation was not enough: {learned.failure}")
+            typer.echo(visible(f"the representation was not enough: {learned.failure}"))
         typer.echo(
             f"{receipt.cells} cells for {money(receipt.cost, receipt.currency)}, at most "
             f"{receipt.max_cells_per_example} on one example; {receipt.reused_cells} reused, "
             f"{receipt.avoided_cells} avoided"
         )
-        typer.echo(str(model))
+        typer.echo(visible(str(model)))

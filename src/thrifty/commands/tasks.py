@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import typer
 
-from thrifty.commands.opening import AsJson, LifetimeName, StorePlace, open_lifetime, print_json
+from thrifty.commands.opening import (
+    AsJson,
+    LifetimeName,
+    StorePlace,
+    open_lifetime,
+    print_json,
+    visible,
+)
 
 __all__ = ["register"]
 
@@ -20,4 +27,4 @@ def register(app: typer.Typer) -> None:
             print_json([{"task": one.name, "route": one.route} for one in life.tasks])
             return
         for one in life.tasks:
-            typer.echo(f"{one.name}\t{one.route}")
+            typer.echo(visible(f"{one.name}\t{one.route}"))

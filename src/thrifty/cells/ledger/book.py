@@ -82,6 +82,10 @@ class Pages(Protocol):
 class Book(Protocol):
     """The ledger of one lifetime in a store."""
 
+    @property
+    def place(self) -> str:
+        """What the commands take to find it again; empty where it is in memory."""
+
     def write(self, work: Callable[[Any], T]) -> T:
         """Run work(pages) in one exclusive, durable transaction.
 

@@ -230,7 +230,7 @@ class Ledger:
 
     def how_to_resolve(self, id: int) -> str:
         """What to type, or to run where the ledger is in memory; it can be pasted as it is."""
-        place = getattr(self.book, "place", "")
+        place = self.book.place
         if not place:
             return f"life.ledger.resolve({id}, 'billed' or 'not-billed')"
         return f"thrifty resolve {place} {id} --billed or --not-billed"
