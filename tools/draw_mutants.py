@@ -1,0 +1,141 @@
+"""Draw small changes to the source with cosmic-ray's operators, by a seed, as data.
+
+    python tools/draw_mutants.py            writes tests/mutants/drawn.json
+    python tools/draw_mutants.py --redraw   keeps what still applies, draws the others again
+
+A file is drawn first (by its length), then a place in it, then one of the operators that fit
+there. What changes nothing that runs (annotations) is left out. A mutation is
+its file, the lines it replaces and the lines it puts there, so it survives moves within a file;
+one whose lines have changed since is drawn again from the same seed, after the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import json
+import random
+from functools import cache
+from pathlib import Path
+
+from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator, operator_names
+
+ROOT = Path(__file__).resolve().parents[1]
+DRAWN = ROOT / "tests/mutants/drawn.json"
+SEED = 20_261_115
+#: how many mutations of each area; stores without PostgreSQL, whose tests start a server
+AREAS = {"cells": 38, "stores": 18, "trees": 36, "powers": 18, "agnostic.py": 6, "kernels": 14}
+LEFT_OUT = ("postgres.py", "__init__.py", "lines.py", "jit.py")
+#: those that need no arguments
+OPERATORS = sorted(name for name in operator_names() if "Variable" not in name)
+Mutation = dict[str, str]
+
+
+def files_of(area: str) -> list[Path]:
+    """The modules of an area, in a fixed order."""
+    at = ROOT / "src/thrifty" / area
+    found = [at] if at.suffix else sorted(at.rglob("*.py"))
+    return [path for path in found if path.name not in LEFT_OUT]
+
+
+def runs(code: str) -> str:
+    """What of the code runs: no annotations, no docstrings."""
+    tree = ast.parse(code)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.returns = None
+        elif isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Constant(None)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            node.value = ast.Constant(None)
+    return ast.dump(tree)
+
+
+@cache
+def places(code: str) -> dict[tuple[int, int], list[tuple[str, int]]]:
+    """Where the code can be changed: position to (operator, occurrence)."""
+    nodes = list(ast_nodes(get_ast(code)))
+    found: dict[tuple[int, int], list[tuple[str, int]]] = {}
+    for name in OPERATORS:
+        positions = (at for node in nodes for at in get_operator(name)().mutation_positions(node))
+        for occurrence, (start, _end) in enumerate(positions):
+            found.setdefault(start, []).append((name, occurrence))
+    return found
+
+
+def changed(code: str, name: str, occurrence: int) -> str | None:
+    """The code after one change, or None where nothing that runs has changed."""
+    mutated = mutate_code(code, get_operator(name)(), occurrence)
+    try:
+        return mutated if mutated and runs(mutated) != runs(code) else None
+    except SyntaxError:
+        return None
+
+
+def as_data(path: Path, code: str, mutated: str, name: str) -> Mutation | None:
+    """The lines that differ; a context line more where they stand in the file twice."""
+    old, new = code.splitlines(), mutated.splitlines()
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    blocks = [op for op in matcher.get_opcodes() if op[0] != "equal"]
+    if len(blocks) != 1:
+        return None
+    _, a, b, c, d = blocks[0]
+    while code.count("\n".join(old[a:b])) > 1 and a > 0:
+        a, c = a - 1, c - 1
+    return {
+        "file": path.relative_to(ROOT).as_posix(),
+        "old": "\n".join(old[a:b]),
+        "new": "\n".join(new[c:d]),
+        "by": name.removeprefix("core/"),
+    }
+
+
+def draw(area: str, wanted: int, taken: list[Mutation], salt: str) -> list[Mutation]:
+    """So many mutations of an area, other places than those taken."""
+    chance = random.Random(f"{SEED}-{area}-{salt}")
+    codes = {path: path.read_text(encoding="utf-8") for path in files_of(area)}
+    paths, lengths = list(codes), [code.count("\n") for code in codes.values()]
+    found: list[Mutation] = []
+    seen = {(one["file"], one["old"]) for one in taken}
+    while len(found) < wanted:
+        path = chance.choices(paths, lengths)[0]
+        here = places(codes[path])
+        if not here:
+            continue
+        name, occurrence = chance.choice(here[chance.choice(sorted(here))])
+        mutated = changed(codes[path], name, occurrence)
+        one = as_data(path, codes[path], mutated, name) if mutated else None
+        if one and (one["file"], one["old"]) not in seen:
+            seen.add((one["file"], one["old"]))
+            found.append(one)
+    return found
+
+
+def applies(one: Mutation) -> bool:
+    """Whether its lines are still there, once."""
+    path = ROOT / one["file"]
+    return path.exists() and path.read_text(encoding="utf-8").count(one["old"]) == 1
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--redraw", action="store_true")
+    arguments = parser.parse_args()
+    drawn = json.loads(DRAWN.read_text()) if arguments.redraw and DRAWN.exists() else {}
+    result = {}
+    for area, wanted in AREAS.items():
+        kept = [one for one in drawn.get(area, []) if applies(one)]
+        missing = wanted - len(kept)
+        salt = f"again-{len(kept)}" if kept else "first"
+        result[area] = kept + (draw(area, missing, kept, salt) if missing else [])
+        print(f"{area}: {len(kept)} kept, {len(result[area]) - len(kept)} drawn")
+    DRAWN.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
