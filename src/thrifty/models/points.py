@@ -120,7 +120,7 @@ class Design:
         if folds is None:
             return points
         left_out = oof_scores(self, codes, n_classes, weights, shrinkage, folds)
-        slope = fit_slope(left_out, codes, weights)
+        slope, _ = fit_slope(left_out, codes, weights)
         stretched = tuple(slope * table for table in points.points)
         flat = Points(self.bins, np.zeros_like(points.intercepts), stretched)
         base = fit_intercepts(self.scores(flat, everything), codes, weights)

@@ -58,10 +58,10 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
     >>> model = ScorecardClassifier(max_bins=3).fit(age, ill)
     >>> print(model.card_)
     feature  bin       share  points
-    base                        -3.0
-    x0       < 48       34 %   -33.5
-             48 to 71   33 %     2.0
-             >= 71      33 %    33.3
+    base                        -2.9
+    x0       < 48       34 %   -32.2
+             48 to 71   33 %     1.9
+             >= 71      33 %    32.0
     10 points double the odds of True.
     >>> model.predict_proba([[30], [80]]).round(2).tolist()
     [[0.93, 0.07], [0.11, 0.89]]

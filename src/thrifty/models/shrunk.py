@@ -64,19 +64,40 @@ def fit_shrunk(
     return found[:columns], found[columns:].reshape(d, columns)
 
 
-def fit_slope(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> float:
-    """The factor in [0.2, 5] that makes scores from other rows fit these labels best.
+def fit_slope(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> tuple[float, float]:
+    """The factor in [0.2, 5] that makes scores from other rows fit these labels best, and the loss.
 
     Intercepts are fitted along with it and left: they belong to all rows.
     """
-    columns = scores.shape[1]
-    n_classes = columns + (columns == 1)
-    tried = np.geomspace(0.2, 5.0, 9)
+    if scores.shape[1] == 1:
+        return _slope_of_two(scores[:, 0], codes, weights)
+    tried = np.geomspace(0.2, 5.0, 7)
     for _ in range(2):  # a coarse look, then a finer one around the best
-        losses = [_loss_at(slope, scores, codes, n_classes, weights) for slope in tried]
-        best = float(tried[int(np.argmin(losses))])
-        tried = np.clip(best * np.geomspace(2 / 3, 1.5, 9), 0.2, 5.0)
-    return best
+        losses = [_loss_at(slope, scores, codes, weights) for slope in tried]
+        best = int(np.argmin(losses))
+        slope, loss = float(tried[best]), losses[best]
+        tried = np.clip(slope * np.geomspace(0.6, 1.7, 7), 0.2, 5.0)
+    return slope, loss
+
+
+def _slope_of_two(
+    scores: Floats, codes: NDArray[np.int64], weights: Floats
+) -> tuple[float, float]:
+    """Newton's method on intercept and slope; a slope outside its range is put to its end."""
+    share = float(np.average(codes, weights=weights))
+    at = np.array([np.log(share / (1 - share)) - np.average(scores, weights=weights), 1.0])
+    for _ in range(25):
+        p = softmax((at[0] + at[1] * scores)[:, None])[:, 1]
+        wrong, curve = weights * (p - codes), weights * p * (1 - p)
+        steps = np.array([wrong.sum(), wrong @ scores])
+        a, b, c = curve.sum(), curve @ scores, curve @ scores**2
+        ridge = 1e-6 * (a + c) + 1e-12
+        move = np.linalg.solve([[a + ridge, b], [b, c + ridge]], steps)
+        at -= np.clip(move, -2.0, 2.0)
+        if np.abs(move).max() < 1e-7:
+            break
+    slope = float(np.clip(at[1], 0.2, 5.0))
+    return slope, _loss_at(slope, scores[:, None], codes, weights)
 
 
 def fit_intercepts(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> Floats:
@@ -87,17 +108,23 @@ def fit_intercepts(scores: Floats, codes: NDArray[np.int64], weights: Floats) ->
     wanted = wanted.clip(1e-9)
     found = np.zeros(columns)
     for _ in range(50):
-        mean = weights @ softmax(scores + found) / weights.sum()
-        step = np.log(wanted) - np.log(mean.clip(1e-12))
-        found += step[1:] - step[:1] if columns == 1 else step
+        p = softmax(scores + found)
+        mean = weights @ p / weights.sum()
+        if columns == 1:  # Newton's method, kept from jumping
+            curve = float(weights @ (p[:, 1] * p[:, 0]) / weights.sum())
+            step = np.clip((wanted[1:] - mean[1:]) / max(curve, 1e-9), -3.0, 3.0)
+        else:
+            step = np.log(wanted) - np.log(mean.clip(1e-12))
+        found += step
         if np.abs(step).max() < 1e-9:
             break
     return found
 
 
 def _loss_at(
-    slope: float, scores: Floats, codes: NDArray[np.int64], n_classes: int, weights: Floats
+    slope: float, scores: Floats, codes: NDArray[np.int64], weights: Floats
 ) -> float:
-    shifted = scores * slope
-    p = softmax(shifted + fit_intercepts(shifted, codes, weights))
-    return float(-(weights @ np.log(p[np.arange(len(p)), codes] + 1e-12)))
+    """Mean log-loss of stretched scores, shifted to the shares of the classes."""
+    stretched = scores * slope
+    p = softmax(stretched + fit_intercepts(stretched, codes, weights))
+    return -float(np.average(np.log(p[np.arange(len(p)), codes] + 1e-12), weights=weights))

@@ -1,0 +1,179 @@
+"""Boosted trees as plain arrays: grown by scikit-learn, kept and asked without it.
+
+scikit-learn's HistGradientBoosting grows the trees. Its fitted object can only be kept with pickle,
+which runs code on load; so the trees are read out into arrays that are JSON, and predicted from
+with numpy. Predictions agree with scikit-learn's to the last digits (tests/models/test_boosted.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+__all__ = ["BoostedTrees", "boosted_from_dict", "grow_boosted"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: the settings of the trees: small ones, slowly learned, as for tables of some hundred rows
+_TREES, _LEAVES, _IN_LEAF, _RATE = 100, 8, 8, 0.06
+#: with more features than this a split looks at half of them, as each tree then differs
+_WIDE = 60
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedTrees:
+    """Nodes of all trees in one list; a leaf points at itself.
+
+    Attributes
+    ----------
+    roots, column : (trees,) where a tree begins, and which column of scores it adds to
+    feature, threshold, left, right, gap_left, value : (nodes,); left where value <= threshold
+    sets : categories that go left, by node; such a node has no threshold
+    base : (c,) what every row starts with
+    """
+
+    roots: Ints
+    column: Ints
+    feature: Ints
+    threshold: Floats
+    left: Ints
+    right: Ints
+    gap_left: NDArray[np.bool_]
+    value: Floats
+    sets: dict[int, tuple[tuple[float, ...], tuple[float, ...]]]
+    base: Floats
+
+    def scores(self, values: Floats) -> Floats:
+        """(rows, c) logits."""
+        n = len(values)
+        at = np.broadcast_to(self.roots, (n, len(self.roots))).copy()
+        rows = np.arange(n)[:, None]
+        while True:
+            x = values[rows, self.feature[at]]
+            goes_left = np.where(np.isnan(x), self.gap_left[at], x <= self.threshold[at])
+            for node, (known, chosen) in self.sets.items():
+                here = at == node
+                if here.any():
+                    inside = np.isin(x[here], chosen)
+                    stranger = ~np.isin(x[here], known)
+                    goes_left[here] = np.where(stranger, self.gap_left[node], inside)
+            after = np.where(goes_left, self.left[at], self.right[at])
+            if (after == at).all():
+                break
+            at = after
+        found = np.tile(self.base, (n, 1))
+        for c in range(len(self.base)):
+            found[:, c] += self.value[at[:, self.column == c]].sum(axis=1)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "roots": self.roots.tolist(),
+            "column": self.column.tolist(),
+            "feature": self.feature.tolist(),
+            "threshold": [float(t) if np.isfinite(t) else str(t) for t in self.threshold],
+            "left": self.left.tolist(),
+            "right": self.right.tolist(),
+            "gap_left": self.gap_left.astype(int).tolist(),
+            "value": self.value.tolist(),
+            "sets": [[node, *map(list, sets)] for node, sets in self.sets.items()],
+            "base": self.base.tolist(),
+        }
+
+
+def boosted_from_dict(data: dict[str, Any]) -> BoostedTrees:
+    """The inverse of :meth:`BoostedTrees.to_dict`."""
+    whole = {
+        name: np.array(data[name], dtype=np.int64)
+        for name in ("roots", "column", "feature", "left", "right")
+    }
+    return BoostedTrees(
+        threshold=np.array([float(t) for t in data["threshold"]], dtype=np.float64),
+        gap_left=np.array(data["gap_left"], dtype=bool),
+        value=np.array(data["value"], dtype=np.float64),
+        sets={node: (tuple(known), tuple(chosen)) for node, known, chosen in data["sets"]},
+        base=np.array(data["base"], dtype=np.float64),
+        **whole,
+    )
+
+
+def grow_boosted(
+    values: Floats,
+    codes: Ints,
+    weights: Floats,
+    categories: NDArray[np.bool_],
+    seed: int,
+    trees: int = _TREES,
+) -> BoostedTrees:
+    """Grow trees; a category of more than 255 values is cut as a number would be."""
+    n_classes = int(codes.max()) + 1
+    many = [len(np.unique(column[~np.isnan(column)])) > 255 for column in values.T]
+    categories = categories & ~np.array(many, dtype=bool)
+    # scikit-learn cannot bin a column without a value; a constant one is never cut
+    values = np.where(np.isnan(values).all(axis=0), 0.0, values)
+    grown = HistGradientBoostingClassifier(
+        max_iter=trees if n_classes == 2 else max(20, trees // 2),
+        max_leaf_nodes=_LEAVES,
+        min_samples_leaf=_IN_LEAF,
+        learning_rate=_RATE,
+        max_features=0.5 if values.shape[1] > _WIDE else 1.0,
+        categorical_features=np.flatnonzero(categories) if categories.any() else None,
+        early_stopping=False,
+        random_state=seed,
+    ).fit(values, codes, sample_weight=weights / weights.mean())
+    return read_trees(grown, np.flatnonzero(categories))
+
+
+def read_trees(grown: Any, categories: Ints) -> BoostedTrees:
+    """The trees of a fitted HistGradientBoosting model.
+
+    scikit-learn puts the categories first when it fits; ``order`` turns its feature numbers back.
+    """
+    n = grown.n_features_in_
+    order = np.concatenate([categories, np.setdiff1d(np.arange(n), categories)]).astype(np.int64)
+    known = _known_categories(grown, len(categories))
+    roots, column, parts, at = [], [], [], 0
+    sets: dict[int, tuple[tuple[float, ...], tuple[float, ...]]] = {}
+    for stage in grown._predictors:
+        for c, tree in enumerate(stage):
+            nodes = tree.nodes
+            roots.append(at)
+            column.append(c)
+            parts.append((nodes, at))
+            for i in np.flatnonzero((nodes["is_categorical"] == 1) & (nodes["is_leaf"] == 0)):
+                words = tree.raw_left_cat_bitsets[nodes["bitset_idx"][i]]
+                bits = np.unpackbits(words.view(np.uint8), bitorder="little")
+                of = known[int(nodes["feature_idx"][i])]
+                chosen = tuple(of[bit] for bit in np.flatnonzero(bits).tolist() if bit < len(of))
+                sets[at + int(i)] = (of, chosen)
+            at += len(nodes)
+    every = np.concatenate([nodes for nodes, _ in parts])
+    begin = np.concatenate([np.full(len(nodes), start) for nodes, start in parts])
+    leaf = every["is_leaf"] == 1
+    self_at = np.arange(len(every))
+    return BoostedTrees(
+        np.array(roots, dtype=np.int64),
+        np.array(column, dtype=np.int64),
+        order[np.where(leaf, 0, every["feature_idx"]).astype(np.int64)],
+        np.where(leaf, 0.0, every["num_threshold"]).astype(np.float64),
+        np.where(leaf, self_at, every["left"].astype(np.int64) + begin),
+        np.where(leaf, self_at, every["right"].astype(np.int64) + begin),
+        every["missing_go_to_left"] == 1,
+        np.where(leaf, every["value"], 0.0).astype(np.float64),
+        sets,
+        np.asarray(grown._baseline_prediction, dtype=np.float64).reshape(-1),
+    )
+
+
+def _known_categories(grown: Any, n: int) -> list[tuple[float, ...]]:
+    """The categories seen in training, of each category feature, in scikit-learn's own order."""
+    if not n:
+        return []
+    encoder = grown._preprocessor.named_transformers_["encoder"]
+    return [tuple(v for v in map(float, values) if v == v) for values in encoder.categories_]

@@ -1,0 +1,47 @@
+"""Trees read out of scikit-learn predict what it predicts, and survive JSON."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from thrifty.models.boosted import boosted_from_dict, grow_boosted, read_trees
+
+
+def mixed(n, seed, strangers=False):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    X[:, 1] = rng.integers(0, 6 + 2 * strangers, n) * 3
+    X[:, 3] = rng.integers(0, 3, n)
+    X[rng.random(X.shape) < 0.15] = np.nan
+    X[:3, 0] = [np.inf, -np.inf, 1e300]
+    bend = np.nan_to_num(X[:, 0], posinf=3, neginf=-3).clip(-3, 3)
+    logit = bend + (X[:, 1] == 9) * 2 - np.isnan(X[:, 2]) + X[:, 4].clip(0, 2) * 0
+    return X, np.nan_to_num(logit) + rng.normal(size=n)
+
+
+@pytest.mark.parametrize("categories", [[], [1, 3]])
+@pytest.mark.parametrize("cuts", [[0.3], [-0.5, 0.5]])
+def test_the_same_scores_as_scikit_learn(categories, cuts):
+    X, logit = mixed(400, 0)
+    y = np.digitize(logit, cuts)
+    weights = np.random.default_rng(5).uniform(0.5, 4, 400)
+    grown = HistGradientBoostingClassifier(
+        max_iter=30, max_leaf_nodes=8, categorical_features=categories or None, random_state=0
+    ).fit(X, y, sample_weight=weights)
+    read = read_trees(grown, np.array(categories, dtype=np.int64))
+    asked, _ = mixed(300, 1, strangers=True)
+    expected = grown.decision_function(asked).reshape(300, -1)
+    assert np.abs(read.scores(asked) - expected).max() < 1e-12
+    again = boosted_from_dict(json.loads(json.dumps(read.to_dict())))
+    assert (again.scores(asked) == read.scores(asked)).all()
+
+
+def test_a_category_of_very_many_values_is_cut_as_a_number():
+    X = np.arange(600.0)[:, None]
+    trees = grow_boosted(X, (X[:, 0] > 300).astype(int), np.ones(600), np.array([True]), 0)
+    assert not trees.sets
+    assert ((trees.scores(X)[:, 0] > 0) == (X[:, 0] > 300)).mean() > 0.99
