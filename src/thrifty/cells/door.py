@@ -264,6 +264,8 @@ class Cells:
         if self._tariff is None:
             known = kernels.unpack_columns(self.meter.had(features), rows)
             return np.asarray((known == 0) @ self._each[features], dtype=np.float64)
+        if self._paid is not None:
+            self._paid.load(np.union1d(self._tariff.wanted(features), self._tariff.tied))
         mask = kernels.mask_of_rows(rows, self.n_examples)
         bill = self._tariff.bill(features, mask, self._holdings())
         return np.asarray(bill.per_row(self.n_examples)[rows] / UNIT, dtype=np.float64)

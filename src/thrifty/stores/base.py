@@ -93,7 +93,7 @@ class LifetimeBook:
     """One lifetime in a store: what its ledger writes on."""
 
     def __init__(self, store: Store, name: str, id: int) -> None:
-        self.store, self.name, self._id = store, name, id
+        self.store, self.name, self.id = store, name, id
 
     @property
     def place(self) -> str:
@@ -104,10 +104,10 @@ class LifetimeBook:
         return f"{shlex.quote(where)} --lifetime {shlex.quote(self.name)}"
 
     def write(self, work: Callable[[Any], T]) -> T:
-        return self.store.write(self._id, work)
+        return self.store.write(self.id, work)
 
     def read(self, work: Callable[[Any], T]) -> T:
-        return self.store.read(self._id, work)
+        return self.store.read(self.id, work)
 
 
 def open_store(where: Any) -> Store:

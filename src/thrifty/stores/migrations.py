@@ -3,13 +3,18 @@
 A store holds the number of the last step it has taken. Opening it takes the missing ones, under a
 lock, each in the transaction that also writes its number. A step that was released is never
 changed: a new one is added below it. ``{...}`` stands for what the two databases spell differently.
+A step that has to read what it moves is a function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from thrifty.stores.move_cells import Run, move_cells
+
 __all__ = ["LATEST", "STEPS", "statements_of"]
+
+Move = Callable[[Run], None]
 
 _FIRST = """
 CREATE TABLE lifetimes (
@@ -94,7 +99,90 @@ CREATE INDEX purchases_by_status ON purchases (lifetime, status, sequence);
 ALTER TABLE tasks ADD COLUMN learned_at {real} NOT NULL DEFAULT 0;
 """
 
-STEPS = (_FIRST, _SECOND)
+# Cells belong to the store, by source, example and feature, whichever lifetime bought them; what
+# one lifetime was given (prices, budget, seed) is kept with it; predictions have their bill.
+_THIRD = """
+CREATE TABLE ledger (
+    id {int} PRIMARY KEY,
+    sequence {int} NOT NULL,
+    compacted {int} NOT NULL
+);
+INSERT INTO ledger (id, sequence, compacted) VALUES (1, 0, 0);
+CREATE TABLE cell_names (
+    kind TEXT NOT NULL,
+    source TEXT NOT NULL,
+    name TEXT NOT NULL,
+    number {int} NOT NULL,
+    PRIMARY KEY (kind, source, name),
+    UNIQUE (kind, number)
+);
+CREATE TABLE cell_blocks (
+    kind TEXT NOT NULL,
+    number {int} NOT NULL,
+    boolean {int} NOT NULL,
+    block {blob} NOT NULL,
+    PRIMARY KEY (kind, number)
+);
+CREATE TABLE example_spending (
+    lifetime {int} NOT NULL REFERENCES lifetimes (id),
+    chunk {int} NOT NULL,
+    amounts {blob} NOT NULL,
+    PRIMARY KEY (lifetime, chunk)
+);
+CREATE TABLE predictions (
+    lifetime {int} NOT NULL REFERENCES lifetimes (id),
+    run {int} NOT NULL,
+    task TEXT NOT NULL,
+    account TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    begun_at {real} NOT NULL,
+    receipt TEXT,
+    PRIMARY KEY (lifetime, run)
+);
+CREATE TABLE label_columns (
+    source TEXT NOT NULL,
+    name TEXT NOT NULL,
+    PRIMARY KEY (source, name)
+);
+CREATE TABLE to_buy (
+    lifetime {int} NOT NULL REFERENCES lifetimes (id),
+    place TEXT NOT NULL,
+    features TEXT NOT NULL,
+    n_features {int} NOT NULL,
+    price {int} NOT NULL,
+    examples {blob} NOT NULL,
+    PRIMARY KEY (lifetime, place, features)
+);
+CREATE TABLE changes (
+    lifetime {int} NOT NULL REFERENCES lifetimes (id),
+    at {real} NOT NULL,
+    what TEXT NOT NULL,
+    before TEXT NOT NULL,
+    after TEXT NOT NULL
+);
+CREATE TABLE running (
+    lifetime {int} NOT NULL REFERENCES lifetimes (id),
+    task TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    begun_at {real} NOT NULL,
+    PRIMARY KEY (lifetime, task)
+);
+ALTER TABLE lifetimes ADD COLUMN settings TEXT NOT NULL DEFAULT '{{}}';
+ALTER TABLE lifetimes ADD COLUMN forgets {int} NOT NULL DEFAULT 0;
+ALTER TABLE tasks ADD COLUMN family TEXT;
+CREATE UNIQUE INDEX tasks_by_position ON tasks (lifetime, position);
+CREATE INDEX purchases_in_store ON purchases (status, compacted, sequence);
+CREATE INDEX purchases_of_task ON purchases (lifetime, task, compacted);
+"""
+
+_AFTER_THIRD = """
+DROP TABLE names;
+DROP TABLE cell_columns;
+DROP TABLE example_costs;
+DROP INDEX purchases_by_status;
+"""
+
+STEPS: tuple[str | Move, ...] = (_FIRST, _SECOND, _THIRD, move_cells, _AFTER_THIRD)
 LATEST = len(STEPS)
 
 
@@ -104,9 +192,12 @@ def statements_of(step: str, spelling: Mapping[str, str]) -> list[str]:
     return [statement.strip() for statement in text.split(";") if statement.strip()]
 
 
-def migrate(execute: Callable[[str], object], at: int, spelling: Mapping[str, str]) -> int:
+def migrate(run: Run, at: int, spelling: Mapping[str, str]) -> int:
     """Take the steps that are missing; the caller holds the lock and the transaction."""
     for step in STEPS[at:]:
+        if callable(step):
+            step(run)
+            continue
         for statement in statements_of(step, spelling):
-            execute(statement)
+            run(statement)
     return LATEST

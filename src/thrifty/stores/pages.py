@@ -23,10 +23,12 @@ __all__ = ["SqlPages", "State", "TaskRow"]
 _CHUNK = 1024
 _PURCHASE = (
     "SELECT id, key, task, provider, status, owner, created_at, give_up_at, block, reserved, "
-    "spent, answer, note, settled_at, sequence, compacted FROM purchases "
+    "spent, answer, note, settled_at, sequence, compacted, lifetime FROM purchases "
 )
 
 Run = Callable[..., Any]
+#: values in one statement; both databases take more
+_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,37 +74,54 @@ class SqlPages:
 
     # -- names --------------------------------------------------------------------------------
 
-    def number(self, kind: str, names: Sequence[str]) -> NDArray[np.int32]:
-        rows = self._run(
-            "SELECT name, number FROM names WHERE lifetime = ? AND kind = ?", (self._id, kind)
-        )
-        known = {name: int(number) for name, number in rows}
-        new = [name for name in names if name not in known]
+    def number(
+        self, kind: str, names: Sequence[str], source: str = ""
+    ) -> NDArray[np.int32]:
+        found = self.numbers(kind, names, source)
+        new = list(dict.fromkeys(names[i] for i in np.flatnonzero(found < 0).tolist()))
         if new:
-            first = len(known)
-            fresh = [(self._id, kind, name, first + i) for i, name in enumerate(new)]
+            last = self._run("SELECT MAX(number) FROM cell_names WHERE kind = ?", (kind,))[0][0]
+            first = 0 if last is None else int(last) + 1
+            fresh = {name: first + i for i, name in enumerate(new)}
             self._many(
-                "INSERT INTO names (lifetime, kind, name, number) VALUES (?, ?, ?, ?)", fresh
+                "INSERT INTO cell_names (kind, source, name, number) VALUES (?, ?, ?, ?)",
+                [(kind, source, name, number) for name, number in fresh.items()],
             )
-            known.update((name, number) for _, _, name, number in fresh)
-        return np.array([known[name] for name in names], dtype=np.int32)
+            for i in np.flatnonzero(found < 0).tolist():
+                found[i] = fresh[names[i]]
+        return found
+
+    def numbers(
+        self, kind: str, names: Sequence[str], source: str = ""
+    ) -> NDArray[np.int32]:
+        """The numbers of names, -1 where one has none yet; nothing is written."""
+        known: dict[str, int] = {}
+        for some in _batches(list(names)):
+            marks = ", ".join("?" * len(some))
+            rows = self._run(
+                "SELECT name, number FROM cell_names WHERE kind = ? AND source = ? "
+                f"AND name IN ({marks})",
+                (kind, source, *some),
+            )
+            known.update((str(name), int(number)) for name, number in rows)
+        return np.array([known.get(name, -1) for name in names], dtype=np.int32)
 
     def names(self, kind: str, numbers: Iterable[int]) -> list[str]:
         wanted = [int(n) for n in numbers]
-        if len(wanted) <= 4:
-            rows = [
-                self._run(
-                    "SELECT number, name FROM names WHERE lifetime = ? AND kind = ? AND number = ?",
-                    (self._id, kind, n),
-                )[0]
-                for n in wanted
-            ]
-        else:
+        by_number: dict[int, str] = {}
+        for some in _batches(list(dict.fromkeys(wanted))):
+            marks = ", ".join("?" * len(some))
             rows = self._run(
-                "SELECT number, name FROM names WHERE lifetime = ? AND kind = ?", (self._id, kind)
+                f"SELECT number, name FROM cell_names WHERE kind = ? AND number IN ({marks})",
+                (kind, *some),
             )
-        by_number = {int(number): str(name) for number, name in rows}
+            by_number.update((int(number), str(name)) for number, name in rows)
         return [by_number[n] for n in wanted]
+
+    def sources_of(self, kind: str) -> dict[int, tuple[str, str]]:
+        """Every name of a kind by its number, with its source."""
+        rows = self._run("SELECT number, source, name FROM cell_names WHERE kind = ?", (kind,))
+        return {int(number): (str(source), str(name)) for number, source, name in rows}
 
     # -- purchases ----------------------------------------------------------------------------
 
@@ -117,29 +136,33 @@ class SqlPages:
                 p.give_up_at, p.block.to_bytes(), p.reserved, p.spent,
             ),
         )  # fmt: skip
-        return p.with_(id=int(rows[0][0]))
+        return p.with_(id=int(rows[0][0]), lifetime=self._id)
 
     def with_keys(self, keys: Sequence[str]) -> list[Purchase]:
         found = []
         for key in keys:
-            where = "WHERE lifetime = ? AND key = ?"
-            found += self._run(_PURCHASE + where, (self._id, key))
+            found += self._run(_PURCHASE + "WHERE key = ?", (key,))
         return [_purchase(row) for row in found]
 
     def purchase(self, id: int) -> Purchase | None:
-        rows = self._run(_PURCHASE + "WHERE lifetime = ? AND id = ?", (self._id, id))
+        rows = self._run(_PURCHASE + "WHERE id = ?", (id,))
         return _purchase(rows[0]) if rows else None
 
     def blocking(self) -> list[Purchase]:
-        where = "WHERE lifetime = ? AND status IN (?, ?, ?, ?) ORDER BY id"
-        return [_purchase(row) for row in self._run(_PURCHASE + where, (self._id, *BLOCKING))]
+        marks = ", ".join("?" * len(BLOCKING))
+        where = f"WHERE status IN ({marks}) ORDER BY id"
+        return [_purchase(row) for row in self._run(_PURCHASE + where, BLOCKING)]
 
     def settled_after(self, sequence: int) -> list[Purchase]:
+        where = "WHERE status = 'settled' AND compacted = 0 AND sequence > ? ORDER BY sequence"
+        return [_purchase(row) for row in self._run(_PURCHASE + where, (sequence,))]
+
+    def settled_of(self, task: str) -> list[Purchase]:
         where = (
-            "WHERE lifetime = ? AND status = 'settled' AND sequence > ? AND compacted = 0 "
+            "WHERE lifetime = ? AND task = ? AND compacted = 0 AND status = 'settled' "
             "ORDER BY sequence"
         )
-        return [_purchase(row) for row in self._run(_PURCHASE + where, (self._id, sequence))]
+        return [_purchase(row) for row in self._run(_PURCHASE + where, (self._id, task))]
 
     def purchases(self) -> list[Purchase]:
         """Every purchase ever begun, in order."""
@@ -152,13 +175,12 @@ class SqlPages:
         return [_purchase(row) for row in self._run(_PURCHASE + where, (self._id, limit))]
 
     def last_compacted(self) -> int:
-        return int(self._one("SELECT compacted FROM lifetimes WHERE id = ?"))
+        return int(self._run("SELECT compacted FROM ledger WHERE id = 1")[0][0])
 
     def claim(self, id: int, owner: str, give_up_at: float) -> Purchase:
         self._run(
-            "UPDATE purchases SET owner = ?, give_up_at = ?, status = 'pending' "
-            "WHERE lifetime = ? AND id = ?",
-            (owner, give_up_at, self._id, id),
+            "UPDATE purchases SET owner = ?, give_up_at = ?, status = 'pending' WHERE id = ?",
+            (owner, give_up_at, id),
         )
         claimed = self.purchase(id)
         assert claimed is not None, "purchases are never deleted"
@@ -167,43 +189,56 @@ class SqlPages:
     def finish(self, purchase: Purchase) -> Purchase:
         p = purchase
         if p.status == "settled":
-            self._run("UPDATE lifetimes SET sequence = sequence + 1 WHERE id = ?", (self._id,))
-            sequence = int(self._one("SELECT sequence FROM lifetimes WHERE id = ?"))
+            self._run("UPDATE ledger SET sequence = sequence + 1 WHERE id = 1")
+            sequence = int(self._run("SELECT sequence FROM ledger WHERE id = 1")[0][0])
             p = p.with_(sequence=sequence)
         self._run(
             "UPDATE purchases SET status = ?, reserved = ?, spent = ?, answer = ?, note = ?, "
-            "settled_at = ?, sequence = ? WHERE lifetime = ? AND id = ?",
-            (p.status, p.reserved, p.spent, p.answer, p.note, p.settled_at, p.sequence,
-             self._id, p.id),
+            "settled_at = ?, sequence = ? WHERE id = ?",
+            (p.status, p.reserved, p.spent, p.answer, p.note, p.settled_at, p.sequence, p.id),
         )  # fmt: skip
         return p
 
     # -- columns ------------------------------------------------------------------------------
 
-    def columns(self) -> Iterable[Column]:
-        rows = self._run(
-            "SELECT kind, number, boolean, block FROM cell_columns WHERE lifetime = ?", (self._id,)
-        )
-        return [Column(k, int(n), bool(b), bytes(block)) for k, n, b, block in rows]
+    def columns(
+        self, kind: str | None = None, numbers: Iterable[int] | None = None
+    ) -> list[Column]:
+        select = "SELECT kind, number, boolean, block FROM cell_blocks"
+        if kind is None:
+            rows = self._run(select)
+        elif numbers is None:
+            rows = self._run(f"{select} WHERE kind = ?", (kind,))
+        else:
+            rows = []
+            for some in _batches([int(n) for n in numbers]):
+                marks = ", ".join("?" * len(some))
+                rows += self._run(
+                    f"{select} WHERE kind = ? AND number IN ({marks})", (kind, *some)
+                )
+        return [Column(str(k), int(n), bool(b), bytes(block)) for k, n, b, block in rows]
 
     def put_columns(self, columns: Iterable[Column]) -> None:
         self._many(
-            "INSERT INTO cell_columns (lifetime, kind, number, boolean, block) "
-            "VALUES (?, ?, ?, ?, ?) ON CONFLICT (lifetime, kind, number) "
+            "INSERT INTO cell_blocks (kind, number, boolean, block) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (kind, number) "
             "DO UPDATE SET boolean = excluded.boolean, block = excluded.block",
-            [(self._id, c.kind, c.number, int(c.boolean), c.block) for c in columns],
+            [(c.kind, c.number, int(c.boolean), c.block) for c in columns],
         )
 
     def mark_compacted(self, ids: Sequence[int]) -> None:
         # The values are in columns now; what remains is the line of the bill.
         self._many(
-            "UPDATE purchases SET compacted = 1, answer = NULL WHERE lifetime = ? AND id = ?",
-            [(self._id, id) for id in ids],
+            "UPDATE purchases SET compacted = 1, answer = NULL WHERE id = ?",
+            [(id,) for id in ids],
         )
+        last = 0
+        for some in _batches(list(ids)):
+            marks = ", ".join("?" * len(some))
+            found = self._run(f"SELECT MAX(sequence) FROM purchases WHERE id IN ({marks})", some)
+            last = max(last, int(found[0][0] or 0))
         self._run(
-            "UPDATE lifetimes SET compacted = (SELECT MAX(sequence) FROM purchases "
-            "WHERE lifetime = ? AND compacted = 1) WHERE id = ?",
-            (self._id, self._id),
+            "UPDATE ledger SET compacted = ? WHERE id = 1 AND compacted < ?", (last, last)
         )
 
     # -- money --------------------------------------------------------------------------------
@@ -218,48 +253,62 @@ class SqlPages:
             )
         return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
 
-    def move(self, task: str, reserved: int, spent: int) -> None:
+    def move(
+        self, task: str, reserved: int, spent: int, lifetime: int | None = None
+    ) -> None:
         if not reserved and not spent:
             return
+        payer = lifetime or self._id
         self._run(
             "UPDATE lifetimes SET reserved = reserved + ?, spent = spent + ? WHERE id = ?",
-            (reserved, spent, self._id),
+            (reserved, spent, payer),
         )
         self._run(
             "INSERT INTO accounts (lifetime, task, reserved, spent) VALUES (?, ?, ?, ?) "
             "ON CONFLICT (lifetime, task) DO UPDATE SET "
             "reserved = accounts.reserved + excluded.reserved, "
             "spent = accounts.spent + excluded.spent",
-            (self._id, task, reserved, spent),
+            (payer, task, reserved, spent),
         )
+
+    def accounts(self) -> dict[str, tuple[int, int]]:
+        """(reserved, spent) of every task and prediction."""
+        rows = self._run(
+            "SELECT task, reserved, spent FROM accounts WHERE lifetime = ?", (self._id,)
+        )
+        return {str(task): (int(reserved), int(spent)) for task, reserved, spent in rows}
 
     def example_costs(self, examples: NDArray[np.int32]) -> NDArray[np.int64]:
         out = np.zeros(len(examples), dtype=np.int64)
         for chunk in np.unique(examples // _CHUNK).tolist():
             inside = examples // _CHUNK == chunk
-            out[inside] = self._chunk(chunk)[examples[inside] % _CHUNK]
+            out[inside] = self._chunk(chunk, self._id)[examples[inside] % _CHUNK]
         return out
 
     def add_example_costs(
-        self, examples: NDArray[np.int32], amounts: NDArray[np.int64]
+        self,
+        examples: NDArray[np.int32],
+        amounts: NDArray[np.int64],
+        lifetime: int | None = None,
     ) -> None:
         if not amounts.any():
             return
+        payer = lifetime or self._id
         changed = []
         for chunk in np.unique(examples // _CHUNK).tolist():
             inside = examples // _CHUNK == chunk
-            total = self._chunk(chunk).copy()
+            total = self._chunk(chunk, payer).copy()
             np.add.at(total, examples[inside] % _CHUNK, amounts[inside])
-            changed.append((self._id, chunk, pack_arrays({"amounts": total})))
+            changed.append((payer, chunk, pack_arrays({"amounts": total})))
         self._many(
-            "INSERT INTO example_costs (lifetime, chunk, amounts) VALUES (?, ?, ?) "
+            "INSERT INTO example_spending (lifetime, chunk, amounts) VALUES (?, ?, ?) "
             "ON CONFLICT (lifetime, chunk) DO UPDATE SET amounts = excluded.amounts",
             changed,
         )
 
-    def _chunk(self, chunk: int) -> NDArray[np.int64]:
+    def _chunk(self, chunk: int, payer: int) -> NDArray[np.int64]:
         rows = self._run(
-            "SELECT amounts FROM example_costs WHERE lifetime = ? AND chunk = ?", (self._id, chunk)
+            "SELECT amounts FROM example_spending WHERE lifetime = ? AND chunk = ?", (payer, chunk)
         )
         if not rows:
             return np.zeros(_CHUNK, dtype=np.int64)
@@ -339,10 +388,15 @@ class SqlPages:
 
 def _purchase(row: Sequence[Any]) -> Purchase:
     (id, key, task, provider, status, owner, created_at, give_up_at, block, reserved, spent,
-     answer, note, settled_at, sequence, compacted) = row  # fmt: skip
+     answer, note, settled_at, sequence, compacted, lifetime) = row  # fmt: skip
     return Purchase(
         str(key), str(task), str(provider), str(status), str(owner), float(created_at),
         float(give_up_at), Block.from_bytes(bytes(block)), int(reserved), int(spent),
         None if answer is None else bytes(answer), str(note), float(settled_at), int(sequence),
-        bool(compacted), int(id),
+        bool(compacted), int(id), int(lifetime),
     )  # fmt: skip
+
+
+def _batches(values: list[Any]) -> Iterator[list[Any]]:
+    for i in range(0, len(values), _AT_ONCE):
+        yield values[i : i + _AT_ONCE]

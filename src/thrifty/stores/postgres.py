@@ -1,7 +1,7 @@
 """A store in PostgreSQL, for lifetimes that several machines work on.
 
-Every writing transaction locks its lifetime's row first, so purchases of one lifetime are written
-one after the other, as in SQLite. Where the server goes away a transaction is run again: the
+Every writing transaction takes the store's lock first, so purchases are written one after the
+other, as in SQLite: lifetimes share their cells. Where the server goes away a transaction is run again: the
 ledger's are written so that running them twice is the same as running them once.
 """
 
@@ -114,7 +114,7 @@ class PostgresStore(Store):
                 connection.execute(
                     "CREATE TABLE thrifty_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
                 )
-            migrate(connection.execute, at, _SPELLING)
+            migrate(_pages(connection, 0)._run, at, _SPELLING)
             connection.execute(
                 "INSERT INTO thrifty_meta (key, value) VALUES ('schema', %s) "
                 "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
@@ -169,10 +169,8 @@ class PostgresStore(Store):
             raise StoreUnwritable(f"{self!r} was opened read-only; open it for writing.")
 
         def locked(pages: SqlPages) -> T:
-            if lifetime:
-                pages._run("SELECT id FROM lifetimes WHERE id = ? FOR UPDATE", (lifetime,))
-            else:
-                pages._run("SELECT pg_advisory_xact_lock(?)", (_UPGRADE_LOCK,))
+            # One lock for the store: lifetimes share their cells, and none may be bought twice.
+            pages._run("SELECT pg_advisory_xact_lock(?)", (_UPGRADE_LOCK,))
             return work(pages)
 
         begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"

@@ -134,7 +134,7 @@ class SQLiteStore(Store):
         try:
             at = self._version_now(connection)  # another process may have done it meanwhile
             if at < LATEST:
-                migrate(run, at, _SPELLING)
+                migrate(lambda sql, given=(): list(run(sql, given)), at, _SPELLING)
                 run(f"PRAGMA application_id = {APPLICATION}")
                 run(f"PRAGMA user_version = {LATEST}")
             run("COMMIT")

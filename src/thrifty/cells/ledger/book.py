@@ -37,8 +37,15 @@ class Column:
 class Pages(Protocol):
     """The ledger's pages inside one transaction."""
 
-    def number(self, kind: str, names: Sequence[str]) -> NDArray[np.int32]:
-        """The numbers of examples, features or draws; new names get the next ones."""
+    def number(
+        self, kind: str, names: Sequence[str], source: str = ""
+    ) -> NDArray[np.int32]:
+        """The numbers of examples, or of a source's features or draws; new ones get the next."""
+
+    def numbers(
+        self, kind: str, names: Sequence[str], source: str = ""
+    ) -> NDArray[np.int32]:
+        """The same without writing; -1 where a name has no number yet."""
 
     def names(self, kind: str, numbers: Iterable[int]) -> list[str]: ...
     def add(self, purchase: Purchase) -> Purchase:
@@ -50,10 +57,13 @@ class Pages(Protocol):
 
     def purchase(self, id: int) -> Purchase | None: ...
     def blocking(self) -> list[Purchase]:
-        """Purchases whose cells may not be bought now."""
+        """Purchases of the whole store whose cells may not be bought now."""
 
     def settled_after(self, sequence: int) -> list[Purchase]:
-        """Settled purchases in order, without those that a column has taken in."""
+        """Settled purchases of the store in order, without those that a column has taken in."""
+
+    def settled_of(self, task: str) -> list[Purchase]:
+        """The same, of one task of this lifetime."""
 
     def last_compacted(self) -> int:
         """The highest sequence that a column has taken in."""
@@ -64,23 +74,38 @@ class Pages(Protocol):
     def finish(self, purchase: Purchase) -> Purchase:
         """Write the end of a purchase; a settled one gets the next sequence number."""
 
-    def columns(self) -> Iterable[Column]: ...
+    def columns(
+        self, kind: str | None = None, numbers: Iterable[int] | None = None
+    ) -> list[Column]:
+        """All columns, those of a kind, or those of a kind with these numbers."""
+
     def put_columns(self, columns: Iterable[Column]) -> None: ...
     def mark_compacted(self, ids: Sequence[int]) -> None: ...
     def balance(self, task: str | None) -> tuple[int, int]:
         """(reserved, spent) of a task, or in total for None."""
 
-    def move(self, task: str, reserved: int, spent: int) -> None: ...
+    def move(
+        self, task: str, reserved: int, spent: int, lifetime: int | None = None
+    ) -> None:
+        """Change the account of a task of this lifetime, or of the one that began a purchase."""
+
     def example_costs(self, examples: NDArray[np.int32]) -> NDArray[np.int64]: ...
     def add_example_costs(
-        self, examples: NDArray[np.int32], amounts: NDArray[np.int64]
+        self,
+        examples: NDArray[np.int32],
+        amounts: NDArray[np.int64],
+        lifetime: int | None = None,
     ) -> None: ...
     def currency(self, label: str) -> str:
         """The lifetime's currency; the first label given is kept."""
 
 
 class Book(Protocol):
-    """The ledger of one lifetime in a store."""
+    """The ledger of one lifetime in a store; the cells in it are the store's."""
+
+    @property
+    def id(self) -> int:
+        """Which lifetime of the store."""
 
     @property
     def place(self) -> str:

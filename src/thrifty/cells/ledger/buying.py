@@ -140,7 +140,11 @@ class Buyer:
 
     def _note(self, purchase: Purchase) -> None:
         at, rows = self.known.place(purchase.block)
-        mine = purchase.id in self._mine or (self.task != "" and purchase.task == self.task)
+        mine = purchase.id in self._mine or (
+            self.task != ""
+            and purchase.task == self.task
+            and purchase.lifetime == self.ledger.book.id
+        )
         mask = kernels.mask_of_rows(rows[rows >= 0], self.known.n_examples)
         self.news.append((mine, at[at >= 0], mask))
 

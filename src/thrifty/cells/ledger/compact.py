@@ -18,14 +18,17 @@ def compact(pages: Pages, task: str) -> int:
     Those of other tasks that are not finished stay as they are: should such a task have to begin
     again, its receipt still knows what it paid itself.
     """
-    chosen = [p for p in pages.settled_after(0) if p.task in (task, "")]
+    chosen = [*pages.settled_of(task), *(pages.settled_of("") if task else [])]
     if not chosen:
         return 0
     parts: dict[tuple[str, int], list[Facts]] = {}
     boolean: dict[tuple[str, int], bool] = {}
     for purchase in chosen:
         _collect(purchase, parts, boolean)
-    before = {(c.kind, c.number): c for c in pages.columns() if (c.kind, c.number) in parts}
+    before: dict[tuple[str, int], Column] = {}
+    for kind in {kind for kind, _ in parts}:
+        numbers = [number for k, number in parts if k == kind]
+        before.update(((kind, c.number), c) for c in pages.columns(kind, numbers))
     columns: list[Column] = []
     for (kind, number), facts in parts.items():
         old = before.get((kind, number))

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thrifty.cells.ledger.answers import read_answer
 from thrifty.cells.ledger.book import Book, Pages
@@ -39,6 +40,9 @@ from thrifty.errors import (
 __all__ = ["Balance", "Ledger", "OpenPurchase", "default_ledger", "use_ledgers_of"]
 
 _make: Callable[[], Ledger] | None = None
+
+#: features of a source that are all looked up at once; of more, only those that are asked for
+_FEW = 2000
 
 #: answers that could not be written, by any ledger of this process
 _UNSAVED: list[tuple[Buyer, Purchase, Outcome]] = []
@@ -126,36 +130,62 @@ class Ledger:
 
         return self.book.read(work)
 
-    def open(self, source: CallableSource, prices: Any = None, task: str = "") -> Buyer:
-        """A buyer for one task, who knows all that the ledger knows of the source's cells."""
+    def open(
+        self, source: CallableSource, prices: Any = None, task: str = "", *, to_buy: bool = True
+    ) -> Buyer:
+        """A buyer for one task, who knows all that the store knows of the source's cells.
+
+        Without ``to_buy`` nothing is written: it can be asked what is known, and no more.
+        """
         listed = source.prices if source.prices is not None else as_price_list(prices)
-        tariff = listed.tariff(source.feature_names)
+        tariff = source.tariff(listed)
 
         def work(pages: Pages) -> tuple[Buyer, bool]:
-            self.pay_in(pages, tariff.currency)
-            buyer = Buyer(self, source, tariff, self._known(pages, source, tariff), task)
+            self.pay_in(pages, tariff.currency, write=to_buy)
+            known = self._known(pages, source, tariff, pages.number if to_buy else pages.numbers)
+            buyer = Buyer(self, source, tariff, known, task)
+            at_once = np.union1d(self._at_once(pages, source, task), tariff.tied)
+            if to_buy and source.n_features <= _FEW:
+                known.number(pages, at_once)
+            known.load(pages, at_once)
             buyer.catch_up(pages)
             claims = source.idempotent and any(map(buyer.can_claim, pages.blocking()))
             return buyer, claims
 
+        if not to_buy:
+            return self.book.read(work)[0]
         buyer, claims = self.book.write(work)
         if claims:  # with a provider that honours keys, what is in doubt resolves itself
             buyer.buy(np.zeros(0, dtype=np.int64), np.zeros_like(buyer.known.known[0]))
         return buyer
 
-    def _known(self, pages: Pages, source: CallableSource, tariff: Tariff) -> Known:
+    def _known(
+        self, pages: Pages, source: CallableSource, tariff: Tariff, look: Callable[..., Any]
+    ) -> Known:
         return Known(
-            pages.number("example", source.examples),
-            pages.number("feature", source.feature_names),
-            pages.number("draw", [draw.name for draw in tariff.draws]),
+            look("example", source.examples),
+            np.full(source.n_features, -1, dtype=np.int32),
+            look("draw", [draw.name for draw in tariff.draws], source.name),
             source.boolean,
             np.append(tariff.valid, tariff.draw_valid),
             self.clock(),
+            source.feature_names,
+            source.name,
         )
 
-    def pay_in(self, pages: Pages, currency: str) -> None:
+    def _at_once(self, pages: Pages, source: CallableSource, task: str) -> NDArray[np.int64]:
+        """Features to look up now: all where there are few, else what this task bought before."""
+        if source.n_features <= _FEW:
+            return np.arange(source.n_features)
+        mine = [p for p in pages.settled_of(task) if task and p.provider == source.name]
+        mine += [p for p in pages.blocking() if p.provider == source.name]
+        numbers = sorted({f for p in mine for f in p.block.features.tolist()})
+        places = (source.place_of(name) for name in pages.names("feature", numbers))
+        return np.array([f for f in places if f is not None], dtype=np.int64)
+
+    def pay_in(self, pages: Pages, currency: str, *, write: bool = True) -> None:
         """A lifetime has one currency, that of its first price list."""
-        kept = self.currency = pages.currency(currency)
+        kept = self.currency = pages.currency(currency if write else "")
         if kept and currency and kept != currency:
             raise MixedCurrencies(
                 f"this lifetime pays in {kept} and the price list is in {currency}. Thrifty does "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,22 +23,39 @@ __all__ = ["PaidCells"]
 class PaidCells:
     """What a door needs to serve one task from the ledger."""
 
-    def __init__(self, source: CallableSource, ledger: Ledger, prices: Any, task: str) -> None:
-        self.source, self.ledger, self.task = source, ledger, task
-        self._buyer = ledger.open(source, prices, task)
+    def __init__(
+        self, source: CallableSource, ledger: Ledger, prices: Any, task: str, *, to_buy: bool = True
+    ) -> None:
+        self.source, self.ledger, self.task, self._to_buy = source, ledger, task, to_buy
+        self._buyer = ledger.open(source, prices, task, to_buy=to_buy)
         self.tariff, self.known = self._buyer.tariff, self._buyer.known
         n, N = source.n_examples, source.n_features
         self.full = kernels.mask_of_rows(np.arange(n), n)
-        # What an earlier run of this very task has paid is not owned: it is this task's purchase.
         owned = Owned(n, N)
-        owned.bitmap = self.known.known[:N].copy()
-        mine = [(f, mask) for own, f, mask in self._news() if own]
-        for features, mask in mine:
-            owned.bitmap[features] &= ~mask
-        self.owned_before = owned.count()
+        owned.bitmap = np.zeros_like(self.known.known[:N])
         self.meter = Meter(n, N, owned)
+        self.owned_before = 0
+        # What an earlier run of this very task has paid is not owned: it is this task's purchase.
+        mine = [(f, mask) for own, f, mask in self._news() if own]
+        self._own(np.flatnonzero(self.known.loaded), mine)
         for features, mask in mine:
             self.meter.charge(features, mask & self.known.known[features].any(axis=0))
+
+    def _own(
+        self, at: NDArray[np.int64],
+        mine: Sequence[tuple[NDArray[np.int64], NDArray[np.uint64]]] = (),
+    ) -> None:  # fmt: skip
+        """Features that were just looked up: what is known of them was paid for before."""
+        bitmap = self.meter.owned.bitmap
+        bitmap[at] = self.known.known[at]
+        for features, mask in mine:
+            bitmap[features] &= ~mask
+        self.owned_before += int(np.bitwise_count(bitmap[at]).sum())
+
+    def load(self, features: NDArray[np.int64]) -> None:
+        """Look up features before anybody asks what is known of them."""
+        if not self.known.loaded[features].all():
+            self._own(self.ledger.book.read(lambda pages: self.known.load(pages, features)))
 
     def _news(self) -> list[tuple[bool, NDArray[np.int64], NDArray[np.uint64]]]:
         news, self._buyer.news = self._buyer.news, []
@@ -75,9 +93,10 @@ class PaidCells:
     def ensure(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         """Make the cells known and count them."""
         wanted = self._bought_for(features)
+        self.load(wanted)
         try:
             if self.known.missing(wanted, mask).any():
-                self._buyer.buy(wanted, mask)
+                self._buy(wanted, mask)
         finally:
             for mine, at, where in self._news():
                 if mine:
@@ -90,6 +109,14 @@ class PaidCells:
     def row_costs(self) -> NDArray[np.int64]:
         """What each example has cost since this door was opened, in minor units."""
         return self._buyer.row_costs
+
+    def _buy(self, wanted: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+        if not self._to_buy:
+            raise BadInput("this door is for a quote; nothing is bought through it.")
+        asked = np.union1d(wanted, self.tariff.tied)
+        if (self.known.features[asked] < 0).any():
+            self.ledger.book.write(lambda pages: self.known.number(pages, asked))
+        self._buyer.buy(wanted, mask)
 
     def _bought_for(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         tariff = self.tariff

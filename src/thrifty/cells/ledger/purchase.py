@@ -95,6 +95,7 @@ class Purchase:
     sequence: int = 0
     compacted: bool = False
     id: int = 0
+    lifetime: int = 0
 
     def with_(self, **changes: Any) -> Purchase:
         """The same purchase with some fields changed."""

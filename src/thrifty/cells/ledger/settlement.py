@@ -72,9 +72,10 @@ def settle(pages: Pages, purchase: Purchase, values: NDArray[np.float64], now: f
             settled_at=now,
         )
     )
-    pages.move(purchase.task, -purchase.reserved, purchase.block.price - purchase.spent)
+    paid_by = purchase.lifetime  # another lifetime may end it
+    pages.move(purchase.task, -purchase.reserved, purchase.block.price - purchase.spent, paid_by)
     if not purchase.reserved and purchase.block.price != purchase.spent:
-        pages.add_example_costs(purchase.block.examples, purchase.block.costs)
+        pages.add_example_costs(purchase.block.examples, purchase.block.costs, paid_by)
     reached("in-settle")
     return done
 
@@ -94,10 +95,10 @@ def close(
             settled_at=now,
         )
     )  # fmt: skip
-    pages.move(purchase.task, -purchase.reserved, spent - purchase.spent)
+    pages.move(purchase.task, -purchase.reserved, spent - purchase.spent, purchase.lifetime)
     counted = costs if held else np.zeros_like(costs)
     if spent != held:
-        pages.add_example_costs(purchase.block.examples, paid - counted)
+        pages.add_example_costs(purchase.block.examples, paid - counted, purchase.lifetime)
     reached("in-settle")
     return done
 

@@ -198,6 +198,14 @@ class Tariff:
                 found[d] = list(draw.members)
         return {d: np.array(some, dtype=np.int64) for d, some in found.items()}
 
+    @cached_property
+    def tied(self) -> Ints:
+        """Features whose price depends on what else is there: members of draws, roots, parts."""
+        found = {f for draw in self.draws for f in (*draw.members, draw.root) if f >= 0}
+        found |= {f for part in self.parts for f in part.features.tolist()}
+        found |= {r for roots in self.roots.values() for r in roots}
+        return np.array(sorted(found), dtype=np.int64)
+
     def needing(self, draw: int) -> Ints:
         """The features that cannot be had without this draw."""
         return self._needing[draw]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.prices.price_list import PriceList, as_price_list
+from thrifty.cells.prices.price_list import PriceList, Tariff, as_price_list
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.checks import can_be_stored, checked_ids, checked_names
 from thrifty.cells.sources.coded import answers_in_codes
@@ -108,6 +108,8 @@ class CallableSource(Source):
         self.prices: PriceList | None = None if prices is None else as_price_list(prices)
         self.not_billed, self.allow_missing = tuple(not_billed), allow_missing
         self.limits = limits or CallLimits()
+        self._tariff: tuple[PriceList, Tariff] | None = None
+        self._places: dict[str, int] | None = None
         #: the ledger it is bought through, once it has one
         self.ledger: Any = None
         #: whether a good answer has come: until then one call is made at a time, a small one first
@@ -130,6 +132,18 @@ class CallableSource(Source):
             if isinstance(said, tuple):
                 categories[f] = said
         self.categories = categories
+
+    def tariff(self, prices: PriceList) -> Tariff:
+        """A price list laid over these features; the last one is kept, for very wide sources."""
+        if self._tariff is None or self._tariff[0] is not prices:
+            self._tariff = (prices, prices.tariff(self.feature_names))
+        return self._tariff[1]
+
+    def place_of(self, name: str) -> int | None:
+        """Where a feature stands; None where it is none of these."""
+        if self._places is None:
+            self._places = {name: f for f, name in enumerate(self.feature_names)}
+        return self._places.get(name)
 
     def ids_of(self, texts: Sequence[str]) -> list[Any]:
         """The examples as the user wrote them."""
