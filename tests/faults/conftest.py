@@ -97,7 +97,7 @@ class Clinic:
 
         def work(pages):
             examples = pages.number("example", self.examples)
-            features = pages.number("feature", FEATURES)
+            features = pages.number("feature", FEATURES, "provider")
             none = np.zeros(0, dtype=np.int32)
             forever = np.full(len(FEATURES), np.inf)
             known = Known(examples, features, none, np.ones(len(FEATURES), bool), forever, 0.0)

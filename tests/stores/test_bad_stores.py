@@ -129,6 +129,7 @@ def test_a_full_disk_loses_nothing(tmp_path):
         return Cells(source, ledger=ledger, task="t")
 
     cells = door()
+    store._connection.execute("VACUUM")  # an upgrade leaves room
     (now,) = store._connection.execute("PRAGMA page_count").fetchone()
     store._connection.execute(f"PRAGMA max_page_count = {now + 3}").fetchall()
     with pytest.raises(StoreUnwritable, match="full"):
@@ -244,7 +245,7 @@ def test_a_damaged_block_is_an_error_and_not_a_value(tmp_path):
     ledger = Ledger(store.book("x", {}, {}))
     Cells(source, ledger=ledger, task="t").get([0, 1], [0])
     ledger.book.write(lambda p: ledger.compact(p, "t"))
-    store._connection.execute("UPDATE cell_columns SET block = x'0011'")
+    store._connection.execute("UPDATE cell_blocks SET block = x'0011'")
     with pytest.raises(StoreError, match="cannot be read"):
         Cells(source, ledger=ledger, task="u").get([0], [0])
     assert provider.bill().calls == 1

@@ -1,8 +1,8 @@
 """A store in PostgreSQL, for lifetimes that several machines work on.
 
 Every writing transaction takes the store's lock first, so purchases are written one after the
-other, as in SQLite: lifetimes share their cells. Where the server goes away a transaction is run again: the
-ledger's are written so that running them twice is the same as running them once.
+other, as in SQLite: lifetimes share their cells. Where the server goes away a transaction is run
+again: the ledger's are written so that running them twice is the same as running them once.
 """
 
 from __future__ import annotations

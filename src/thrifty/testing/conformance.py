@@ -70,12 +70,25 @@ class StoreConformance:
         _raises(StoreError, lambda: store.book("nobody", None, None))
         assert store.lifetimes() == ["clinic"]
 
-    def test_lifetimes_do_not_see_each_other(self, tmp_path: Any) -> None:
+    def test_lifetimes_share_their_cells_and_not_their_money(self, tmp_path: Any) -> None:
         store = self.open(self.new_place(tmp_path))
         one, two = (store.book(n, {"family": n}, {}) for n in ("one", "two"))
         one.write(lambda p: (p.number("example", IDS), p.move("t", 5, 7), p.add(_purchase("k1"))))
-        assert two.read(lambda p: (p.balance(None), p.blocking())) == ((0, 0), [])
-        assert two.write(lambda p: p.number("example", ["p9"])).tolist() == [0]
+        assert two.read(lambda p: p.balance(None)) == (0, 0)
+        assert [p.key for p in two.read(lambda p: p.blocking())] == ["k1"]
+        assert two.write(lambda p: p.number("example", ["p9"])).tolist() == [9]
+        ended = two.read(lambda p: p.blocking())[0]
+        two.write(lambda p: p.move(ended.task, -1, 1, ended.lifetime))
+        assert one.read(lambda p: p.balance(ended.task)) == (-1, 1)
+
+    def test_a_feature_belongs_to_its_source(self, tmp_path: Any) -> None:
+        book = self._book(tmp_path)
+        numbers = book.write(
+            lambda p: [p.number("feature", ["a", "b"], s).tolist() for s in ("lab", "shop", "lab")]
+        )
+        assert numbers == [[0, 1], [2, 3], [0, 1]]
+        assert book.read(lambda p: p.numbers("feature", ["b", "c"], "shop")).tolist() == [3, -1]
+        assert book.read(lambda p: p.numbers("feature", ["a"])).tolist() == [-1]
 
     def test_tasks_and_representation_survive(self, tmp_path: Any) -> None:
         place = self.new_place(tmp_path)
