@@ -17,11 +17,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Protocol, runtime_checkable
 
-from thrifty.attempt import Attempt, Route
+from thrifty.attempt import Found, Route
 from thrifty.cells import Cells
 from thrifty.checks import set_checked, whole_number
 from thrifty.errors import BadParameter
-from thrifty.protocol import Family, Ordered, attempt_task
+from thrifty.protocol import AnyFamily, Ordered, attempt_task
 
 __all__ = [
     "Balanced",
@@ -237,26 +237,31 @@ def most_unrelated(*, n_tasks: int, n_features: int, k: int) -> float:
 
 
 def learn_agnostic(
-    family: Family, rule: Rule, representation: Any, counts: Counts, cells: Cells, labels: Any
-) -> tuple[Attempt, Any, Counts]:
-    """One turn of Algorithm 1 under a rule: the attempt, the representation, the counts."""
-    attempt = attempt_task(family, rule.portions(representation), cells, labels)
-    return attempt, *after_attempt(family, rule, representation, counts, cells, attempt)
+    family: AnyFamily, rule: Rule, representation: Any, counts: Counts, cells: Cells, labels: Any
+) -> tuple[Found[Any], Any, Counts]:
+    """One turn of Algorithm 1 under a rule: what was found, the representation, the counts."""
+    found = attempt_task(family, rule.portions(representation), cells, labels)
+    return found, *after_attempt(family, rule, representation, counts, cells, found)
 
 
 def after_attempt(
-    family: Family, rule: Rule, representation: Any, counts: Counts, cells: Cells, attempt: Attempt
+    family: AnyFamily,
+    rule: Rule,
+    representation: Any,
+    counts: Counts,
+    cells: Cells,
+    found: Found[Any],
 ) -> tuple[Any, Counts]:
-    """What the attempt taught; others may have learned meanwhile, so the values may be newer."""
-    if attempt.route == "reused":
-        representation = rule.after_reuse(representation, attempt.model)
-    elif attempt.route == "scratch" and rule.before_improving(counts, cells.n_features):
+    """What the task taught; others may have learned meanwhile, so the values may be newer."""
+    if found.route == "reused":
+        representation = rule.after_reuse(representation, found.model)
+    elif found.route == "scratch" and rule.before_improving(counts, cells.n_features):
         counts = counts.restarted()
         # What the attempt had grown came from the representation that is now forgotten.
-        representation = family.improve_rep(family.start(), replace(attempt, grown=None))
+        representation = family.improve_rep(family.start(), replace(found, grown=None))
     else:
-        representation = family.improve_rep(representation, attempt)
-    return representation, counts.after(attempt.route)
+        representation = family.improve_rep(representation, found)
+    return representation, counts.after(found.route)
 
 
 _BY_NAME: dict[str, type[Any]] = {

@@ -1,14 +1,15 @@
-"""What one try at a task gave: the value that the three verbs of a family pass along."""
+"""What one try at a task gave: the values that the three verbs of a family pass along."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
-__all__ = ["Attempt", "Failure", "Route"]
+__all__ = ["Attempt", "Expected", "Failed", "Failure", "Found", "Route"]
 
 Route = Literal["reused", "screened", "scratch"]
+Model = TypeVar("Model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +29,54 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """A model and how it was learned, or why it was not.
+class Found(Generic[Model]):
+    """A model and how it was learned.
 
-    ``grown`` is what UseRep had built when it failed; only the family that made it reads it.
+    ``failure`` says why the representation alone was not enough, where it was not; ``grown`` is
+    what ImproveRep needs beside the model. Only the family that made it reads it.
     """
 
     route: Route
-    model: Any | None
+    model: Model
     failure: Failure | None = None
     grown: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """No model: why, and what UseRep had grown when it failed, for the family that made it."""
+
+    failure: Failure
+    grown: Any = None
+
+    def then(self, model: Model) -> Found[Model]:
+        """The model that scratch found after this."""
+        return Found("scratch", model, self.failure, self.grown)
+
+
+Attempt = Found[Model] | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a family expects a task to cost before a cell is bought, in cells of one example.
+
+    Attributes
+    ----------
+    reused : float or None
+        Likely, if the representation is enough; None where the family cannot tell.
+    reused_features : tuple of int
+        The features those cells are of, for their prices; empty: any.
+    reused_at_most : int or None
+        Never more than this, if the representation is enough; None where there is no such bound.
+    grows_with_examples : bool
+        Whether the bill of a reused task grows with its examples.
+    buys_everything : bool
+        Whether scratch always buys every cell.
+    """
+
+    reused: float | None = None
+    reused_features: tuple[int, ...] = ()
+    reused_at_most: int | None = None
+    grows_with_examples: bool = True
+    buys_everything: bool = False

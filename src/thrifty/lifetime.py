@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from thrifty.agnostic import Counts, Rule, after_attempt, as_rule, learn_agnostic
-from thrifty.attempt import Attempt, Failure, Route
+from thrifty.attempt import Failure, Found, Route
 from thrifty.cells import Balance, Budget, Cells, Ledger, Owned, Receipt, Source, as_source
 from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.counted import count_as_owned, owned_by_id
@@ -21,7 +21,7 @@ from thrifty.cells.matching import match_features
 from thrifty.engines import learn_many
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged, ThriftyError, UnknownTask
 from thrifty.prediction import Prediction
-from thrifty.protocol import Family
+from thrifty.protocol import AnyFamily
 from thrifty.quote import Quote, quote_task
 from thrifty.stores import MemoryStore
 from thrifty.stores.pages import TaskRow
@@ -98,7 +98,7 @@ class Lifetime:
 
     def __init__(
         self,
-        family: Family,
+        family: AnyFamily,
         *,
         prices: Any = None,
         agnostic: Rule | None = None,
@@ -118,7 +118,7 @@ class Lifetime:
         name: str = "lifetime",
         prices: Any = None,
         budget: Budget | None = None,
-        family: Family | None = None,
+        family: AnyFamily | None = None,
     ) -> Lifetime:
         """A lifetime that is in a store, with the family it was begun with.
 
@@ -134,7 +134,7 @@ class Lifetime:
         return life
 
     def _start(
-        self, family: Family, rule: Rule, prices: Any, budget: Budget | None
+        self, family: AnyFamily, rule: Rule, prices: Any, budget: Budget | None
     ) -> None:
         self.family = family
         self.agnostic: Rule = rule
@@ -246,21 +246,21 @@ class Lifetime:
     ) -> Learned:
         """``learn`` with another object in the family's place, as engines need it."""
         source, labels, owned, cells = self._read_task(name, X, y, kinds, spend)
-        attempt, representation, counts = learn_agnostic(
+        found, representation, counts = learn_agnostic(
             family, self.agnostic, self._now.representation, self._now.counts, cells, labels
         )
         learned = Learned(
             name=name,
-            route=attempt.route,
-            model=self.family.estimator(attempt.model, labels, source.feature_names),
+            route=found.route,
+            model=self.family.estimator(found.model, labels, source.feature_names),
             receipt=cells.receipt(),
-            failure=attempt.failure,
+            failure=found.failure,
             good=good,
         )
         after = Snapshot(
             representation, counts, source.feature_names, source.named, self._now.version
         )
-        self._commit(source, cells, learned, attempt, after)
+        self._commit(source, cells, learned, found, after)
         owned.add(cells.meter)
         self._owned[source] = owned
         return learned
@@ -381,7 +381,7 @@ class Lifetime:
         return self._owned.get(source) or Owned(source.n_examples, source.n_features)
 
     def _commit(
-        self, source: Source, cells: Cells, learned: Learned, attempt: Attempt, after: Snapshot
+        self, source: Source, cells: Cells, learned: Learned, found: Found[Any], after: Snapshot
     ) -> None:
         """Write the task down, in the store if there is one."""
         if self._saved is None:
@@ -393,7 +393,7 @@ class Lifetime:
 
         def merge(representation: Any, counts: Counts) -> tuple[Any, Counts]:
             return after_attempt(
-                self.family, self.agnostic, representation, counts, cells, attempt
+                self.family, self.agnostic, representation, counts, cells, found
             )
 
         now, rows = self._saved.commit(
@@ -485,7 +485,7 @@ def _finished(source: Source, cells: Cells, learned: Learned, *, durable: bool) 
     return Finished(row, cells.counted, learned.receipt.currency, count)
 
 
-def learned_from_row(family: Family, row: TaskRow) -> Learned:
+def learned_from_row(family: AnyFamily, row: TaskRow) -> Learned:
     """A task as it stands in a store."""
     receipt = dict(row.receipt)
     good = receipt.pop("good", None)

@@ -9,12 +9,12 @@ variant of the paper, every agnostic rule and every engine is built from these t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from thrifty.attempt import Attempt
+from thrifty.attempt import Attempt, Expected, Failed, Found
 from thrifty.cells import Cells
 
-__all__ = ["Family", "Ordered", "Representation", "attempt_task", "learn_task"]
+__all__ = ["AnyFamily", "Family", "Ordered", "Representation", "attempt_task", "learn_task"]
 
 
 @runtime_checkable
@@ -39,32 +39,40 @@ class Ordered(Protocol):
         """The same, with the parts that the model is made of as the newest."""
 
 
-class Family(Protocol):
+Known = TypeVar("Known")  # the representation
+Labels = TypeVar("Labels")
+Model = TypeVar("Model")
+
+
+class Family(Protocol[Known, Labels, Model]):
     """A kind of model: how to use a representation, learn without one, and improve it."""
 
     @property
     def kind(self) -> Literal["classifier", "regressor"]:
         """What its estimators are."""
 
-    def start(self) -> Any:
+    def start(self) -> Known:
         """The empty representation."""
 
-    def read_labels(self, y: Any) -> Any:
+    def read_labels(self, y: Any) -> Labels:
         """Check the labels a user brought and put them into the form the verbs take."""
 
-    def use_rep(self, representation: Any, cells: Cells, labels: Any) -> Attempt:
-        """Learn from the representation; ``model`` is None where it is not enough."""
+    def expected_cells(self, representation: Known, cells: Cells) -> Expected:
+        """What a task is likely to cost; nothing may be bought for it."""
 
-    def from_scratch(self, cells: Cells, labels: Any, attempt: Attempt | None) -> Attempt:
+    def use_rep(self, representation: Known, cells: Cells, labels: Labels) -> Attempt[Model]:
+        """Learn from the representation, or say why it is not enough."""
+
+    def from_scratch(self, cells: Cells, labels: Labels, failed: Failed | None) -> Found[Model]:
         """Learn without the representation, from all the cells it takes."""
 
-    def improve_rep(self, representation: Any, attempt: Attempt) -> Any:
+    def improve_rep(self, representation: Known, found: Found[Model]) -> Known:
         """The representation with what this task taught added to it."""
 
-    def estimator(self, model: Any, labels: Any, feature_names: Sequence[str]) -> Any:
+    def estimator(self, model: Model, labels: Labels, feature_names: Sequence[str]) -> Any:
         """What users hold: a fitted scikit-learn estimator around the model."""
 
-    def load_representation(self, data: dict[str, Any]) -> Any:
+    def load_representation(self, data: dict[str, Any]) -> Known:
         """The inverse of ``representation.to_dict()``."""
 
     def load_estimator(self, data: dict[str, Any]) -> Any:
@@ -74,22 +82,28 @@ class Family(Protocol):
         """Name and parameters, as JSON."""
 
 
+#: a family that a user brought: what it learns and how is its own business
+AnyFamily: TypeAlias = Family[Any, Any, Any]
+
+
 def attempt_task(
-    family: Family, portions: Iterable[Any], cells: Cells, labels: Any
-) -> Attempt:
+    family: Family[Known, Labels, Model], portions: Iterable[Known], cells: Cells, labels: Labels
+) -> Found[Model]:
     """UseRep on one portion of a representation after the other, the whole last; else scratch."""
+    failed = None
     for portion in portions:
         attempt = family.use_rep(portion, cells, labels)
-        if attempt.model is not None:
+        if isinstance(attempt, Found):
             return attempt
-    return family.from_scratch(cells, labels, attempt)  # the representation was not enough
+        failed = attempt
+    return family.from_scratch(cells, labels, failed)  # the representation was not enough
 
 
 def learn_task(
-    family: Family, representation: Any, cells: Cells, labels: Any
-) -> tuple[Attempt, Any]:
-    """One turn of Algorithm 1: the attempt that succeeded, and the representation after it."""
-    attempt = attempt_task(family, (representation,), cells, labels)
-    if attempt.route != "reused":  # this task taught something new
-        representation = family.improve_rep(representation, attempt)
-    return attempt, representation
+    family: Family[Known, Labels, Model], representation: Known, cells: Cells, labels: Labels
+) -> tuple[Found[Model], Known]:
+    """One turn of Algorithm 1: what was found, and the representation after it."""
+    found = attempt_task(family, (representation,), cells, labels)
+    if found.route != "reused":  # this task taught something new
+        representation = family.improve_rep(representation, found)
+    return found, representation

@@ -16,18 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.attempt import Route
+from thrifty.attempt import Expected, Route
 from thrifty.cells import Cells, Receipt
-from thrifty.protocol import Family
-from thrifty.trees import Metafeatures, Race, Tested, Trees, Verified
-from thrifty.trees.tree import Leaf, Node, Tree
+from thrifty.protocol import AnyFamily
 
 __all__ = ["Quote", "quote_task"]
 
 #: estimates look at this many tasks of a route, the latest ones
 _LATEST = 10
-#: a raced task costs about this many times its paths (docs/racing.md)
-_RACED = 1.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +76,7 @@ class Quote:
 
 def quote_task(
     name: str,
-    family: Family,
+    family: AnyFamily,
     representation: Any,
     history: Sequence[tuple[Route, Receipt]],
     cells: Cells,
@@ -96,11 +92,14 @@ def quote_task(
     whole = cells.n_examples * cells.n_features
     price = float(cells.prices.mean()) if len(cells.prices) else 0.0
     most = whole - owned
-    reuse, reuse_price, basis = _reuse(family, representation, history, cells)
-    limit = _limit(family, representation, cells)
+    expected = family.expected_cells(representation, cells)
+    reuse, reuse_price, basis = _reuse(expected, len(representation), history, cells)
+    limit = None
+    if expected.reused_at_most is not None and len(representation):
+        limit = int(min(cells.n_features, expected.reused_at_most) * cells.n_examples)
     if reuse is not None and limit is not None:
         reuse = min(reuse, limit)
-    share, scratch_basis = _scratch_share(family, history)
+    share, scratch_basis = _scratch_share(expected, history)
     scratch = min(round(share * whole), most)
     return Quote(
         task=name,
@@ -126,69 +125,34 @@ def _of_route(history: Sequence[tuple[Route, Receipt]], reused: bool) -> list[Re
 
 
 def _reuse(
-    family: Family, representation: Any, history: Sequence[tuple[Route, Receipt]], cells: Cells
+    expected: Expected, known: int, history: Sequence[tuple[Route, Receipt]], cells: Cells
 ) -> tuple[int | None, float, str]:
     """Likely cells, the price of one, and where that comes from."""
     receipts = _of_route(history, reused=True)
     if receipts:
         looked_at = np.array([r.cells + r.reused_cells for r in receipts], dtype=np.float64)
-        if not isinstance(getattr(family, "learner", None), Tested):
+        if expected.grows_with_examples:
             looked_at *= cells.n_examples / np.array([r.n_examples for r in receipts])
         bought = sum(r.cells for r in receipts)
         price = sum(r.cost for r in receipts) / bought if bought else float(cells.prices.mean())
         return round(float(looked_at.mean())), price, f"as the last {len(receipts)} reused tasks"
-    if len(representation) == 0:
+    if not known:
         return None, 0.0, "impossible, the representation is empty"
-    if isinstance(family, Trees) and isinstance(representation, Metafeatures):
-        return _from_metafeatures(family, representation, cells)
-    return None, 0.0, "no task was reused yet"
-
-
-def _from_metafeatures(
-    family: Trees, representation: Metafeatures, cells: Cells
-) -> tuple[int, float, str]:
-    """Every root is bought on every example, then the paths; a race buys little but the paths."""
-    trees = [tree for tree in representation if isinstance(tree, Node)]
-    roots = sorted({tree.split.feature for tree in trees})
-    path = max(_mean_depth(tree) for tree in trees)
-    each = _RACED * path if _races(family) else len(roots) + path - 1
-    price = float(cells.prices[roots].mean())
-    return round(each * cells.n_examples), price, "from the stored metafeatures alone"
-
-
-def _mean_depth(tree: Tree) -> float:
-    """The average depth of a leaf when every split is even."""
-    if isinstance(tree, Leaf):
-        return 0.0
-    return 1.0 + (_mean_depth(tree.false) + _mean_depth(tree.true)) / 2
-
-
-def _limit(family: Family, representation: Any, cells: Cells) -> int | None:
-    """2 (|F~| + d) cells an example (paper, Lemma 2), where the lemma holds."""
-    if not isinstance(family, Trees) or _evidence(family):
-        return None
-    if not cells.boolean.all() or len(representation) == 0:
-        return None
-    each = min(cells.n_features, 2 * (len(representation) + family.max_depth))
-    return int(each * cells.n_examples)
+    if expected.reused is None:
+        return None, 0.0, "no task was reused yet"
+    features = list(expected.reused_features) or slice(None)
+    price = float(cells.prices[features].mean())
+    return round(expected.reused * cells.n_examples), price, "from the stored metafeatures alone"
 
 
 def _scratch_share(
-    family: Family, history: Sequence[tuple[Route, Receipt]]
+    expected: Expected, history: Sequence[tuple[Route, Receipt]]
 ) -> tuple[float, str]:
     """The share of the table that scratch is likely to buy."""
-    if isinstance(family, Trees) and not _races(family) and not _evidence(family):
+    if expected.buys_everything:
         return 1.0, "every cell"
     receipts = _of_route(history, reused=False)
     if not receipts:
         return 1.0, "every cell, until a task has shown better"
     shares = [(r.cells + r.reused_cells) / (r.n_examples * r.n_features) for r in receipts]
     return float(np.mean(shares)), f"as the last {len(receipts)} tasks that were not reused"
-
-
-def _evidence(family: Trees) -> bool:
-    return isinstance(family.learner, Verified)
-
-
-def _races(family: Trees) -> bool:
-    return isinstance(family.learner, Race) or getattr(family.learner, "race", False)

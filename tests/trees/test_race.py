@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.trees.strategies import tables
 
 import thrifty
+from thrifty.attempt import Failed
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter, ContradictoryLabels
 from thrifty.trees.gains.gain import entropy, gini
@@ -186,7 +187,7 @@ def test_the_empty_representation_fails_without_a_cell():
     family = thrifty.Trees(learner=thrifty.Race())
     cells = Cells(np.eye(8, dtype=bool))
     attempt = family.use_rep(family.start(), cells, read_classes([0, 1] * 4))
-    assert attempt.model is None and attempt.failure.reason == "no-candidate"
+    assert isinstance(attempt, Failed) and attempt.failure.reason == "no-candidate"
     assert attempt.grown.tree == EMPTY and cells.receipt().cells == 0
 
 
@@ -309,4 +310,4 @@ def test_a_size_limit_fails_the_race_as_it_fails_algorithm_2():
     for learner in (thrifty.Paper, thrifty.Race):
         family = thrifty.Trees(max_depth=3, learner=learner(max_nodes=1))
         attempt = family.use_rep(known, Cells(task.X), labels)
-        assert attempt.model is None and attempt.failure.reason == "too-large"
+        assert isinstance(attempt, Failed) and attempt.failure.reason == "too-large"

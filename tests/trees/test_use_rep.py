@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.trees.strategies import skeletons, tables
 
+from thrifty.attempt import Failed, Found
 from thrifty.cells import Cells
 from thrifty.errors import ContradictoryLabels
 from thrifty.trees.gains.gain import entropy, gini
@@ -144,7 +145,7 @@ def test_use_rep_is_its_plain_twin(table, metafeatures, max_depth, max_nodes):
     if failed is None:
         assert attempt.model == tree and attempt.route == "reused"
     else:
-        assert attempt.model is None and attempt.grown == Grown(tree, failed)
+        assert isinstance(attempt, Failed) and attempt.grown == Grown(tree, failed)
     per_row = [sum(r == row for r, _ in bought) for row in range(len(y))]
     assert cells.receipt().max_cells_per_example == max(per_row, default=0)
 
@@ -179,7 +180,7 @@ def test_improving_makes_the_task_reusable(table, metafeatures):
         return
     known = Metafeatures().with_trees(metafeatures)
     attempt = use_rep(known, Cells(X), labels, entropy, max_depth=6, max_nodes=None)
-    if attempt.model is not None:
+    if isinstance(attempt, Found):
         return
     v = attempt.grown.failed_at
     added = by_paths(known, scratch, attempt.grown)

@@ -262,7 +262,6 @@ def measure_money(table: Table, *, seeds: int, most: int | None) -> list[Result]
                 attempt, representation = thrifty.protocol.learn_task(
                     family, representation, cells, labels
                 )
-                assert attempt.model is not None
                 model = family.estimator(attempt.model, labels, cells.feature_names)
                 bills.append(cells.receipt().cost / len(task.y))
                 quality.append(_score(task, model.predict_proba(task.X_test)[:, 1])[0])

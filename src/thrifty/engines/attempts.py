@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells, as_source
-from thrifty.protocol import Family
+from thrifty.protocol import AnyFamily
 
 __all__ = ["Looked", "Tried", "TriedFamily", "try_task"]
 
@@ -42,11 +42,11 @@ class Looked:
 class Tried:
     """The attempt that a worker made, and what it looked at."""
 
-    attempt: Attempt
+    attempt: Attempt[Any]
     looked: Looked
 
 
-def try_task(family: Family, representation: Any, X: Any, y: Any) -> Tried | None:
+def try_task(family: AnyFamily, representation: Any, X: Any, y: Any) -> Tried | None:
     """UseRep on a source that is free to read; None where it raises (its turn will raise again)."""
     try:
         cells = Cells(as_source(X, allow_missing=getattr(family, "allow_missing", False)))
@@ -63,13 +63,13 @@ class TriedFamily:
     forget first, and then UseRep is run here, on what is known by then.
     """
 
-    def __init__(self, family: Family, representation: Any, tried: Tried) -> None:
+    def __init__(self, family: AnyFamily, representation: Any, tried: Tried) -> None:
         self._family, self._representation, self._tried = family, representation, tried
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._family, name)
 
-    def use_rep(self, representation: Any, cells: Cells, labels: Any) -> Attempt:
+    def use_rep(self, representation: Any, cells: Cells, labels: Any) -> Attempt[Any]:
         if representation is not self._representation and representation != self._representation:
             return self._family.use_rep(representation, cells, labels)
         self._tried.looked.replay(cells)

@@ -22,7 +22,7 @@ from thrifty.cells import Source
 from thrifty.engines.attempts import Tried, TriedFamily, try_task
 from thrifty.engines.pools import Pool, open_pool
 from thrifty.errors import BadInput
-from thrifty.protocol import Family
+from thrifty.protocol import AnyFamily
 
 __all__ = ["Life", "learn_many"]
 
@@ -33,7 +33,7 @@ _AHEAD = 3
 class Life(Protocol):
     """What is needed of a lifetime."""
 
-    family: Family
+    family: AnyFamily
     agnostic: Rule
     budget: Any
 

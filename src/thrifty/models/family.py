@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
-from thrifty.attempt import Attempt
+from thrifty.attempt import Expected, Failed, Found
 from thrifty.cells import Cells
 from thrifty.models.estimators import check_estimator, in_words
 from thrifty.models.learning import LearnedTable, learn_table
@@ -71,21 +71,27 @@ class Models:
     def read_labels(self, y: Any) -> Labels:
         return read_classes(y)
 
-    def use_rep(self, representation: Memory, cells: Cells, labels: Labels) -> Attempt:
+    def expected_cells(self, representation: Memory, cells: Cells) -> Expected:
+        """Known from earlier receipts alone."""
+        return Expected()
+
+    def use_rep(self, representation: Memory, cells: Cells, labels: Labels) -> Found[LearnedTable]:
         learned = learn_table(cells, labels, representation, self.given, self.random_state or 0)
         whole = cells.n_features * cells.n_examples
         route: Literal["screened", "scratch"] = (
             "scratch" if cells.n_bought >= whole else "screened"
         )
-        return Attempt(route, learned, grown=(learned.bought.lesson, cells.n_features))
+        return Found(route, learned, grown=(learned.bought.lesson, cells.n_features))
 
-    def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
+    def from_scratch(
+        self, cells: Cells, labels: Labels, failed: Failed | None
+    ) -> Found[LearnedTable]:
         return self.use_rep(Memory(), cells, labels)
 
-    def improve_rep(self, representation: Memory, attempt: Attempt) -> Memory:
-        if attempt.grown is None:
+    def improve_rep(self, representation: Memory, found: Found[LearnedTable]) -> Memory:
+        if found.grown is None:
             return representation
-        lesson, n_features = attempt.grown
+        lesson, n_features = found.grown
         return representation.after(lesson, n_features)
 
     def estimator(

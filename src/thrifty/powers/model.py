@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from thrifty.attempt import Failed
 from thrifty.cells import Cells, Source
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
@@ -116,7 +117,7 @@ class MonomialRegressor(_PowersRegressor):
         labels = family.read_labels(y)
         _same_length(cells, labels)
         attempt = family.use_rep(family.start(), cells, labels)
-        if attempt.model is None:
+        if isinstance(attempt, Failed):
             attempt = family.from_scratch(cells, labels, attempt)
         model: Any = attempt.model
         return self.hold(model, cells.feature_names)
@@ -214,7 +215,7 @@ class PolynomialRegressor(_PowersRegressor):
         labels = family.read_labels(y)
         _same_length(cells, labels)
         attempt = family.use_rep(family.start(), cells, labels)
-        if attempt.model is None:
+        if isinstance(attempt, Failed):
             attempt = family.from_scratch(cells, labels, attempt)
         model: Any = attempt.model
         return self.hold(model, cells.feature_names)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from thrifty.attempt import Attempt, Failure
+from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
@@ -87,12 +87,16 @@ class Monomials:
         """Natural logs of the labels."""
         return log_labels(y, self.log_labels)
 
+    def expected_cells(self, representation: PowersRepresentation, cells: Cells) -> Expected:
+        """Known from earlier receipts alone."""
+        return Expected()
+
     def use_rep(
         self, representation: PowersRepresentation, cells: Cells, labels: np.ndarray
-    ) -> Attempt:
+    ) -> Attempt[Any]:
         """A monomial in the span of what is known; failing that, over the features seen."""
         if self.rules.check(labels, np.zeros(len(labels))).holds:
-            return Attempt("reused", ())  # y = 1 everywhere costs nothing to see
+            return Found("reused", ())  # y = 1 everywhere costs nothing to see
         door = LogValues(cells)
         if self.method == "lattice":
             return self._use_lattice(representation, door, labels)
@@ -102,12 +106,12 @@ class Monomials:
 
     def _use_lattice(
         self, known: PowersRepresentation, door: LogValues, labels: np.ndarray
-    ) -> Attempt:
+    ) -> Attempt[Any]:
         found = lattice.reuse(door, labels, known, self.rules)
         if not isinstance(found, Failure):
-            return Attempt("reused", found)
+            return Found("reused", found)
         if known.partial or not len(known):
-            return Attempt("reused", None, found)
+            return Failed(found)
         seen = nnls_batches.fit_in_batches(
             door,
             labels,
@@ -117,10 +121,10 @@ class Monomials:
             coarse_elsewhere=known.coarse,
         )
         if not isinstance(seen, Failure):
-            return Attempt("screened", seen, found)
-        return Attempt("reused", None, found)
+            return Found("screened", seen, found)
+        return Failed(found)
 
-    def from_scratch(self, cells: Cells, labels: np.ndarray, attempt: Attempt | None) -> Attempt:
+    def from_scratch(self, cells: Cells, labels: np.ndarray, failed: Failed | None) -> Found[Any]:
         """A monomial over all features, verified; raises where there is none."""
         door = LogValues(cells)
         if self.method == "lattice":
@@ -135,15 +139,15 @@ class Monomials:
             refuse(found)
         everywhere = np.arange(door.n_features)
         coarse = coarsest(door.values(door.owned_rows(everywhere), everywhere))
-        failure = None if attempt is None else attempt.failure
-        return Attempt("scratch", found, failure, grown=coarse)
+        failure = None if failed is None else failed.failure
+        return Found("scratch", found, failure, grown=coarse)
 
     def improve_rep(
-        self, representation: PowersRepresentation, attempt: Attempt
+        self, representation: PowersRepresentation, found: Found[Any]
     ) -> PowersRepresentation:
         """The representation with the verified target, where that raises the rank."""
-        target: Any = attempt.model
-        coarse = attempt.grown if attempt.route == "scratch" and attempt.grown else 0.0
+        target = found.model
+        coarse = found.grown if found.route == "scratch" and found.grown else 0.0
         return representation.extended([target], coarse)
 
     def estimator(
@@ -175,7 +179,7 @@ class Monomials:
         }
 
 
-def _attempt(found: Exponents | Failure) -> Attempt:
+def _attempt(found: Exponents | Failure) -> Attempt[Any]:
     if isinstance(found, Failure):
-        return Attempt("reused", None, found)
-    return Attempt("reused", found)
+        return Failed(found)
+    return Found("reused", found)

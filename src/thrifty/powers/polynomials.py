@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from thrifty.attempt import Attempt, Failure
+from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
@@ -113,19 +113,25 @@ class Polynomials:
         """Finite numbers; a :class:`KnownTarget` passes, for tests with exact correlations."""
         return y if isinstance(y, KnownTarget) else real_labels(y)
 
-    def use_rep(self, representation: PowersRepresentation, cells: Cells, labels: Any) -> Attempt:
+    def expected_cells(self, representation: PowersRepresentation, cells: Cells) -> Expected:
+        """Known from earlier receipts alone."""
+        return Expected()
+
+    def use_rep(
+        self, representation: PowersRepresentation, cells: Cells, labels: Any
+    ) -> Attempt[Any]:
         """A sum of monomials in the span of what is known; failing that, over features seen."""
         constant = self._constant(np.asarray(labels))
         if constant is not None:
-            return Attempt("reused", constant)
+            return Found("reused", constant)
         door = RealValues(cells)
         if self.method == "lattice":
             return self._use_lattice(representation, door, labels)
         learn = paper_polynomials.use_rep if self.method == "paper" else paper_polynomials.naive
         found = learn(door, labels, representation, self._paper)
         if isinstance(found, Failure):
-            return Attempt("reused", None, found)
-        return Attempt("reused", found)
+            return Failed(found)
+        return Found("reused", found)
 
     def _constant(self, labels: np.ndarray) -> Polynomial | None:
         """Labels that are all alike cost nothing to explain."""
@@ -136,19 +142,19 @@ class Polynomials:
 
     def _use_lattice(
         self, known: PowersRepresentation, door: RealValues, labels: np.ndarray
-    ) -> Attempt:
+    ) -> Attempt[Any]:
         search = SumSearch(door, labels, both_ends(labels), self.rules)
         found = search.reuse(known)
         if not isinstance(found, Failure):
-            return Attempt("reused", found)
+            return Found("reused", found)
         if known.partial or not len(known):
-            return Attempt("reused", None, found)
+            return Failed(found)
         seen = search.over(known.features, 4 * self.max_terms + 8, known.coarse)
         if not isinstance(seen, Failure):
-            return Attempt("screened", seen, found)
-        return Attempt("reused", None, found)
+            return Found("screened", seen, found)
+        return Failed(found)
 
-    def from_scratch(self, cells: Cells, labels: Any, attempt: Attempt | None) -> Attempt:
+    def from_scratch(self, cells: Cells, labels: Any, failed: Failed | None) -> Found[Any]:
         """A polynomial over all features, verified; raises where there is none."""
         door = RealValues(cells)
         found: Polynomial | Failure
@@ -162,8 +168,8 @@ class Polynomials:
             refuse(found)
         everywhere = np.arange(door.n_features)
         coarse = coarsest(door.values(door.owned_rows(everywhere), everywhere))
-        failure = None if attempt is None else attempt.failure
-        return Attempt("scratch", found, failure, grown=coarse)
+        failure = None if failed is None else failed.failure
+        return Found("scratch", found, failure, grown=coarse)
 
     def _first_batch(self, n_features: int) -> int:
         """Where all monomials fit into one search, few rows do; screening features needs more."""
@@ -182,11 +188,11 @@ class Polynomials:
             warnings.warn(f"{problem.message} ({problem.reason})", UserWarning, stacklevel=4)
 
     def improve_rep(
-        self, representation: PowersRepresentation, attempt: Attempt
+        self, representation: PowersRepresentation, found: Found[Any]
     ) -> PowersRepresentation:
         """The representation with those verified terms that raise the rank."""
-        terms: Any = attempt.model
-        coarse = attempt.grown if attempt.route == "scratch" and attempt.grown else 0.0
+        terms = found.model
+        coarse = found.grown if found.route == "scratch" and found.grown else 0.0
         return representation.extended(sorted(terms), coarse)
 
     def estimator(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thrifty.agnostic import Rule
-from thrifty.protocol import Family
+from thrifty.protocol import AnyFamily
 from thrifty.reproduce.point import Grid, Point
 from thrifty.streams import Task
 
@@ -22,7 +22,7 @@ def _as_posed(task: Task) -> Any:
 class Learner:
     """A family, when to forget on streams with unrelated tasks, and the labels it is shown."""
 
-    family: Family
+    family: AnyFamily
     rule: Rule | None = None
     labels: Callable[[Task], Any] = _as_posed
 

@@ -12,7 +12,7 @@ from typing import Any
 from thrifty import bounds
 from thrifty.agnostic import Balanced, Doubling, Expansion, Restart, Rule
 from thrifty.powers import Monomials
-from thrifty.protocol import Family
+from thrifty.protocol import AnyFamily
 from thrifty.reproduce.grids_2 import (
     LARGE_FULL,
     LARGE_QUICK,
@@ -54,7 +54,7 @@ def _rules(p: Point) -> dict[str, Rule]:
     }
 
 
-def _learners(paper: Family, default: Family, naive: Family) -> Callable[[Point], Any]:
+def _learners(paper: AnyFamily, default: AnyFamily, naive: AnyFamily) -> Callable[[Point], Any]:
     def learners(p: Point) -> Mapping[str, Learner]:
         ruled = {name: Learner(paper, rule) for name, rule in _rules(p).items()}
         return {

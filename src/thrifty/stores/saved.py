@@ -10,7 +10,7 @@ from thrifty.agnostic import Counts, Rule, as_rule, rule_from_dict, rule_to_dict
 from thrifty.cells import Ledger
 from thrifty.cells.ledger.points import reached
 from thrifty.errors import BadParameter, TaskExists
-from thrifty.protocol import Family
+from thrifty.protocol import AnyFamily
 from thrifty.stores.base import LifetimeBook, open_store
 from thrifty.stores.families import family_from_dict
 from thrifty.stores.pages import SqlPages, TaskRow
@@ -48,12 +48,12 @@ class Finished:
 class SavedLifetime:
     """One lifetime, by name, in a store."""
 
-    def __init__(self, book: LifetimeBook, family: Family, rule: Rule) -> None:
+    def __init__(self, book: LifetimeBook, family: AnyFamily, rule: Rule) -> None:
         self.book, self.family, self.rule = book, family, rule
 
     @classmethod
     def open(
-        cls, where: Any, name: str, family: Family | None, rule: Rule | None
+        cls, where: Any, name: str, family: AnyFamily | None, rule: Rule | None
     ) -> SavedLifetime:
         """Open a lifetime; a family begins it where it is not there."""
         store = open_store(where)
@@ -68,7 +68,7 @@ class SavedLifetime:
         kept: Rule = rule_from_dict(state.representation["rule"]) if rule is None else rule
         return cls(book, family, kept)
 
-    def bring(self, family: Family) -> None:
+    def bring(self, family: AnyFamily) -> None:
         """The same family, with what a store cannot keep of it."""
         if family.to_dict() != self.family.to_dict():
             kept = self.book.read(lambda pages: pages.state()).family

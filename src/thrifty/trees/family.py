@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from thrifty.attempt import Attempt
+from thrifty.attempt import Attempt, Expected, Failed, Found
 from thrifty.cells import Cells
 from thrifty.checks import set_checked, whole_number
 from thrifty.trees.growing.missing import allows_missing
@@ -70,17 +70,21 @@ class Trees:
         """Classes as codes, with the learner's weights."""
         return self.learner.weigh(read_classes(y))
 
-    def use_rep(self, representation: Any, cells: Cells, labels: Labels) -> Attempt:
+    def expected_cells(self, representation: Any, cells: Cells) -> Expected:
+        """What the learner expects."""
+        return self.learner.expected_cells(representation, cells, self.max_depth)
+
+    def use_rep(self, representation: Any, cells: Cells, labels: Labels) -> Attempt[Tree]:
         """A tree from the representation, or why that is not enough."""
         return self.learner.use_rep(representation, cells, labels, self.max_depth)
 
-    def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
+    def from_scratch(self, cells: Cells, labels: Labels, failed: Failed | None) -> Found[Tree]:
         """A tree from all the cells it takes."""
-        return self.learner.from_scratch(cells, labels, attempt, self.max_depth)
+        return self.learner.from_scratch(cells, labels, failed, self.max_depth)
 
-    def improve_rep(self, representation: Any, attempt: Attempt) -> Any:
+    def improve_rep(self, representation: Any, found: Found[Tree]) -> Any:
         """The representation with what the task taught."""
-        return self.learner.improve_rep(representation, attempt)
+        return self.learner.improve_rep(representation, found)
 
     def estimator(
         self, model: Tree, labels: Labels, feature_names: Sequence[str]

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
-from thrifty.attempt import Attempt
+from thrifty.attempt import Attempt, Expected, Failed, Found
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Tree
 
-__all__ = ["Learner", "is_learner", "model_of"]
+__all__ = ["Learner", "is_learner"]
 
 
 @runtime_checkable
@@ -32,15 +32,18 @@ class Learner(Protocol):
     def weigh(self, labels: Labels) -> Labels:
         """The labels with what a row of each class weighs; most learners give them back."""
 
-    def use_rep(self, known: Any, cells: Cells, labels: Labels, max_depth: int) -> Attempt:
+    def expected_cells(self, known: Any, cells: Cells, max_depth: int) -> Expected:
+        """What a task is likely to cost; nothing may be bought for it."""
+
+    def use_rep(self, known: Any, cells: Cells, labels: Labels, max_depth: int) -> Attempt[Tree]:
         """A tree from what is known, or why that is not enough."""
 
     def from_scratch(
-        self, cells: Cells, labels: Labels, attempt: Attempt | None, max_depth: int
-    ) -> Attempt:
+        self, cells: Cells, labels: Labels, failed: Failed | None, max_depth: int
+    ) -> Found[Tree]:
         """A tree from all the cells it takes."""
 
-    def improve_rep(self, known: Any, attempt: Attempt) -> Any:
+    def improve_rep(self, known: Any, found: Found[Tree]) -> Any:
         """What is known after the task."""
 
     def load_representation(self, data: dict[str, Any]) -> Any:
@@ -58,10 +61,3 @@ def is_learner(value: object) -> Learner:
             f"thrifty.Verified(epsilon, delta) or one of your own; got {value!r}."
         )
     return value
-
-
-def model_of(attempt: Attempt) -> Tree:
-    """The tree of an attempt that found one."""
-    assert attempt.model is not None
-    tree: Tree = attempt.model
-    return tree

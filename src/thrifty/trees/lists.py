@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.attempt import Attempt, Failure
+from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter, NotInFamily
@@ -93,26 +93,27 @@ class Lists:
     def read_labels(self, y: Any) -> Labels:
         return read_classes(y)
 
-    def use_rep(self, representation: Metafeatures, cells: Cells, labels: Labels) -> Attempt:
+    def expected_cells(self, representation: Metafeatures, cells: Cells) -> Expected:
+        """As the paper's learner of trees, whose bound holds for lists."""
+        return self._learner().expected_cells(representation, cells, self.max_depth)
+
+    def use_rep(self, representation: Metafeatures, cells: Cells, labels: Labels) -> Attempt[Tree]:
         attempt = self._learner().use_rep(representation, cells, labels, self.max_depth)
-        failure = attempt.failure
-        if failure is None or failure.reason != "constant-candidates":
+        if isinstance(attempt, Found) or attempt.failure.reason != "constant-candidates":
             return attempt
         message = "both children are impure whichever feature the metafeatures suggest is asked"
-        told = Failure("both-children-impure", message, failure.details)
-        return Attempt(attempt.route, None, told, attempt.grown)
+        told = Failure("both-children-impure", message, attempt.failure.details)
+        return Failed(told, attempt.grown)
 
-    def from_scratch(self, cells: Cells, labels: Labels, attempt: Attempt | None) -> Attempt:
+    def from_scratch(self, cells: Cells, labels: Labels, failed: Failed | None) -> Found[Tree]:
         model = scratch_tree(
             cells, labels, pure_child(gain_named(self.gain)), max_depth=self.max_depth,
             stuck=stuck_list(self.max_depth, lambda: cells.table()),
         )  # fmt: skip
-        if attempt is None:
-            return Attempt("scratch", model)
-        return Attempt("scratch", model, attempt.failure, attempt.grown)
+        return Found("scratch", model) if failed is None else failed.then(model)
 
-    def improve_rep(self, representation: Metafeatures, attempt: Attempt) -> Metafeatures:
-        return self._learner().improve_rep(representation, attempt)
+    def improve_rep(self, representation: Metafeatures, found: Found[Tree]) -> Metafeatures:
+        return self._learner().improve_rep(representation, found)
 
     def estimator(
         self, model: Tree, labels: Labels, feature_names: Sequence[str]

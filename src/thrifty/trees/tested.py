@@ -20,13 +20,13 @@ on all rows fails, and the paper's bound on tasks from scratch stays.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.attempt import Attempt
+from thrifty.attempt import Attempt, Expected, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_flag, a_share, set_checked
 from thrifty.trees.gains.gain import gain_named
@@ -36,7 +36,12 @@ from thrifty.trees.growing.stuck import consistent_within
 from thrifty.trees.labels import Labels
 from thrifty.trees.paper.learner import reuse_every_row
 from thrifty.trees.paper.over_metafeatures import OverMetafeatures
-from thrifty.trees.race.learner import check_can_race, reuse_by_races, scratch_by_races
+from thrifty.trees.race.learner import (
+    check_can_race,
+    expected_by_races,
+    reuse_by_races,
+    scratch_by_races,
+)
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Leaf, Tree
 
@@ -134,11 +139,19 @@ class Tested(OverMetafeatures):
         if self.race:
             check_can_race(self)
 
-    def reuse(self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int) -> Attempt:
+    def expected_cells(self, known: Metafeatures, cells: Cells, max_depth: int) -> Expected:
+        """A test asks about rows whose number does not depend on the task's."""
+        expected = super().expected_cells(known, cells, max_depth)
+        expected = expected_by_races(expected, known) if self.race else expected
+        return replace(expected, grows_with_examples=False)
+
+    def reuse(
+        self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
+    ) -> Attempt[Tree]:
         """A tree that passed the test; all rows where the test cannot tell."""
         tree = _Trial(self, known, cells, labels, max_depth).run()
         if tree is not None:
-            return Attempt("reused", tree)
+            return Found("reused", tree)
         on_all_rows = reuse_by_races if self.race else reuse_every_row
         return on_all_rows(self, known, cells, labels, max_depth)
 

@@ -29,7 +29,7 @@ __all__ = ["Paper", "reuse_every_row"]
 
 def reuse_every_row(
     learner: OverMetafeatures, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
-) -> Attempt:
+) -> Attempt[Tree]:
     """Algorithm 2, with a learner's gain, match and limits."""
     gain = weighted(gain_named(learner.gain), labels)
     if cells.boolean.all():
@@ -88,7 +88,9 @@ class Paper(OverMetafeatures):
         """The labels with what a row of each class weighs."""
         return weigh(labels, self.class_weight)
 
-    def reuse(self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int) -> Attempt:
+    def reuse(
+        self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
+    ) -> Attempt[Tree]:
         """Algorithm 2."""
         return reuse_every_row(self, known, cells, labels, max_depth)
 

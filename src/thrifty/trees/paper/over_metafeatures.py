@@ -6,24 +6,24 @@ How a tree is grown from metafeatures (:meth:`OverMetafeatures.reuse`) and from 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from thrifty.attempt import Attempt, Failure
+from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter
 from thrifty.trees.gains.gain import Gain, gain_named
 from thrifty.trees.growing.missing import allows_missing
 from thrifty.trees.labels import Labels
-from thrifty.trees.learner import model_of
 from thrifty.trees.paper.improve import Improvement, improved, improvement_named
 from thrifty.trees.paper.use_rep_real import MATCH
 from thrifty.trees.paper.warm_up import WarmUp, after_warm_task, read_warm_up
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.tree import Tree
+from thrifty.trees.tree import Leaf, Node, Tree
 
-__all__ = ["OverMetafeatures"]
+__all__ = ["OverMetafeatures", "path_cells"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -48,7 +48,9 @@ class OverMetafeatures:
 
     # What each learner does in its own way.
 
-    def reuse(self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int) -> Attempt:
+    def reuse(
+        self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
+    ) -> Attempt[Tree]:
         """A tree grown from metafeatures, or where that failed."""
         raise NotImplementedError
 
@@ -66,35 +68,41 @@ class OverMetafeatures:
         """Rows weigh the same."""
         return labels
 
+    def expected_cells(self, known: Metafeatures, cells: Cells, max_depth: int) -> Expected:
+        """Every root of a metafeature on every example, then the paths; Lemma 2 as the limit."""
+        trees = [tree for tree in known if isinstance(tree, Node)]
+        if not trees:
+            return Expected(buys_everything=True)
+        roots = tuple(sorted({tree.split.feature for tree in trees}))
+        likely = len(roots) + path_cells(trees) - 1
+        limit = 2 * (len(known) + max_depth) if cells.boolean.all() else None
+        return Expected(likely, roots, limit, buys_everything=True)
+
     def use_rep(
         self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
-    ) -> Attempt:
+    ) -> Attempt[Tree]:
         """The first phase learns every task from scratch; then metafeatures are tried."""
         # One class alone is a leaf for no cells, and teaches nothing.
         if known.warmed >= self._warm_tasks or labels.n_classes == 1:
             return self.reuse(known, cells, labels, max_depth)
         n = self._warm_tasks
         message = f"task {known.warmed + 1} of {n} that the warm-up learns from scratch"
-        return Attempt("scratch", None, Failure("warm-up", message, {"of": n}))
+        return Failed(Failure("warm-up", message, {"of": n}))
 
     def from_scratch(
-        self, cells: Cells, labels: Labels, attempt: Attempt | None, max_depth: int
-    ) -> Attempt:
+        self, cells: Cells, labels: Labels, failed: Failed | None, max_depth: int
+    ) -> Found[Tree]:
         """The tree over all features, and what UseRep had grown when it failed."""
         tree = self.scratch(cells, labels, max_depth)
-        if attempt is None:
-            return Attempt("scratch", tree)
-        return Attempt("scratch", tree, attempt.failure, attempt.grown)
+        return Found("scratch", tree) if failed is None else failed.then(tree)
 
-    def improve_rep(self, known: Metafeatures, attempt: Attempt) -> Metafeatures:
+    def improve_rep(self, known: Metafeatures, found: Found[Tree]) -> Metafeatures:
         """The metafeatures with the parts of the tree that ``improve`` picks."""
         if known.warmed < self._warm_tasks:
             families = self.improve == "anchored-families"
-            return after_warm_task(known, model_of(attempt), self._warm_tasks, families)
+            return after_warm_task(known, found.model, self._warm_tasks, families)
         by_feature = self.match == "feature"
-        return improved(
-            self.improve, known, model_of(attempt), attempt.grown, by_feature=by_feature
-        )
+        return improved(self.improve, known, found.model, found.grown, by_feature=by_feature)
 
     @property
     def _warm_tasks(self) -> int:
@@ -134,3 +142,20 @@ class OverMetafeatures:
         if isinstance(given.get("warm_up"), dict):
             given["warm_up"] = WarmUp(**given["warm_up"])
         return cls(**given)
+
+
+def _mean_depth(tree: Tree) -> float:
+    """The average depth of a leaf when every split is even."""
+    if isinstance(tree, Leaf):
+        return 0.0
+    return 1.0 + (_mean_depth(tree.false) + _mean_depth(tree.true)) / 2
+
+
+def path_cells(trees: Iterable[Tree]) -> float:
+    """Cells on an average path of the deepest of these trees.
+
+    >>> from thrifty.trees.tree import stump
+    >>> path_cells([stump(1)])
+    1.0
+    """
+    return max(map(_mean_depth, trees))

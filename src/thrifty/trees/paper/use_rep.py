@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.attempt import Attempt, Failure
+from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.labels import Labels
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, build
 
-__all__ = ["Failed", "Grown", "induced", "use_rep", "within_bounds"]
+__all__ = ["Stopped", "Grown", "induced", "use_rep", "within_bounds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Grown:
     failed_at: Path
 
 
-class Failed(Exception):
+class Stopped(Exception):
     """Growing stopped at a position; never leaves this package."""
 
     def __init__(self, path: Path, reason: str, message: str) -> None:
@@ -50,9 +50,9 @@ def induced(pieces: list[Node], asked: frozenset[int]) -> list[int]:
 def within_bounds(path: Path, n_nodes: int, max_depth: int, max_nodes: int | None) -> None:
     """Fail where the node to be grown is too deep, or one too many."""
     if len(path) >= max_depth:
-        raise Failed(path, "too-deep", f"the tree would grow deeper than max_depth={max_depth}")
+        raise Stopped(path, "too-deep", f"the tree would grow deeper than max_depth={max_depth}")
     if max_nodes is not None and n_nodes >= max_nodes:
-        raise Failed(
+        raise Stopped(
             path, "too-large", f"the tree would need more than max_nodes={max_nodes} nodes"
         )
 
@@ -65,15 +65,15 @@ def use_rep(
     *,
     max_depth: int,
     max_nodes: int | None,
-) -> Attempt:
+) -> Attempt[Tree]:
     """Grow a tree depth first, false branch first; fail where the metafeatures do not reach."""
     grower = _Grower(metafeatures, cells, labels, gain, max_depth, max_nodes)
     try:
         grower.grow()
-    except Failed as stop:
+    except Stopped as stop:
         tree = build(grower.splits, grower.leaves)
-        return Attempt("scratch", None, stop.failure, Grown(tree, stop.path))
-    return Attempt("reused", build(grower.splits, grower.leaves))
+        return Failed(stop.failure, Grown(tree, stop.path))
+    return Found("reused", build(grower.splits, grower.leaves))
 
 
 class _Grower:
@@ -129,13 +129,13 @@ class _Grower:
         candidates = np.array(induced(pieces, asked), dtype=np.int64)
         where = "the root" if not path else f"depth {len(path)}"
         if not len(candidates):
-            raise Failed(path, "no-candidate", f"no metafeature reaches the node at {where}")
+            raise Stopped(path, "no-candidate", f"no metafeature reaches the node at {where}")
         columns = self.cells.columns(candidates, mask)
         counts = kernels.count_columns(columns, self.class_masks)  # columns are 0 off the mask
         gains = self.gain(counts, totals, self.cells.prices[candidates])
         best = int(np.argmax(gains))
         if gains[best] == -np.inf:
-            raise Failed(
+            raise Stopped(
                 path,
                 "constant-candidates",
                 f"every feature the metafeatures suggest at {where} is constant there",

@@ -25,15 +25,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.attempt import Attempt
+from thrifty.attempt import Attempt, Failed, Found
 from thrifty.cells import Cells
 from thrifty.trees.gains.cuts import block_columns, choose, true_side
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.scratch_real import split_of
 from thrifty.trees.labels import Labels
-from thrifty.trees.paper.use_rep import Failed, Grown, within_bounds
+from thrifty.trees.paper.use_rep import Grown, Stopped, within_bounds
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.tree import Leaf, Node, Path, Split, build
+from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, build
 
 __all__ = ["MATCH", "use_rep_real"]
 
@@ -50,15 +50,15 @@ def use_rep_real(
     max_depth: int,
     max_nodes: int | None,
     match: str,
-) -> Attempt:
+) -> Attempt[Tree]:
     """Grow a tree depth first, false branch first; fail where the metafeatures do not reach."""
     grower = _RealGrower(metafeatures, cells, labels, gain, max_depth, max_nodes, match)
     try:
         grower.grow()
-    except Failed as stop:
+    except Stopped as stop:
         tree = build(grower.splits, grower.leaves)
-        return Attempt("scratch", None, stop.failure, Grown(tree, stop.path))
-    return Attempt("reused", build(grower.splits, grower.leaves))
+        return Failed(stop.failure, Grown(tree, stop.path))
+    return Found("reused", build(grower.splits, grower.leaves))
 
 
 class _RealGrower:
@@ -109,14 +109,14 @@ class _RealGrower:
         where = "the root" if not path else f"depth {len(path)}"
         candidates = np.array(sorted({piece.split.feature for piece in pieces}), dtype=np.int64)
         if not len(candidates):
-            raise Failed(path, "no-candidate", f"no metafeature reaches the node at {where}")
+            raise Stopped(path, "no-candidate", f"no metafeature reaches the node at {where}")
         values = np.asarray(self.cells.get(rows, candidates))
         if values.dtype not in (np.float32, np.float64):
             values = values.astype(np.float64)
         find = self._best_stored if self.match == "stored" else self._best_fitted
         found = find(values, candidates, pieces, codes, totals)
         if found is None:
-            raise Failed(
+            raise Stopped(
                 path,
                 "constant-candidates",
                 f"no feature the metafeatures suggest at {where} can be split on there",

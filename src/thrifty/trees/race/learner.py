@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from thrifty.attempt import Attempt
+from thrifty.attempt import Attempt, Expected, Found
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.trees.gains.gain import gain_named, gain_ratio
@@ -12,13 +12,18 @@ from thrifty.trees.growing.from_all import scratch_tree
 from thrifty.trees.growing.stuck import consistent_within
 from thrifty.trees.labels import Labels
 from thrifty.trees.paper.learner import reuse_every_row
-from thrifty.trees.paper.over_metafeatures import OverMetafeatures
+from thrifty.trees.paper.over_metafeatures import OverMetafeatures, path_cells
 from thrifty.trees.race.bar import can_race
 from thrifty.trees.race.grow import race_all_features, race_metafeatures
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.tree import Tree
+from thrifty.trees.tree import Node, Tree
 
-__all__ = ["Race", "check_can_race", "reuse_by_races", "scratch_by_races"]
+__all__ = [
+    "Race", "check_can_race", "expected_by_races", "reuse_by_races", "scratch_by_races",
+]  # fmt: skip
+
+#: a raced task costs about this many times its paths (docs/racing.md)
+_RACED = 1.2
 
 
 def check_can_race(learner: OverMetafeatures) -> None:
@@ -38,7 +43,7 @@ def check_can_race(learner: OverMetafeatures) -> None:
 
 def reuse_by_races(
     learner: OverMetafeatures, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
-) -> Attempt:
+) -> Attempt[Tree]:
     """Races at every node; where they fail, every candidate on every row after all.
 
     So a task fails only if it would have failed without racing, and a race can never cost the
@@ -49,8 +54,15 @@ def reuse_by_races(
         max_depth=max_depth, max_nodes=learner.max_nodes, by_feature=learner.match == "feature",
     )  # fmt: skip
     if tree is not None:
-        return Attempt("reused", tree)
+        return Found("reused", tree)
     return reuse_every_row(learner, known, cells, labels, max_depth)
+
+
+def expected_by_races(paper: Expected, known: Metafeatures) -> Expected:
+    """What the paper's way would cost, less what races save."""
+    trees = [tree for tree in known if isinstance(tree, Node)]
+    likely = _RACED * path_cells(trees) if trees else None
+    return replace(paper, reused=likely, buys_everything=False)
 
 
 def scratch_by_races(
@@ -97,7 +109,13 @@ class Race(OverMetafeatures):
         super().__post_init__()
         check_can_race(self)
 
-    def reuse(self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int) -> Attempt:
+    def expected_cells(self, known: Metafeatures, cells: Cells, max_depth: int) -> Expected:
+        """A raced task buys little but its paths."""
+        return expected_by_races(super().expected_cells(known, cells, max_depth), known)
+
+    def reuse(
+        self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
+    ) -> Attempt[Tree]:
         """Algorithm 2 with races."""
         return reuse_by_races(self, known, cells, labels, max_depth)
 

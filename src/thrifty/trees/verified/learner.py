@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.attempt import Attempt
+from thrifty.attempt import Expected, Failed, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_flag, a_share, set_checked
 from thrifty.errors import BadInput
@@ -113,15 +113,19 @@ class Verified:
         """Rows weigh the same."""
         return labels
 
+    def expected_cells(self, experience: Experience, cells: Cells, max_depth: int) -> Expected:
+        """Known from earlier receipts alone."""
+        return Expected()
+
     def use_rep(
         self, experience: Experience, cells: Cells, labels: Labels, max_depth: int
-    ) -> Attempt:
+    ) -> Found[Tree]:
         """An earlier model that holds here, or a tree grown on evidence."""
         _only_booleans(cells)
         codes, back = _codes_in_use(labels)
         if len(back) == 1:  # nothing to tell apart, nothing to buy
             counts = np.bincount(labels.codes, minlength=labels.n_classes)
-            return Attempt("reused", Leaf(int(back[0]), tuple(counts.tolist())))
+            return Found("reused", Leaf(int(back[0]), tuple(counts.tolist())))
         order = np.random.default_rng(_SEED).permutation(len(codes))
         terms = _Terms(self.epsilon, self.delta, max_depth)
         kind = CertainLooks if self.certain else Looks
@@ -134,23 +138,23 @@ class Verified:
                 belief = _first_look(experience, task)
                 tree = known.accepted(float(task.judged(belief)[1].max()))
         if tree is not None:
-            return Attempt("reused", smoothed(tree))
+            return Found("reused", smoothed(tree))
         tree = task.grow(belief or _first_look(experience, task))
         whole = cells.n_features * len(codes)
         bought = int(cells.meter.bought_per_feature.sum() + cells.meter.reused_per_feature.sum())
         taught = _Taught(tree, task.account, task.shares)
         model = smoothed(_in_all_classes(pruned(tree)[0], back, labels.n_classes))
-        return Attempt("scratch" if bought >= whole else "screened", model, grown=taught)
+        return Found("scratch" if bought >= whole else "screened", model, grown=taught)
 
     def from_scratch(
-        self, cells: Cells, labels: Labels, attempt: Attempt | None, max_depth: int
-    ) -> Attempt:
+        self, cells: Cells, labels: Labels, failed: Failed | None, max_depth: int
+    ) -> Found[Tree]:
         """The same without experience."""
         return self.use_rep(Experience(), cells, labels, max_depth)
 
-    def improve_rep(self, experience: Experience, attempt: Attempt) -> Experience:
+    def improve_rep(self, experience: Experience, found: Found[Tree]) -> Experience:
         """What the looks at every feature found, and the model."""
-        taught: _Taught | None = attempt.grown
+        taught: _Taught | None = found.grown
         if taught is None:
             return experience
         account = taught.account
