@@ -81,7 +81,7 @@ def ten_million(n_examples: int = 10_000, n_features: int = 1_000, cells_a_call:
         path = Path(folder) / "ledger.db"
         source = thrifty.Source.from_callable(
             ask,
-            examples=range(n_examples),
+            name="provider", examples=range(n_examples),
             features=list(columns),
             prices=1,
             max_cells=cells_a_call,

@@ -95,7 +95,8 @@ def make_store(path: Path, n_tasks: int, n_examples: int, n_features: int) -> No
         return table[np.ix_(ids, [column[f] for f in features])]
 
     source = thrifty.Source.from_callable(
-        ask, examples=range(n_examples), features=names, prices=0.001, max_cells=500_000
+        ask, name="provider",
+        examples=range(n_examples), features=names, prices=0.001, max_cells=500_000
     )
     life = thrifty.Lifetime(thrifty.Trees(max_depth=5), store=str(path))
     life.learn("bought", source, np.where(table[:, 3], table[:, 5], table[:, 7]).astype(int))

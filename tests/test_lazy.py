@@ -61,7 +61,7 @@ def test_lifetime_models_ask_a_paid_source():
         return X[np.ix_([int(e) for e in examples], [int(f[1:]) for f in features])]
 
     source = thrifty.Source.from_callable(
-        laboratory, examples=range(300), features=[f"x{i}" for i in range(40)]
+        laboratory, name="provider", examples=range(300), features=[f"x{i}" for i in range(40)]
     )
     model = life["task-0000"]
     assert np.array_equal(model.predict(source), model.predict(X))
@@ -160,7 +160,8 @@ def test_a_model_explains_one_example_for_the_price_of_its_path():
         return X[np.ix_([int(e) for e in examples], [int(f[1:]) for f in features])]
 
     source = thrifty.Source.from_callable(
-        laboratory, examples=range(len(X)), features=[f"x{i}" for i in range(15)], prices=2.5
+        laboratory, name="provider",
+        examples=range(len(X)), features=[f"x{i}" for i in range(15)], prices=2.5
     )
     told = model.explain(source, 7)
     assert [int(step.feature[1:]) for step in told.steps] == path(model.tree_.to_dict(), X[7])

@@ -45,7 +45,8 @@ def test_nothing_is_bought_and_nothing_remembered():
         return np.zeros((len(ids), len(names)))
 
     source = thrifty.Source.from_callable(
-        provider, examples=[f"e{i}" for i in range(30)], features=["a", "b", "c"], prices=2.0
+        provider, name="provider",
+        examples=[f"e{i}" for i in range(30)], features=["a", "b", "c"], prices=2.0
     )
     life = thrifty.Lifetime(thrifty.Trees())
     quote = life.quote("task", source, [0, 1] * 15)

@@ -120,17 +120,20 @@ def test_a_provider_answers_categories_by_their_text():
         return [[{"colour": "red" if i == "a" else "green", "n": 2}[n] for n in names] for i in ids]
 
     source = Source.from_callable(
-        ask, examples=["a", "b"], features=["colour", "n"],
+        ask, name="provider", examples=["a", "b"], features=["colour", "n"],
         kinds={"colour": ["green", "red"], "n": "number"},
     )  # fmt: skip
     assert Cells(source).get([0, 1], [0, 1]).tolist() == [[1, 2], [0, 2]]
     wrong = Source.from_callable(
-        ask, examples=["a"], features=["colour"], kinds={"colour": ["green", "blue"]}
+        ask, name="provider",
+        examples=["a"], features=["colour"], kinds={"colour": ["green", "blue"]}
     )
     with pytest.raises(MalformedAnswer, match="'red'"):
         Cells(wrong).get([0], [0])
     with pytest.raises(BadInput, match="what can be answered"):
-        Source.from_callable(ask, examples=["a"], features=["c"], kinds={"c": "category"})
+        Source.from_callable(
+            ask, name="provider", examples=["a"], features=["c"], kinds={"c": "category"}
+        )
 
 
 # -- bits --------------------------------------------------------------------------------------

@@ -304,7 +304,7 @@ def test_derived_features_follow_from_what_orders_fill():
 def test_a_feature_may_be_computed_from_several():
     source = Source.from_callable(
         lambda ids, names: [[{"tt4": 3.0, "t4u": 2.0}[n] for n in names] for _ in ids],
-        examples=IDS, features=["tt4", "t4u", "fti", "fti>1"], boolean=["fti>1"],
+        name="provider", examples=IDS, features=["tt4", "t4u", "fti", "fti>1"], boolean=["fti>1"],
         prices=PriceList(
             {"tt4": 4, "t4u": 5},
             derived={"fti": (["tt4", "t4u"], np.divide), "fti>1": ("fti", lambda v: v > 1)},

@@ -87,7 +87,8 @@ def test_batches_have_the_size_the_provider_takes():
         return np.zeros((len(ids), len(names)))
 
     source = Source.from_callable(
-        ask, examples=IDS, features=FEATURES, prices=1, max_examples=50, max_features=4,
+        ask, name="provider",
+        examples=IDS, features=FEATURES, prices=1, max_examples=50, max_features=4,
         max_cells=120,
     )  # fmt: skip
     Cells(source, ledger=ledger()).everything()
@@ -109,7 +110,8 @@ def test_calls_run_at_once_and_no_more_than_allowed():
         return np.zeros((len(ids), len(names)))
 
     source = Source.from_callable(
-        ask, examples=IDS, features=FEATURES, prices=1, max_examples=10, concurrency=4
+        ask, name="provider",
+        examples=IDS, features=FEATURES, prices=1, max_examples=10, concurrency=4
     )
     book = ledger()
     Cells(source, ledger=book).everything()
@@ -129,7 +131,8 @@ def test_async_calls_run_at_once():
         return np.zeros((len(ids), len(names)))
 
     source = Source.from_callable(
-        ask, examples=IDS, features=FEATURES, prices=1, max_examples=10, concurrency=5
+        ask, name="provider",
+        examples=IDS, features=FEATURES, prices=1, max_examples=10, concurrency=5
     )
     Cells(source, ledger=ledger()).everything()
     assert 2 <= most <= 5
@@ -143,7 +146,8 @@ def test_the_rate_limit_holds_across_purchases():
         return np.zeros((len(ids), len(names)))
 
     source = Source.from_callable(
-        ask, examples=IDS, features=FEATURES, prices=1, max_examples=1, per_second=20
+        ask, name="provider",
+        examples=IDS, features=FEATURES, prices=1, max_examples=1, per_second=20
     )
     cells = Cells(source, ledger=ledger())
     for start in range(0, 30, 10):  # three purchases of ten calls each
@@ -188,7 +192,9 @@ def test_a_provider_gets_ids_as_the_user_wrote_them():
         seen.extend(ids)
         return [[0] for _ in ids]
 
-    source = Source.from_callable(ask, examples=np.array([7, 8]), features=["a"], prices=1)
+    source = Source.from_callable(
+        ask, name="provider", examples=np.array([7, 8]), features=["a"], prices=1
+    )
     Cells(source, ledger=ledger()).get([0, 1], [0])
     assert seen == [7, 8] and all(type(i) is int for i in seen)
 
@@ -274,7 +280,7 @@ def test_an_interrupted_purchase_is_in_doubt_at_once(tmp_path):
     def ask(ids, names):
         raise KeyboardInterrupt
 
-    source = Source.from_callable(ask, examples=["p"], features=["a"], prices=3)
+    source = Source.from_callable(ask, name="provider", examples=["p"], features=["a"], prices=3)
     book = Ledger(SQLiteStore(tmp_path / "s.db").book("x", {}, {}))
     with pytest.raises(BaseException) as caught:
         Cells(source, ledger=book).get([0], [0])
@@ -313,4 +319,4 @@ def test_a_source_that_cannot_be(options, error):
 
 def test_a_provider_that_is_no_function():
     with pytest.raises(BadInput, match="must be a function"):
-        Source.from_callable(3, examples=["p"], features=["a"])
+        Source.from_callable(3, name="provider", examples=["p"], features=["a"])

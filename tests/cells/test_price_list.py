@@ -135,7 +135,7 @@ def test_a_computed_feature_never_reaches_the_provider():
         return [[float(i[1:]) for _ in names] for i in ids]
 
     source = Source.from_callable(
-        lab, examples=IDS, features=["tsh", "tsh>2"], boolean=["tsh>2"],
+        lab, name="provider", examples=IDS, features=["tsh", "tsh>2"], boolean=["tsh>2"],
         prices=PriceList({"tsh": 20}, derived={"tsh>2": ("tsh", lambda v: v > 2)}),
     )  # fmt: skip
     cells = Cells(source, ledger=ledger())

@@ -90,7 +90,9 @@ def provider_of(X, log):
         return X[np.ix_([int(e) for e in examples], [int(f[1:]) for f in features])]
 
     names = [f"x{i}" for i in range(X.shape[1])]
-    return thrifty.Source.from_callable(laboratory, examples=range(len(X)), features=names)
+    return thrifty.Source.from_callable(
+        laboratory, name="provider", examples=range(len(X)), features=names
+    )
 
 
 def test_what_costs_money_is_bought_in_its_turn_and_once():

@@ -104,7 +104,9 @@ def test_with_keys_asking_again_costs_nothing(tmp_path):
 
 def test_other_policies_are_refused():
     with pytest.raises(BadParameter, match="ask again"):
-        Source.from_callable(FakeProvider().ask, examples=IDS, features=["a"], on_doubt="guess")
+        Source.from_callable(
+            FakeProvider().ask, name="provider", examples=IDS, features=["a"], on_doubt="guess"
+        )
 
 
 def interrupt():

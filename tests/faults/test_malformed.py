@@ -84,7 +84,7 @@ def test_an_async_call_that_takes_too_long_is_in_doubt():
         await anyio.sleep(5)
 
     source = thrifty.Source.from_callable(
-        slow, examples=IDS, features=FEATURES, prices=2, timeout=0.1
+        slow, name="provider", examples=IDS, features=FEATURES, prices=2, timeout=0.1
     )
     ledger = Ledger(MemoryStore().book("test", {}, {}))
     with pytest.raises(PurchaseInDoubt):

@@ -91,7 +91,8 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def door(self) -> Cells:
         source = Source.from_callable(
-            self.world.ask, examples=IDS, features=FEATURES, prices=PRICES, max_examples=2,
+            self.world.ask, name="provider",
+            examples=IDS, features=FEATURES, prices=PRICES, max_examples=2,
             attempts=1,
         )  # fmt: skip
         return Cells(source, ledger=self.ledger, task="t")

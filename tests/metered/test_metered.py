@@ -230,7 +230,8 @@ def test_few_requests_not_one_per_example(data):
         return X[np.ix_([int(e) for e in examples], [int(f[1:]) for f in features])]
 
     source = thrifty.Source.from_callable(
-        provider, examples=range(500), features=[f"x{i}" for i in range(30)], boolean=False
+        provider, name="provider",
+        examples=range(500), features=[f"x{i}" for i in range(30)], boolean=False
     )
     lazy = thrifty.metered(model, source)
     assert np.array_equal(lazy.predict(), model.predict(X))

@@ -40,11 +40,13 @@ def in_doubt(path: Path | str) -> None:
     life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=str(path))
     prices = thrifty.PriceList(0.5, currency="EUR")
     ids = [str(i) for i in range(60)]
-    paid = thrifty.Source.from_callable(ask, examples=ids, features=names, prices=prices)
+    paid = thrifty.Source.from_callable(
+        ask, name="provider", examples=ids, features=names, prices=prices
+    )
     y = truth[:, 1] & truth[:, 2]
     life.learn(HOSTILE, paid, y)
     cut = thrifty.Source.from_callable(
-        ask, examples=[*ids[1:], "new"], features=names, prices=prices
+        ask, name="provider", examples=[*ids[1:], "new"], features=names, prices=prices
     )
     with pytest.raises(PurchaseInDoubt):
         life.learn("second", cut, np.append(y[1:], True))

@@ -210,7 +210,9 @@ def test_no_secret_in_the_ledger_or_a_log(tmp_path, caplog):
         raise RuntimeError(f"POST https://me:{secret}@lab/?api_key={secret} failed")
 
     path = tmp_path / "s.db"
-    source = thrifty.Source.from_callable(leaky, examples=["p"], features=["a"], prices=1)
+    source = thrifty.Source.from_callable(
+        leaky, name="provider", examples=["p"], features=["a"], prices=1
+    )
     ledger = Ledger(SQLiteStore(path).book("x", {}, {}))
     with pytest.raises(PurchaseInDoubt) as caught:
         Cells(source, ledger=ledger).get([0], [0])
@@ -218,7 +220,9 @@ def test_no_secret_in_the_ledger_or_a_log(tmp_path, caplog):
     def rude(ids, names):
         return {"error": f"bad token={secret}", "authorization": f"Bearer {secret}"}
 
-    again = thrifty.Source.from_callable(rude, examples=["q"], features=["a"], prices=1)
+    again = thrifty.Source.from_callable(
+        rude, name="provider", examples=["q"], features=["a"], prices=1
+    )
     with pytest.raises(thrifty.errors.MalformedAnswer) as refused:
         Cells(again, ledger=ledger).get([0], [0])
     with pytest.raises(StoreError) as unreachable:
@@ -232,7 +236,7 @@ def test_no_secret_in_the_ledger_or_a_log(tmp_path, caplog):
 def test_a_provider_that_returns_more_than_was_asked(tmp_path):
     source = thrifty.Source.from_callable(
         lambda ids, names: np.ones((len(ids) + 1, len(names))),
-        examples=["p", "q"], features=["a"], prices=1,
+        name="provider", examples=["p", "q"], features=["a"], prices=1,
     )  # fmt: skip
     with pytest.raises(thrifty.errors.MalformedAnswer, match="no more and no less"):
         Cells(source, ledger=Ledger(SQLiteStore(tmp_path / "s.db").book("x", {}, {}))).get([0], [0])

@@ -114,7 +114,7 @@ def test_a_source_is_asked_only_for_the_cells_on_each_path():
         return BOOLEANS[np.ix_(np.asarray(examples), columns)]
 
     source = thrifty.Source.from_callable(
-        provider, examples=list(range(200)), features=[f"x{i}" for i in range(12)]
+        provider, name="provider", examples=list(range(200)), features=[f"x{i}" for i in range(12)]
     )
     assert (model.predict(source) == y).all()
     on_paths = sum(n * len(features) for n, features in asked)

@@ -14,7 +14,7 @@ from thrifty.errors import BadInput, ThriftyError
 
 __all__ = ["OpenedSource", "open_source"]
 
-_COMMON = {"id", "features", "without", "boolean", "kinds", "allow_missing"}
+_COMMON = {"id", "name", "features", "without", "boolean", "kinds", "allow_missing"}
 _CALL = {
     "callable", "examples", "features", "boolean", "kinds", "idempotent", "name", "allow_missing",
     "max_examples", "max_features", "max_cells", "concurrency", "per_second", "timeout", "attempts",
@@ -102,6 +102,7 @@ def _from_csv(file: TaskFile, labels: list[str]) -> OpenedSource:
     source = Source.from_frame(
         frame[list(features)],
         examples=ids,
+        name=str(given.get("name") or given["csv"]),
         kinds=given.get("kinds"),
         allow_missing=bool(given.get("allow_missing", False)),
     )
@@ -129,7 +130,7 @@ def _from_parquet(file: TaskFile, labels: list[str]) -> OpenedSource:
     there = [c for c in dict.fromkeys(aside) if c not in source.feature_names]
     frame = _pandas().read_parquet(path, columns=there) if there else None
     ids = list(range(source.n_examples)) if frame is None else _ids(frame, given, str(path))
-    source.known_as(ids)
+    source.known_as(ids, str(given.get("name") or given["parquet"]))
     rest = {} if frame is None else {c: frame[c].tolist() for c in frame.columns}
     return OpenedSource(source, source.examples or (), rest)
 
@@ -140,7 +141,9 @@ def _from_sql(file: TaskFile, labels: list[str]) -> OpenedSource:
     for key in ("table", "id"):
         if key not in given:
             raise BadInput(f"a source in a database needs {key}.")
-    common: dict[str, Any] = {"id": given["id"], "schema": given.get("schema")}
+    common: dict[str, Any] = {
+        "id": given["id"], "schema": given.get("schema"), "name": given.get("name")
+    }  # fmt: skip
     source = Source.from_sql(
         given["sql"], given["table"], features=given.get("features"),
         without=[*labels, *given.get("without", ())], boolean=given.get("boolean"),
@@ -174,7 +177,7 @@ def _from_callable(file: TaskFile) -> OpenedSource:
         examples=_listed(given["examples"], file.folder),
         features=[str(f) for f in _listed(given["features"], file.folder)],
         prices=file.prices,
-        **options,
+        **{"name": str(given["callable"]), **options},
     )
     return OpenedSource(source, source.examples, {})
 

@@ -118,6 +118,12 @@ class SqlPages:
             by_number.update((int(number), str(name)) for number, name in rows)
         return [by_number[n] for n in wanted]
 
+    def numbered(self, kind: str, source: str) -> dict[str, int]:
+        rows = self._run(
+            "SELECT name, number FROM cell_names WHERE kind = ? AND source = ?", (kind, source)
+        )
+        return {str(name): int(number) for name, number in rows}
+
     def sources_of(self, kind: str) -> dict[int, tuple[str, str]]:
         """Every name of a kind by its number, with its source."""
         rows = self._run("SELECT number, source, name FROM cell_names WHERE kind = ?", (kind,))

@@ -82,6 +82,7 @@ class FakeProvider:
     ) -> Any:
         """A source of this provider's cells."""
         options.setdefault("idempotent", self.idempotent)
+        options.setdefault("name", "provider")
         fn: Any = self if self.idempotent else self.ask
         return Source.from_callable(fn, examples=examples, features=features, **options)
 
@@ -90,6 +91,7 @@ class FakeProvider:
     ) -> Any:
         """The same through an async function."""
         options.setdefault("idempotent", self.idempotent)
+        options.setdefault("name", "provider")
 
         async def plain(ids: Sequence[Any], names: Sequence[str]) -> Any:
             return self(ids, names)

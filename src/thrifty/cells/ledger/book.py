@@ -47,6 +47,9 @@ class Pages(Protocol):
     ) -> NDArray[np.int32]:
         """The same without writing; -1 where a name has no number yet."""
 
+    def numbered(self, kind: str, source: str) -> dict[str, int]:
+        """Every name of a source that has a number."""
+
     def names(self, kind: str, numbers: Iterable[int]) -> list[str]: ...
     def add(self, purchase: Purchase) -> Purchase:
         """Write a purchase down; one with the same key that is there already is returned."""

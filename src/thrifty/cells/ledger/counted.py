@@ -1,6 +1,7 @@
-"""Cells of free sources whose examples have ids: counted once, whichever source they come from.
+"""Cells of named tables that are free to read: counted once, whichever task looks at them first.
 
-Their values are not stored, only that they were paid for: a column of its own kind per feature.
+They are kept like bought ones, with their values: a table that says something else of a cell the
+next time is noticed, and what was billed can be exported.
 """
 
 from __future__ import annotations
@@ -12,22 +13,30 @@ from thrifty.cells.ledger.book import Column, Pages
 from thrifty.cells.ledger.columns import Facts, read_column, write_column
 from thrifty.cells.ledger.meter import Meter, Owned
 from thrifty.cells.sources import Source
+from thrifty.errors import ChangedValue
 
 __all__ = ["count_as_owned", "owned_by_id"]
 
-_KIND = "counted"
+_KIND = "feature"
 
 
 def owned_by_id(pages: Pages, source: Source) -> Owned:
-    """What earlier tasks paid for, of the examples and features of this source."""
+    """What was paid for before, of the examples and features of this source."""
     assert source.examples is not None
     owned = Owned(source.n_examples, source.n_features)
-    row_of = {int(n): r for r, n in enumerate(pages.number("example", source.examples))}
-    at = {int(n): f for f, n in enumerate(pages.number("feature", source.feature_names))}
-    columns = [c for c in pages.columns() if c.kind == _KIND and c.number in at]
-    if columns:
-        words = kernels.words_for(source.n_examples)
-        owned.bitmap = np.zeros((source.n_features, words), dtype=np.uint64)
+    numbered = pages.numbered(_KIND, source.name)
+    if not numbered:
+        return owned
+    at = {
+        numbered[name]: f for f, name in enumerate(source.feature_names) if name in numbered
+    }
+    columns = pages.columns(_KIND, at)
+    if not columns:
+        return owned
+    examples = pages.numbers("example", source.examples).tolist()
+    row_of = {n: r for r, n in enumerate(examples) if n >= 0}
+    words = kernels.words_for(source.n_examples)
+    owned.bitmap = np.zeros((source.n_features, words), dtype=np.uint64)
     for column in columns:
         numbers = read_column(column).examples.tolist()
         rows = np.array([row_of[n] for n in numbers if n in row_of], dtype=np.int64)
@@ -36,20 +45,44 @@ def owned_by_id(pages: Pages, source: Source) -> Owned:
 
 
 def count_as_owned(pages: Pages, source: Source, meter: Meter, now: float) -> None:
-    """What this task looked at is owned from now on, by id."""
+    """What was looked at is owned from now on, with its value."""
     assert source.examples is not None
+    touched = meter.touched.any(axis=1) | meter.everything
+    features = np.flatnonzero(touched)
+    if not len(features):
+        return
     examples = pages.number("example", source.examples)
-    features = pages.number("feature", source.feature_names)
-    before = {c.number: c for c in pages.columns() if c.kind == _KIND}
+    names = [source.feature_names[f] for f in features.tolist()]
+    numbers = pages.number(_KIND, names, source.name)
+    before = {c.number: c for c in pages.columns(_KIND, numbers.tolist())}
     everything = np.arange(source.n_examples)
     columns: list[Column] = []
-    touched = meter.touched.any(axis=1) | meter.everything
-    for f in np.flatnonzero(touched).tolist():
+    for f, number in zip(features.tolist(), numbers.tolist()):
         rows = everything if meter.everything else kernels.rows_of_mask(meter.touched[f])
-        numbers = np.sort(examples[rows])
-        facts = Facts(numbers, np.zeros(len(numbers)), np.full(len(numbers), now))
-        old = before.get(int(features[f]))
+        values = np.asarray(source.read(rows, np.array([f]))[:, 0], dtype=np.float64)
+        order = np.argsort(examples[rows], kind="stable")
+        facts = Facts(examples[rows][order], values[order], np.full(len(rows), now))
+        boolean, old = bool(source.boolean[f]), before.get(number)
         if old is not None:
-            facts = read_column(old).merged(facts)
-        columns.append(write_column(_KIND, int(features[f]), True, facts))
+            had = read_column(old)
+            if f not in source.categories:  # whose places differ from table to table
+                _same_values(pages, source, f, had, facts)
+            facts, boolean = facts.merged(had), boolean and old.boolean
+        columns.append(write_column(_KIND, number, boolean, facts))
     pages.put_columns(columns)
+
+
+def _same_values(pages: Pages, source: Source, f: int, had: Facts, facts: Facts) -> None:
+    _, i, j = np.intersect1d(had.examples, facts.examples, return_indices=True)
+    old, new = had.values[i], facts.values[j]
+    differs = ~((old == new) | (np.isnan(old) & np.isnan(new)))
+    if not differs.any():
+        return
+    k = int(np.flatnonzero(differs)[0])
+    (example,) = pages.names("example", [int(had.examples[i[k]])])
+    raise ChangedValue(
+        f"{source.feature_names[f]} of example {example!r} in {source.name!r} is {old[k]:g} in the "
+        f"store and {new[k]:g} here ({int(differs.sum())} of {len(old)} cells differ). Nothing was "
+        "written: if this is another table, give its source another name=; if the table was "
+        "mended, purge the example first: thrifty purge STORE EXAMPLE."
+    )

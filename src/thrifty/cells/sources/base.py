@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.sources.checks import checked_ids
+from thrifty.cells.sources.checks import checked_ids, checked_source_name
 from thrifty.errors import BadInput
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ class Source(ABC):
     named : whether the names came from the user (a frame, or ``feature_names=``)
     free : whether reading costs nothing; what costs is read through a ledger alone
     examples : ids, where the examples have them: the same id in two tasks is the same example
+    name : of a source whose examples have ids: a cell is (source name, example id, feature name),
+        owned by the store, whichever table or provider of that name it comes from
     """
 
     feature_names: tuple[str, ...]
@@ -40,6 +42,7 @@ class Source(ABC):
     named: bool = False
     free: bool = True
     examples: tuple[str, ...] | None = None
+    name: str = ""
     categories: Mapping[int, tuple[str, ...]] = MappingProxyType({})
 
     def __init__(
@@ -79,8 +82,9 @@ class Source(ABC):
 
         return RecodedSource(self, known) if self.categories else self
 
-    def known_as(self, examples: Iterable[Any] | None) -> Source:
-        """This source, its examples known by ids from now on."""
+    def known_as(self, examples: Iterable[Any] | None, name: str | None = None) -> Source:
+        """This source, its examples known by ids from now on, under the source's name."""
+        self.name = checked_source_name(name, needed=examples is not None)
         if examples is not None:
             self.examples = checked_ids(examples, self.n_examples)
         return self
@@ -94,6 +98,7 @@ class Source(ABC):
         *,
         feature_names: Sequence[str] | None = None,
         examples: Iterable[Any] | None = None,
+        name: str | None = None,
         allow_missing: bool = False,
         kinds: Any = None,
     ) -> Source:
@@ -101,6 +106,7 @@ class Source(ABC):
 
         Columns that hold only 0 and 1 are Boolean, others are numbers, those of text categories;
         ``kinds={name: "number" | "boolean" | "category" | [categories]}`` says otherwise.
+        ``examples`` are ids and need a ``name`` for the source they are ids of.
 
         >>> Source.from_array(np.eye(3, dtype=bool))
         ArraySource(3 examples x 3 features)
@@ -109,16 +115,17 @@ class Source(ABC):
         from thrifty.cells.sources.sparse import SparseSource
 
         if hasattr(X, "tocsr"):
-            return SparseSource(X, feature_names).known_as(examples)
+            return SparseSource(X, feature_names).known_as(examples, name)
         return ArraySource(
             X, feature_names, allow_missing=allow_missing, kinds=kinds
-        ).known_as(examples)
+        ).known_as(examples, name)
 
     @staticmethod
     def from_frame(
         frame: Any,
         *,
         examples: Iterable[Any] | None = None,
+        name: str | None = None,
         allow_missing: bool = False,
         kinds: Any = None,
     ) -> Source:
@@ -126,12 +133,14 @@ class Source(ABC):
 
         ``kinds={name: "number" | "boolean" | "category" | [categories]}`` says otherwise.
 
-        ``examples`` are ids, for instance ``frame.index``: the same id in two tasks is the same
-        example, and what was paid for it is not counted again.
+        ``examples`` are ids, for instance ``frame.index``, and need a ``name`` for the source: the
+        same id of the same source is the same example, and what was paid for it is not counted
+        again.
         """
         from thrifty.cells.sources.frame import frame_source
 
-        return frame_source(frame, allow_missing=allow_missing, kinds=kinds).known_as(examples)
+        source = frame_source(frame, allow_missing=allow_missing, kinds=kinds)
+        return source.known_as(examples, name)
 
     @staticmethod
     def from_packed(path: Any) -> Source:
@@ -176,6 +185,7 @@ class Source(ABC):
         without: Collection[str] = (),
         boolean: bool | Collection[str] | None = None,
         schema: str | None = None,
+        name: str | None = None,
         allow_missing: bool = False,
         kinds: Any = None,
     ) -> Source:
@@ -186,13 +196,14 @@ class Source(ABC):
         database : an SQLAlchemy engine or URL
         table, schema : where the cells are; checked against the database
         id : the column that names each example once; rows come in its order
+        name : of the source that the ids are ids of; the table's name where it is left out
         features, without, boolean, kinds : as in :meth:`from_parquet`
         """
         from thrifty.cells.sources.sql import SqlSource
 
         return SqlSource(
             database, table, id=id, features=features, without=without, boolean=boolean,
-            schema=schema, allow_missing=allow_missing, kinds=kinds,
+            schema=schema, name=name, allow_missing=allow_missing, kinds=kinds,
         )  # fmt: skip
 
     @staticmethod
@@ -205,7 +216,7 @@ class Source(ABC):
         idempotent: bool = False,
         boolean: bool | Collection[str] = True,
         kinds: Any = None,
-        name: str = "provider",
+        name: str | None = None,
         not_billed: tuple[type[Exception], ...] = (),
         allow_missing: bool = False,
         **limits: Any,
@@ -223,7 +234,8 @@ class Source(ABC):
         boolean : whether values are Booleans, for all features or the names of those that are
         kinds : ``{name: "number" | "boolean" | [categories]}`` for features that differ; a category
             is answered by its text
-        name : of the provider, for the ledger
+        name : of the provider. A cell is (this name, example id, feature name), and belongs to the
+            store: whatever is bought from a provider of this name is there for all who use it
         not_billed : errors after which nothing was billed, besides ``thrifty.errors.NotBilled``
         allow_missing : whether NaN is a value of a real-valued feature
         limits : ``max_examples``, ``max_features`` and ``max_cells`` of one call, ``concurrency``,
@@ -243,7 +255,8 @@ class Source(ABC):
 
         >>> def ask(ids, names):
         ...     return [[len(i) > 3 for _ in names] for i in ids]
-        >>> lab = Source.from_callable(ask, examples=["ann", "robert"], features=["long"], prices=2)
+        >>> lab = Source.from_callable(ask, examples=["ann", "robert"], features=["long"],
+        ...                            name="names", prices=2)
         >>> lab
         CallableSource(2 examples x 1 features)
         """

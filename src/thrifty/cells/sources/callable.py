@@ -18,7 +18,12 @@ from numpy.typing import NDArray
 
 from thrifty.cells.prices.price_list import PriceList, Tariff, as_price_list
 from thrifty.cells.sources.base import Source
-from thrifty.cells.sources.checks import can_be_stored, checked_ids, checked_names
+from thrifty.cells.sources.checks import (
+    can_be_stored,
+    checked_ids,
+    checked_names,
+    checked_source_name,
+)
 from thrifty.cells.sources.coded import answers_in_codes
 from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, BadParameter
@@ -81,7 +86,7 @@ class CallableSource(Source):
         idempotent: bool = False,
         boolean: bool | Collection[str] = True,
         kinds: Any = None,
-        name: str = "provider",
+        name: str | None = None,
         not_billed: tuple[type[Exception], ...] = (),
         allow_missing: bool = False,
         limits: CallLimits | None = None,
@@ -104,7 +109,8 @@ class CallableSource(Source):
         self._tell(read_kinds(kinds, names))
         listed = {names[f]: c for f, c in self.categories.items()}
         self.fn = answers_in_codes(fn, listed) if listed else fn
-        self.idempotent, self.name = idempotent, str(name)
+        self.idempotent = idempotent
+        self.name = checked_source_name(name, needed=True)
         self.prices: PriceList | None = None if prices is None else as_price_list(prices)
         self.not_billed, self.allow_missing = tuple(not_billed), allow_missing
         self.limits = limits or CallLimits()

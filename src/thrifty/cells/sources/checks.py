@@ -16,6 +16,7 @@ __all__ = [
     "can_be_stored",
     "checked_ids",
     "checked_names",
+    "checked_source_name",
     "checked_table",
     "default_names",
     "refuse_masked",
@@ -53,7 +54,7 @@ def checked_ids(examples: Iterable[Any], n: int) -> tuple[str, ...]:
         raise BadInput(f"expected {n} example ids, one per example; got {len(given)}.")
     seen: set[str] = set()
     for example in given:
-        if isinstance(example, float | bool) or example is None:
+        if isinstance(example, bool) or not isinstance(example, str | int):
             raise BadInput(
                 f"an example id must be text or an integer, the same in every task; got "
                 f"{example!r}."
@@ -67,6 +68,24 @@ def checked_ids(examples: Iterable[Any], n: int) -> tuple[str, ...]:
     texts = tuple(str(example) for example in given)
     can_be_stored(texts, "example id")
     return texts
+
+
+def checked_source_name(name: object, *, needed: bool) -> str:
+    """What a source is called; ids mean nothing without it.
+
+    >>> checked_source_name("clinic", needed=True)
+    'clinic'
+    """
+    if name is None and not needed:
+        return ""
+    if not isinstance(name, str) or not name.strip():
+        raise BadInput(
+            f"ids need a name= for the source that they are ids of, a text such as 'clinic'; got "
+            f"{name!r}. A cell belongs to (source name, example id, feature name): the same name "
+            "in two tasks says that these are the same examples."
+        )
+    can_be_stored([name], "source name")
+    return name
 
 
 def can_be_stored(texts: Iterable[str], what: str) -> None:

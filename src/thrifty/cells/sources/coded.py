@@ -26,6 +26,7 @@ class RecodedSource(Source):
     def __init__(self, source: Source, known: Mapping[str, Sequence[str]]) -> None:
         super().__init__(source.n_examples, source.feature_names, source.boolean)
         self.named, self.free, self.examples = source.named, source.free, source.examples
+        self.name = source.name
         self._source, self._known = source, known
 
     @property

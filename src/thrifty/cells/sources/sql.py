@@ -35,9 +35,11 @@ class SqlSource(ColumnSource):
         without: Collection[str] = (),
         boolean: bool | Collection[str] | None = None,
         schema: str | None = None,
+        name: str | None = None,
         allow_missing: bool = False,
         kinds: Any = None,
     ) -> None:
+        self.name = name or (f"{schema}.{table}" if schema else table)
         self._sa = _sqlalchemy()
         self._engine = self._connectable(database)
         self._reflected = self._reflect(table, schema)
