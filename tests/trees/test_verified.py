@@ -143,11 +143,6 @@ def test_fewer_rows_than_a_first_look_is_scratch():
     assert learned.receipt.cells == X.size
 
 
-def test_real_values_are_refused_clearly():
-    with pytest.raises(thrifty.errors.BadInput, match="Boolean"):
-        thrifty.Lifetime(family()).learn("t", np.random.default_rng(0).random((20, 3)), [0, 1] * 10)
-
-
 @pytest.mark.parametrize("name", ["warm_up", "gain", "match", "max_nodes", "improve"])
 def test_what_it_does_not_use_cannot_be_given(name):
     with pytest.raises(TypeError, match=name):

@@ -150,7 +150,6 @@ class BitCells(Cells):
         self.prices = cells.prices[self.parents]
         plain = [bit.test == "value" for bit in bits]
         self._boolean = np.where(plain, cells.boolean[self.parents], True)
-        self._codes: Mapping[int, Mapping[str, int]] = {}
         self._names = tuple(bit.name for bit in bits)
 
     @property
@@ -228,6 +227,46 @@ class BitCells(Cells):
 
     def table(self) -> NDArray[Any]:
         return self.get(np.arange(self.n_examples), np.arange(self.n_features))
+
+    def _row_costs(
+        self, rows: NDArray[np.int64], features: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        return self.cells.row_costs(rows, self.parents[features])
+
+    def owned_rows(self, features: Any) -> NDArray[np.int64]:
+        return self.cells.owned_rows(self.parents[np.atleast_1d(features)])
+
+    def paid_on(self, row: int, features: Sequence[int]) -> list[float]:
+        """A cell is paid with the first of its bits."""
+        parents = self.parents[np.asarray(features, dtype=np.int64)].tolist()
+        first = [f not in parents[:i] for i, f in enumerate(parents)]
+        paid = iter(self.cells.paid_on(row, [f for f, new in zip(parents, first) if new]))
+        return [next(paid) if new else 0.0 for new in first]
+
+    def looked_at(self, row: int, feature: int) -> bool:
+        return self.cells.looked_at(row, int(self.parents[feature]))
+
+    def cells_per_row(self) -> NDArray[np.int64]:
+        return self.cells.cells_per_row()
+
+    def cost_per_row(self) -> NDArray[np.float64]:
+        return self.cells.cost_per_row()
+
+    @property
+    def absent(self) -> NDArray[np.bool_]:
+        return self.cells.absent[self.parents]
+
+    @property
+    def allowance(self) -> float | None:
+        return self.cells.allowance
+
+    @property
+    def spend(self) -> float | None:
+        return self.cells.spend
+
+    @property
+    def currency(self) -> str:
+        return self.cells.currency
 
     @property
     def everything_is_bought(self) -> bool:

@@ -33,12 +33,25 @@ from thrifty.trees.growing.missing import allows_missing
 from thrifty.trees.growing.stuck import Stuck, contradiction, too_deep
 from thrifty.trees.labels import Labels, read_classes
 from thrifty.trees.list_model import ListClassifier
+from thrifty.trees.over_bits import (
+    BitTree,
+    OnBits,
+    after_failing,
+    estimator_around,
+    improved,
+    load_around,
+    load_known,
+    read_or_cut,
+)
 from thrifty.trees.paper.learner import Paper
 from thrifty.trees.paper.use_rep_real import MATCH
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Path, Tree
 
 __all__ = ["Lists"]
+
+
+_READS = frozenset({"boolean", "number"})
 
 
 @dataclass(frozen=True)
@@ -82,6 +95,11 @@ class Lists:
         """Whether NaN may come in."""
         return allows_missing(self.missing)
 
+    @property
+    def reads_categories(self) -> bool:
+        """They come as bits."""
+        return True
+
     def _learner(self) -> Paper:
         # The subtree at the first difference is the suffix after the longest common beginning.
         gain = pure_child(gain_named(self.gain))
@@ -93,38 +111,49 @@ class Lists:
     def read_labels(self, y: Any) -> Labels:
         return read_classes(y)
 
-    def expected_cells(self, representation: Metafeatures, cells: Cells) -> Expected:
+    def expected_cells(self, representation: Any, cells: Cells) -> Expected:
         """As the paper's learner of trees, whose bound holds for lists."""
+        if isinstance(representation, OnBits) or cells.categories:
+            return Expected()  # bits: what they save is not known before they are cut
         return self._learner().expected_cells(representation, cells, self.max_depth)
 
-    def use_rep(self, representation: Metafeatures, cells: Cells, labels: Labels) -> Attempt[Tree]:
-        attempt = self._learner().use_rep(representation, cells, labels, self.max_depth)
+    def use_rep(self, representation: Any, cells: Cells, labels: Labels) -> Attempt[Any]:
+        def learn(known: Any, door: Cells) -> Any:
+            return self._learner().use_rep(known, door, labels, self.max_depth)
+
+        attempt: Attempt[Any] = read_or_cut(representation, cells, _READS, learn, self.start)
         if isinstance(attempt, Found) or attempt.failure.reason != "constant-candidates":
             return attempt
         message = "both children are impure whichever feature the metafeatures suggest is asked"
         told = Failure("both-children-impure", message, attempt.failure.details)
         return Failed(told, attempt.grown)
 
-    def from_scratch(self, cells: Cells, labels: Labels, failed: Failed | None) -> Found[Tree]:
-        model = scratch_tree(
-            cells, labels, pure_child(gain_named(self.gain)), max_depth=self.max_depth,
-            stuck=stuck_list(self.max_depth, lambda: cells.table()),
-        )  # fmt: skip
-        return Found("scratch", model) if failed is None else failed.then(model)
+    def from_scratch(self, cells: Cells, labels: Labels, failed: Failed | None) -> Found[Any]:
+        known, failed = after_failing(failed, self.start)
 
-    def improve_rep(self, representation: Metafeatures, found: Found[Tree]) -> Metafeatures:
-        return self._learner().improve_rep(representation, found)
+        def learn(_: Any, door: Cells) -> Any:
+            model = scratch_tree(
+                door, labels, pure_child(gain_named(self.gain)), max_depth=self.max_depth,
+                stuck=stuck_list(self.max_depth, lambda: door.table()),
+            )  # fmt: skip
+            return Found("scratch", model) if failed is None else failed.then(model)
+
+        found: Found[Any] = read_or_cut(known, cells, _READS, learn, self.start)
+        return found
+
+    def improve_rep(self, representation: Any, found: Found[Any]) -> Any:
+        return improved(representation, found, self._learner().improve_rep, self.start)
 
     def estimator(
-        self, model: Tree, labels: Labels, feature_names: Sequence[str]
-    ) -> ListClassifier:
-        return ListClassifier.around(model, labels, feature_names, missing=self.missing)
+        self, model: Tree | BitTree, labels: Labels, feature_names: Sequence[str]
+    ) -> Any:
+        return estimator_around(ListClassifier, model, labels, feature_names, self.missing)
 
-    def load_representation(self, data: dict[str, Any]) -> Metafeatures:
-        return Metafeatures.from_dict(data)
+    def load_representation(self, data: dict[str, Any]) -> Any:
+        return load_known(data, Metafeatures.from_dict)
 
-    def load_estimator(self, data: dict[str, Any]) -> ListClassifier:
-        return ListClassifier.from_dict(data)
+    def load_estimator(self, data: dict[str, Any]) -> Any:
+        return load_around(data, ListClassifier)
 
     def to_dict(self) -> dict[str, Any]:
         """Name and parameters, for JSON."""

@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.attempt import Expected, Failed, Found
+from thrifty.attempt import Expected, Failed, Found, Route
 from thrifty.cells import Cells
 from thrifty.checks import a_flag, a_share, set_checked
 from thrifty.errors import BadInput
@@ -92,6 +92,8 @@ class Verified:
     """
 
     missing: ClassVar[str] = "error"
+    #: numbers, categories and gaps come as bits
+    reads: ClassVar[frozenset[str]] = frozenset({"boolean"})
 
     epsilon: float = 0.125
     delta: float = 0.1
@@ -140,11 +142,10 @@ class Verified:
         if tree is not None:
             return Found("reused", smoothed(tree))
         tree = task.grow(belief or _first_look(experience, task))
-        whole = cells.n_features * len(codes)
-        bought = int(cells.meter.bought_per_feature.sum() + cells.meter.reused_per_feature.sum())
         taught = _Taught(tree, task.account, task.shares)
         model = smoothed(_in_all_classes(pruned(tree)[0], back, labels.n_classes))
-        return Found("scratch" if bought >= whole else "screened", model, grown=taught)
+        route: Route = "scratch" if cells.everything_is_bought else "screened"
+        return Found(route, model, grown=taught)
 
     def from_scratch(
         self, cells: Cells, labels: Labels, failed: Failed | None, max_depth: int
@@ -180,8 +181,8 @@ def _only_booleans(cells: Cells) -> None:
     if not cells.boolean.all():
         first = cells.feature_names[int((~cells.boolean).argmax())]
         raise BadInput(
-            f"Verified() learns from Boolean features, 0 or 1; {first} holds other numbers. "
-            "Cut such a feature into Boolean ones (value > quantile), priced as derived from it."
+            f"Verified() learns from Boolean features, 0 or 1; {first} holds other numbers. Learn "
+            "through thrifty.Trees(learner=thrifty.Verified()), which makes bits of them."
         )
 
 

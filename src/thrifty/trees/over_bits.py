@@ -1,0 +1,244 @@
+"""Trees over derived bits: how numbers, categories and gaps reach learners that do not read them.
+
+A learner says which kinds it ``reads``. Where a task has others, the verbs run on the bits of its
+cells (:mod:`thrifty.cells.bits`) instead, the representation remembers the bits, and users get an
+estimator that takes their own columns. Tasks whose features are all read go through untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from thrifty.attempt import Failed, Found
+from thrifty.cells import Cells, Source, as_source
+from thrifty.cells.bits import Bit, BitCells, bits_of, bits_to_dict, read_bits
+from thrifty.cells.matched import open_cells
+from thrifty.cells.matching import match_features
+from thrifty.lazy import Asked, Explanation
+from thrifty.trees.tree import Tree
+
+__all__ = [
+    "BitTree",
+    "OnBits",
+    "OverBits",
+    "after_failing",
+    "estimator_around",
+    "improved",
+    "load_around",
+    "load_known",
+    "read_or_cut",
+]
+
+
+@dataclass(frozen=True)
+class OnBits:
+    """A representation whose features are bits, and what those bits are."""
+
+    bits: tuple[Bit, ...]
+    inner: Any
+
+    def __len__(self) -> int:
+        return len(self.inner)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.inner)
+
+    def __repr__(self) -> str:
+        return f"OnBits({len(self.bits)} bits, {self.inner!r})"
+
+    def newest(self, n: int) -> OnBits:
+        """The n parts that were learned or used last."""
+        return replace(self, inner=self.inner.newest(n))
+
+    def refreshed(self, model: Any) -> OnBits:
+        """The same, with the parts that the model is made of as the newest."""
+        tree = model.tree if isinstance(model, BitTree) else model
+        return replace(self, inner=self.inner.refreshed(tree))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {"bits": bits_to_dict(self.bits), "inner": self.inner.to_dict()}
+
+
+@dataclass(frozen=True)
+class BitTree:
+    """A tree whose features are bits."""
+
+    tree: Tree
+    bits: tuple[Bit, ...]
+
+
+@dataclass(frozen=True)
+class _GrownOnBits:
+    """What a failed attempt had grown, and the bits it was made on."""
+
+    bits: tuple[Bit, ...]
+    grown: Any
+
+
+def read_or_cut(
+    known: Any,
+    cells: Cells,
+    reads: frozenset[str],
+    learn: Callable[[Any, Cells], Any],
+    start: Callable[[], Any],
+) -> Any:
+    """Learn on the cells where the learner reads them all, on their bits where it does not."""
+    bits = known.bits if isinstance(known, OnBits) else ()
+    if not bits and _all_read(cells, reads):
+        return learn(known, cells)
+    inner = known.inner if isinstance(known, OnBits) else start()
+    every = bits_of(cells, bits, reads=reads)
+    attempt = learn(inner, BitCells(cells, every))
+    if isinstance(attempt, Found):
+        return replace(attempt, model=BitTree(attempt.model, every))
+    return replace(attempt, grown=_GrownOnBits(every, attempt.grown))
+
+
+def after_failing(
+    failed: Failed | None, start: Callable[[], Any]
+) -> tuple[Any, Failed | None]:
+    """Where scratch begins: with the bits that the failed attempt was made on, if it was."""
+    if failed is None or not isinstance(failed.grown, _GrownOnBits):
+        return start(), failed
+    known = OnBits(failed.grown.bits, start())
+    return known, replace(failed, grown=failed.grown.grown)
+
+
+def _all_read(cells: Cells, reads: frozenset[str]) -> bool:
+    if cells.categories:
+        return False
+    return "number" in reads or bool(cells.boolean.all())
+
+
+def improved(
+    known: Any,
+    found: Found[Any],
+    improve: Callable[[Any, Found[Any]], Any],
+    start: Callable[[], Any],
+) -> Any:
+    """The representation with what a task taught, in bits where it was learned on bits."""
+    if not isinstance(found.model, BitTree):
+        return improve(known, found)
+    bits = known.bits if isinstance(known, OnBits) else ()
+    every = found.model.bits
+    if bits != every[: len(bits)]:
+        return known  # others met new features meanwhile: this task's places mean other bits there
+    inner = known.inner if isinstance(known, OnBits) else start()
+    return OnBits(every, improve(inner, replace(found, model=found.model.tree)))
+
+
+class OverBits(ClassifierMixin, BaseEstimator):
+    """A classifier over derived bits that takes the columns the bits are made of.
+
+    Made by lifetimes. What it does not do itself (``tree_``, ``plot``, ``to_text`` and so on) is
+    that of the classifier over the bits, ``over_bits_``.
+    """
+
+    def __init__(self, over_bits: Any, bits: Sequence[Bit], feature_names: Sequence[str]) -> None:
+        self.over_bits_, self.bits_ = over_bits, tuple(bits)
+        self.feature_names_ = tuple(feature_names)
+        self.classes_ = over_bits.classes_
+        self.n_features_in_ = len(self.feature_names_)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "over_bits_" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self.over_bits_, name)
+
+    def __repr__(self) -> str:
+        return f"{type(self.over_bits_).__name__}({self.n_features_in_} features, as bits)"
+
+    def __str__(self) -> str:
+        return str(self.over_bits_)
+
+    @property
+    def features_(self) -> NDArray[np.int64]:
+        """Indices of the features that a prediction may ask for."""
+        place = {name: f for f, name in enumerate(self.feature_names_)}
+        asked = {place[self.bits_[i].feature] for i in self.over_bits_.features_.tolist()}
+        return np.array(sorted(asked), dtype=np.int64)
+
+    def ask(
+        self, cells: Cells, rows: NDArray[np.int64], *, stop: Any = None,
+        spend: float | None = None, per_row: float | None = None,
+    ) -> Asked:  # fmt: skip
+        """Answer rows through a door, buying only the cells on their paths."""
+        asked: Asked = self.over_bits_.ask(
+            BitCells(cells, self.bits_), rows, stop=stop, spend=spend, per_row=per_row
+        )
+        return asked
+
+    def explain_asked(self, cells: Cells, example: int) -> Explanation:
+        """Path, cells and cost of one example."""
+        told: Explanation = self.over_bits_.explain_asked(BitCells(cells, self.bits_), example)
+        return told
+
+    def _door(self, X: Any) -> Cells:
+        source: Source = as_source(X, allow_missing=True, categories=True)
+        match = match_features(
+            self.feature_names_, source, needed=self.features_.tolist(), whose="the model"
+        )
+        return open_cells(source, match=match)
+
+    def _asked(self, X: Any) -> Asked:
+        cells = self._door(X)
+        return self.ask(cells, np.arange(cells.n_examples))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each example."""
+        return self._asked(X).values
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The share of each class among the training rows of each example's leaf."""
+        shares = self._asked(X).probabilities
+        assert shares is not None
+        return shares
+
+    def explain(self, X: Any, example: int) -> Explanation:
+        """Path, cells and cost of one example; only its own cells are bought."""
+        return self.explain_asked(self._door(X), example)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "bits": bits_to_dict(self.bits_),
+            "over_bits": self.over_bits_.to_dict(),
+            "feature_names": list(self.feature_names_),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], load: Callable[[dict[str, Any]], Any]) -> Self:
+        """The inverse of :meth:`to_dict`; ``load`` reads the classifier over the bits."""
+        return cls(load(data["over_bits"]), read_bits(data["bits"]), data["feature_names"])
+
+
+def estimator_around(
+    classifier: Any, model: Tree | BitTree, labels: Any, feature_names: Sequence[str], missing: str
+) -> Any:
+    """A fitted classifier around a tree, whichever its features are."""
+    if not isinstance(model, BitTree):
+        return classifier.around(model, labels, feature_names, missing=missing)
+    names = [bit.name for bit in model.bits]
+    over_bits = classifier.around(model.tree, labels, names, missing=missing)
+    return OverBits(over_bits, model.bits, feature_names)
+
+
+def load_around(data: dict[str, Any], classifier: Any) -> Any:
+    """The inverse of a classifier's ``to_dict()``, whichever its features are."""
+    if "over_bits" in data:
+        return OverBits.from_dict(data, classifier.from_dict)
+    return classifier.from_dict(data)
+
+
+def load_known(data: dict[str, Any], load: Callable[[dict[str, Any]], Any]) -> Any:
+    """The inverse of a representation's ``to_dict()``, whichever its features are."""
+    if "bits" in data:
+        return OnBits(read_bits(data["bits"]), load(data["inner"]))
+    return load(data)
