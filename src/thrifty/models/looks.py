@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 
 #: so many rows of the rare class are looked at together
 _STEPS = (2, 5, 12)
+#: so many rows outside of it
+_OTHER_STEPS = (3, 8, 20)
 #: the looks' share of the bill is spent in so many rounds
 _ROUNDS = 24
 #: beliefs are made anew when the overall rate moved by so much
@@ -32,12 +34,16 @@ class Background:
 
 
 class _Offers:
-    """The best next look at every feature, its worth per price; made anew where counts moved."""
+    """The best next look at every feature, its worth per price; made anew where counts moved.
+
+    A look is so many more rare rows with the others that go with them, or others alone.
+    """
 
     def __init__(self, account: Account, background: Background, ratio: float) -> None:
         self.account, self.background, self.ratio = account, background, ratio
         N = len(account.a)
-        self.worth, self.step = np.full(N, -1.0), np.zeros(N, dtype=np.int64)
+        self.worth = np.full(N, -1.0)
+        self.to_a, self.to_b = np.zeros(N, dtype=np.int64), np.zeros(N, dtype=np.int64)
         self.overall = -1.0
 
     def others_for(self, features: Ints, a: Ints) -> Ints:
@@ -45,12 +51,6 @@ class _Offers:
         needed = np.ceil(self.ratio * a - self.background.looks[features])
         needed = np.clip(needed, 0, len(self.account.others)).astype(np.int64)
         return np.maximum(needed, self.account.b[features])
-
-    def target(self, features: Ints) -> tuple[Ints, Ints]:
-        """How many rows of each kind the best next look of each feature leads to."""
-        account = self.account
-        a = np.minimum(account.a[features] + self.step[features], len(account.rare))
-        return a, self.others_for(features, a)
 
     def renew(self, changed: Ints) -> None:
         looked = self.account.looked(self.background.looks, self.background.ones)
@@ -63,16 +63,25 @@ class _Offers:
     def _renew(self, features: Ints, looked: Looked) -> None:
         account = self.account
         belief = believe(looked.of(features), self.overall)
-        best, step = np.full(len(features), -1.0), np.zeros(len(features), dtype=np.int64)
+        self.worth[features] = -1.0
         for m in _STEPS:
             a = np.minimum(account.a[features] + m, len(account.rare))
-            cost = account.cost(features, a, self.others_for(features, a))
             fall = knowledge_gradient(belief, belief.rate, m)
-            # a free feature costs next to nothing, not nothing: its worth still ranks it
-            worth = np.where(a > account.a[features], fall / np.maximum(cost, 1e-9), -1.0)
-            better = worth > best
-            best[better], step[better] = worth[better], m
-        self.worth[features], self.step[features] = best, step
+            self._offer(features, a, self.others_for(features, a), fall)
+        for m in _OTHER_STEPS:
+            b = np.minimum(account.b[features] + m, len(account.others))
+            fall = knowledge_gradient(belief, belief.base, m)
+            self._offer(features, account.a[features], b, fall)
+
+    def _offer(self, features: Ints, a: Ints, b: Ints, fall: Floats) -> None:
+        """Take this look where it is worth more for its price than those before."""
+        cost = self.account.cost(features, a, b)
+        more = (a > self.account.a[features]) | (b > self.account.b[features])
+        # a free feature costs next to nothing, not nothing: its worth still ranks it
+        worth = np.where(more, fall / np.maximum(cost, 1e-9), -1.0)
+        better = worth > self.worth[features]
+        some = features[better]
+        self.worth[some], self.to_a[some], self.to_b[some] = worth[better], a[better], b[better]
 
 
 def look_around(
@@ -89,7 +98,7 @@ def look_around(
         order = order[offers.worth[order] > 0]
         if left <= 0 or not len(order):
             return
-        a, b = offers.target(order)
+        a, b = offers.to_a[order], offers.to_b[order]
         bill = np.cumsum(account.cost(order, a, b))
         n = max(1, int(np.searchsorted(bill, left / (_ROUNDS - done), side="right")))
         if bill[n - 1] > left:

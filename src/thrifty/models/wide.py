@@ -31,8 +31,8 @@ Floats = NDArray[np.float64]
 _MOST_FEATURES = 300
 #: between a bill of 1 % and one of (second share): what is left for joint rows
 _JOINT = ((0.01, 0.3), (0.05, 0.5))
-#: looks outside the rare class, the background's included, per look in it
-_OTHERS_PER_LOOK = ((0.01, 1.0), (0.10, 3.0))
+#: looks outside the rare class, the background's included, that go with each look in it
+_OTHERS_PER_LOOK = 0.5
 #: features completed on joint rows
 _JOINT_FEATURES = ((0.01, 20.0), (0.10, 80.0))
 #: rows outside the rare class per rare one among the joint rows
@@ -56,7 +56,7 @@ class Wide:
         account = Account(cells, labels.codes, allowance, rng)
         share = allowance / (float(cells.prices.sum()) * cells.n_examples)
         looks = (1 - _between(share, _JOINT)) * allowance
-        look_around(account, background, looks, _between(share, _OTHERS_PER_LOOK))
+        look_around(account, background, looks, _OTHERS_PER_LOOK)
         ranked = np.argsort(-_belief(account, background).worth, kind="stable")
         n = complete_rows(account, ranked, round(_between(share, _JOINT_FEATURES)), _OTHERS_EACH)
         belief = _belief(account, background)
