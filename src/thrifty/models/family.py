@@ -51,6 +51,7 @@ class Models:
         self.given = estimator
         self.predictions, self.errors = predictions, errors
         self.random_state = random_state
+        self._words = in_words(estimator)
 
     def __repr__(self) -> str:
         return f"Models({'' if self.given is None else repr(self.given)})"
@@ -111,7 +112,7 @@ class Models:
         """Name and parameters, for JSON; a user's estimator by its text, which is never run."""
         return {
             "family": "Models",
-            "estimator": in_words(self.given),
+            "estimator": self._words,
             "predictions": self.predictions,
             "errors": self.errors,
             "random_state": self.random_state,
@@ -121,4 +122,6 @@ class Models:
     def from_dict(cls, data: dict[str, Any]) -> Models:
         """The inverse of :meth:`to_dict`, without a user's estimator."""
         kept = ("predictions", "errors", "random_state")
-        return cls(**{key: data[key] for key in kept})
+        made = cls(**{key: data[key] for key in kept})
+        made._words = data["estimator"]
+        return made

@@ -27,10 +27,6 @@ Floats = NDArray[np.float64]
 _C = 0.05
 #: of an effect's variance, what counts towards its size
 _VARIANCE = 0.2
-#: probabilities are made honest on rows left out, in so many parts
-_FOLDS = 3
-#: of the mean shift of what was not bought
-_SHIFT = 0.5
 #: the naive score's column is so many times its standard deviation: penalised that much less
 _NAIVE = 3.0
 
@@ -81,10 +77,30 @@ def fit_linear(table: Table) -> LinearScore:
     """Fit a table that says what is believed of its features."""
     assert table.centres is not None and table.effects is not None
     rare = table.labels == table.rare_code
-    coefficients, _ = _coefficients(table, rare)
-    slope, intercept = _honest(table, rare)
+    coefficients, intercept = _coefficients(table, rare)
+    intercept += _true_odds(table, rare) - _unseen_variance(table, rare, coefficients) / 2
     sign = 1.0 if table.rare_code == 1 else -1.0
-    return LinearScore(sign * slope * coefficients, table.centres, sign * intercept)
+    return LinearScore(sign * coefficients, table.centres, sign * intercept)
+
+
+def _true_odds(table: Table, rare: Bools) -> float:
+    """What the intercept lacks: rows were drawn by class (King and Zeng, 2001).
+
+    Within a class they were drawn at random, so that the slopes need no correction.
+    """
+    drawn = rare.sum() / max((~rare).sum(), 1)
+    stood_for = table.weights[rare].sum() / max(table.weights[~rare].sum(), 1e-9)
+    return float(np.log(stood_for) - np.log(drawn))
+
+
+def _unseen_variance(table: Table, rare: Bools, coefficients: Floats) -> float:
+    """How much more a score varies when all its features are seen than it did here.
+
+    Half of it is what the mean of a small probability grows by when its log-odds vary so.
+    """
+    assert table.centres is not None
+    each = coefficients**2 * table.centres * (1 - table.centres)
+    return float((1 - table.bought[~rare].mean(axis=0)) @ each)
 
 
 def _coefficients(table: Table, rare: Bools) -> tuple[Floats, float]:
@@ -122,45 +138,3 @@ def _rare_rates(table: Table) -> Floats:
     assert table.centres is not None and table.effects is not None
     rates: Floats = expit(logit(table.centres) + table.effects[:, 0])
     return rates
-
-
-def _honest(table: Table, rare: Bools) -> tuple[float, float]:
-    """Slope and intercept that make probabilities of the scores.
-
-    Rows are scored by fits that did not see them. What was not bought of a row is not known and
-    will be when the model predicts: its part of the score is taken at its mean in the row's class
-    and with its spread, over a few points. Rows weigh what they stand for.
-    """
-    folds = np.zeros(table.n_rows, dtype=np.int64)
-    for code in (False, True):
-        at = np.flatnonzero(rare == code)
-        folds[at] = np.arange(len(at)) % _FOLDS
-    points, chances = np.polynomial.hermite_e.hermegauss(5)
-    scores = np.zeros((table.n_rows, len(points)))
-    for fold in range(_FOLDS):
-        out = folds == fold
-        if len(set(rare[~out].tolist())) < 2:
-            return 1.0, _coefficients(table, rare)[1]
-        coefficients, _ = _coefficients(table.of_rows(np.flatnonzero(~out)), rare[~out])
-        known, mean, spread = _parts(table, out, rare, coefficients)
-        scores[out] = (known + mean)[:, None] + spread[:, None] * points
-    weights = table.weights[:, None] * (chances / chances.sum())
-    labels = np.broadcast_to(rare[:, None], scores.shape)
-    line = LogisticRegression(C=1e3).fit(
-        scores.reshape(-1, 1), labels.ravel(), weights.ravel() / weights.mean()
-    )
-    slope = float(line.coef_[0, 0])
-    return max(slope, 0.0), float(line.intercept_[0])
-
-
-def _parts(
-    table: Table, rows: Bools, rare: Bools, coefficients: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Of the rows' scores: what was bought, the mean of the rest in the class, and its spread."""
-    assert table.centres is not None
-    bought, mu = table.bought[rows], table.centres
-    known = np.where(bought, table.values[rows] - mu, 0.0) @ coefficients
-    shift = np.where(rare[rows], _SHIFT, 0.0)[:, None] * (_rare_rates(table) - mu)
-    mean = (np.where(bought, 0.0, shift)) @ coefficients
-    variance = np.where(bought, 0.0, mu * (1 - mu)) @ coefficients**2
-    return known, mean, np.sqrt(variance)
