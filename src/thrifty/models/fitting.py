@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from thrifty.errors import ThriftyError
 from thrifty.models.estimators import fit_user
 from thrifty.models.linear import LinearScore, fit_linear
+from thrifty.models.stack import fit_stack, stack_from_dict
 from thrifty.models.table import Table
 
 __all__ = ["NotBrought", "fit", "fitted_from_dict", "fitted_to_dict"]
@@ -31,12 +32,10 @@ def fit(table: Table, estimator: Any = None, *, seed: int = 0) -> Any:
 
 def default_fit(table: Table, seed: int) -> Any:
     """The default for this kind of table."""
-    from sklearn.linear_model import LogisticRegression
-
     if table.effects is not None:
         return fit_linear(table)
-    X = np.nan_to_num(table.filled())
-    return LogisticRegression(C=0.3, max_iter=300).fit(X, table.labels, table.weights)
+    categories = np.array(table.categories, dtype=np.int64) > 0 if table.categories else None
+    return fit_stack(table.filled(), table.labels, table.weights, categories=categories, seed=seed)
 
 
 class NotBrought:
@@ -73,4 +72,6 @@ def fitted_to_dict(fitted: Any) -> dict[str, Any] | None:
 
 def fitted_from_dict(data: Mapping[str, Any]) -> Any:
     """The inverse of :func:`fitted_to_dict`."""
+    if data.get("model") == "Stack":
+        return stack_from_dict(dict(data))
     return LinearScore.from_dict(dict(data))

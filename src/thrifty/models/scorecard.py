@@ -64,7 +64,7 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
              >= 71      33 %    32.0
     10 points double the odds of True.
     >>> model.predict_proba([[30], [80]]).round(2).tolist()
-    [[0.93, 0.07], [0.11, 0.89]]
+    [[0.92, 0.08], [0.12, 0.88]]
     """
 
     def __init__(

@@ -1,0 +1,101 @@
+"""What was bought so far, along one fixed order of the rows: a look begins every longer one.
+
+Rows are ordered once, round robin over the classes: any beginning of it is as balanced as the
+classes allow, and a later, longer look at a feature contains the earlier one, which is not paid for
+again. So a feature's cells are known by how far along the order it was bought.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells import Cells
+
+__all__ = ["Basket", "round_robin"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def round_robin(codes: Ints, rng: np.random.Generator) -> Ints:
+    """A random order of the rows in which the classes take turns, until they run out.
+
+    >>> codes = np.array([0, 0, 0, 0, 1, 1])
+    >>> codes[round_robin(codes, np.random.default_rng(0))].tolist()
+    [1, 0, 1, 0, 0, 0]
+    """
+    shuffled = rng.permutation(len(codes))
+    turn = np.zeros(len(codes))
+    sizes = np.bincount(codes)
+    place = np.argsort(np.argsort(sizes, kind="stable"), kind="stable")  # the rarest goes first
+    for label in np.unique(codes):
+        rows = shuffled[codes[shuffled] == label]
+        turn[rows] = np.arange(len(rows)) + place[label] / (len(sizes) + 1)
+    return np.argsort(turn, kind="stable")
+
+
+class Basket:
+    """Cells of one task, bought along the order, within an allowance.
+
+    >>> basket = Basket(Cells(np.arange(12.0).reshape(4, 3)), np.array([0, 0, 1, 1]), 8.0,
+    ...                 np.random.default_rng(0))
+    >>> basket.buy(np.array([0, 2]), 3), basket.buy(np.array([0, 2]), 4), basket.left
+    (True, True, 0.0)
+    >>> basket.buy(np.array([1]), 1)
+    False
+    """
+
+    def __init__(
+        self, cells: Cells, codes: Ints, allowance: float, rng: np.random.Generator
+    ) -> None:
+        self.cells, self.left = cells, float(allowance)
+        self.order = round_robin(codes, rng)
+        self.codes = codes[self.order]
+        self.columns: dict[int, Floats] = {}
+
+    def bought(self, feature: int) -> int:
+        """How far along the order a feature was bought."""
+        return len(self.columns.get(feature, ()))
+
+    def price(self, features: Ints, upto: int) -> float:
+        """What it costs to have these features on the first rows."""
+        return sum(
+            self.cells.price_of(self.order[start:upto], which)
+            for start, which in self._missing(features, upto)
+        )
+
+    def buy(self, features: Ints, upto: int) -> bool:
+        """Have these features on the first rows; False, and nothing bought, if too dear."""
+        parts = self._missing(features, upto)
+        price = self.price(features, upto)
+        if price > self.left + 1e-9:
+            return False
+        for start, which in parts:
+            found = np.asarray(self.cells.get(self.order[start:upto], which), dtype=np.float64)
+            for f, column in zip(which.tolist(), found.T):
+                before = self.columns.get(f, np.zeros(0))
+                self.columns[f] = np.concatenate([before, column])
+        self.left -= price
+        return True
+
+    def most_rows(self, features: Ints, start: int, stop: int) -> int:
+        """The most rows, from start to stop, on which these features can still be paid for."""
+        low, high = start, stop
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.price(features, middle) <= self.left + 1e-9:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def values(self, features: Ints, upto: int) -> Floats:
+        """(rows, features) of what was bought."""
+        found = [self.columns[f][:upto] for f in features.tolist()]
+        return np.column_stack(found) if found else np.zeros((upto, 0))
+
+    def _missing(self, features: Ints, upto: int) -> list[tuple[int, Ints]]:
+        """Features by how far they were bought, where that is less than wanted."""
+        have = np.array([self.bought(f) for f in features.tolist()], dtype=np.int64)
+        return [(int(n), features[have == n]) for n in np.unique(have) if n < upto]
