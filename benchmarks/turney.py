@@ -1,7 +1,8 @@
 """Tests plus errors on Turney's benchmark: python benchmarks/turney.py.
 
-Heart disease (Cleveland) and thyroid disease with the fees of Ontario that Turney (1995) used, group
-discounts included: the second test of a group is cheaper, FTI is free once TT4 and T4U are there.
+Heart disease (Cleveland) and thyroid disease with the fees of Ontario that Turney (1995) used,
+group discounts included: the second test of a group is cheaper, FTI is free once TT4 and T4U are
+there.
 Ten random splits, two thirds for learning. A wrong decision costs 10 to 10,000; the figure is the
 mean price of the tests of a patient plus the mean price of errors, on the last third.
 
@@ -59,8 +60,9 @@ def ours(train, test, price, orders, n_classes, seed) -> dict[int, tuple[np.ndar
     if len(X) < 1000:
         estimator = RandomForestClassifier(200, min_samples_leaf=3, random_state=seed)
     else:
-        estimator = HistGradientBoostingClassifier(max_iter=60, learning_rate=0.1,
-                                                   max_leaf_nodes=16, random_state=seed)  # fmt: skip
+        estimator = HistGradientBoostingClassifier(
+            max_iter=60, learning_rate=0.1, max_leaf_nodes=16, random_state=seed
+        )
 
     def pay(owned, wanted):
         return price(frozenset(owned), frozenset(wanted))

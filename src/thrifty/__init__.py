@@ -8,7 +8,18 @@ from typing import Any as _Any
 
 from thrifty import bounds, errors, streams
 from thrifty.agnostic import Balanced, Doubling, Expansion, Restart
-from thrifty.cells import Budget, Cells, PriceList, Receipt, Source
+from thrifty.cells import (
+    Answered,
+    Budget,
+    Cells,
+    ChatServer,
+    PriceList,
+    Question,
+    Rates,
+    Receipt,
+    Reply,
+    Source,
+)
 from thrifty.lazy import Sure, Worth
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.models import ModelClassifier, Models, ScorecardClassifier
@@ -31,9 +42,11 @@ from thrifty.wrapped import metered
 __version__ = "0.2.0.dev0"
 
 __all__ = [
+    "Answered",
     "Balanced",
     "Budget",
     "Cells",
+    "ChatServer",
     "Doubling",
     "Expansion",
     "Learned",
@@ -49,8 +62,11 @@ __all__ = [
     "Polynomials",
     "Prediction",
     "PriceList",
+    "Question",
     "Race",
+    "Rates",
     "Receipt",
+    "Reply",
     "Restart",
     "ScorecardClassifier",
     "Source",

@@ -12,6 +12,7 @@
     ├── BudgetExceeded                   a purchase would cost more than is left
     ├── ProviderError                    a provider did not give what was bought
     │   ├── ChangedValue                 another value came for a cell that is known
+    │   ├── CostAboveReservation         a call was billed at more than was reserved for it
     │   ├── MalformedAnswer              an answer that cannot be taken for values
     │   ├── NotBilled                    raised by a provider: refused, nothing was billed
     │   ├── PurchaseFailed               raised by a provider: it tried, failed, and bills its fee
@@ -37,6 +38,7 @@ __all__ = [
     "BudgetExceeded",
     "ChangedValue",
     "ContradictoryLabels",
+    "CostAboveReservation",
     "DamagedFile",
     "FeaturesChanged",
     "LifetimeExists",
@@ -137,6 +139,10 @@ class ProviderError(ThriftyError):
 
 class ChangedValue(ProviderError):
     """A provider gave another value for a cell that is known and still valid."""
+
+
+class CostAboveReservation(ProviderError):
+    """A call was billed at more than was reserved for it; its values are kept and usable."""
 
 
 class MalformedAnswer(ProviderError):

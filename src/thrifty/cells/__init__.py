@@ -7,17 +7,27 @@ from thrifty.cells.ledger.receipt import Receipt
 from thrifty.cells.prices.budget import Budget
 from thrifty.cells.prices.per_feature import read_prices
 from thrifty.cells.prices.price_list import PriceList
+from thrifty.cells.prices.tokens import Rates
 from thrifty.cells.sources import Source, as_source
+from thrifty.cells.sources.answered import Answered
+from thrifty.cells.sources.chat import ChatServer
+from thrifty.cells.sources.prompts import Question
+from thrifty.cells.sources.questions import Reply
 
 __all__ = [
+    "Answered",
     "Balance",
     "Budget",
     "Cells",
+    "ChatServer",
     "Ledger",
     "OpenPurchase",
     "Owned",
     "PriceList",
+    "Question",
+    "Rates",
     "Receipt",
+    "Reply",
     "Source",
     "as_source",
     "read_prices",

@@ -151,12 +151,11 @@ class Cells:
     @property
     def fees(self) -> tuple[tuple[float, tuple[int, ...]], ...]:
         """Paid once per example for several features: (fee, features); ``prices`` hold it too."""
-        draws = () if self._tariff is None else self._tariff.draws
-        return tuple(
-            (to_units(draw.fee), draw.members)
-            for draw in draws
-            if draw.fee and draw.kind != "order"
-        )
+        if self._tariff is None:
+            return ()
+        some = [(d.fee, d.members) for d in self._tariff.draws if d.kind != "order"]
+        some.append((self._tariff.usual_call, tuple(range(self._source.n_features))))
+        return tuple((to_units(fee), members) for fee, members in some if fee)
 
     @property
     def absent(self) -> NDArray[np.bool_]:

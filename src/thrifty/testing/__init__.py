@@ -4,6 +4,7 @@
 without paying. ``StoreConformance`` is the suite that every store passes.
 """
 
+from thrifty.testing.chat_server import LocalChatServer
 from thrifty.testing.conformance import StoreConformance
 from thrifty.testing.crash import Crash, crash_at, kill_at
 from thrifty.testing.malformed import malformed_answers
@@ -13,6 +14,7 @@ __all__ = [
     "Bill",
     "Crash",
     "FakeProvider",
+    "LocalChatServer",
     "StoreConformance",
     "crash_at",
     "kill_at",

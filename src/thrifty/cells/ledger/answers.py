@@ -85,6 +85,8 @@ def _read(
     allow_missing: bool,
 ) -> NDArray[np.float64]:  # fmt: skip
     asked = f"{len(examples)} examples x {len(features)} features"
+    if isinstance(answer, MalformedAnswer):
+        raise answer
     if answer is None:
         raise MalformedAnswer(f"the provider answered nothing (None) where {asked} were asked.")
     table = _table(answer, examples, features, asked)

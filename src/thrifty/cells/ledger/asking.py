@@ -64,6 +64,8 @@ class Asking:
         #: keys of purchases that were made ours in the last transaction, committed or not
         self.claimed: set[str] = set()
         self._planned = False
+        #: how often cells were asked for anew because an answer was malformed
+        self._malformed: dict[tuple[bytes, bytes], int] = {}
         #: since when we wait for a purchase of somebody else, by a clock that nobody turns
         self._waiting: dict[tuple[int, float], float] = {}
 
@@ -216,6 +218,15 @@ class Asking:
             and purchase.provider == self.source.name
             and self.given_up < self.source.limits.doubt_limit
         )
+
+    def may_ask_again(self, purchase: Purchase) -> bool:
+        """Whether a malformed answer is asked for once more; its price is spent."""
+        key = (purchase.block.examples.tobytes(), purchase.block.features.tobytes())
+        if self._malformed.get(key, 0) >= self.source.limits.again:
+            return False
+        self._malformed[key] = self._malformed.get(key, 0) + 1
+        self.stale = True
+        return True
 
     def give_up(self, pages: Pages, purchase: Purchase, why: str) -> Purchase:
         """Count a purchase without an answer as billed; its cells are asked for again."""

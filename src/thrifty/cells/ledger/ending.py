@@ -13,7 +13,13 @@ from thrifty.cells.ledger.owner import me
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.ledger.settlement import book_late, close, take_answer
 from thrifty.cells.prices.money import amount_text
-from thrifty.errors import NotBilled, ProviderError, PurchaseFailed, PurchaseInDoubt
+from thrifty.errors import (
+    MalformedAnswer,
+    NotBilled,
+    ProviderError,
+    PurchaseFailed,
+    PurchaseInDoubt,
+)
 
 if TYPE_CHECKING:
     from thrifty.cells.ledger.asking import Asking
@@ -71,9 +77,13 @@ def _answered(
     done, problem = take_answer(
         pages, now, outcome.answer, names, asking.known, asking.ledger.clock(),
         allow_missing=asking.source.allow_missing, resolve=asking.ledger.how_to_resolve,
+        limits=asking.limits,
     )  # fmt: skip
     if problem is None:
         asking.source.proven = True
+    if isinstance(problem, MalformedAnswer) and asking.may_ask_again(done):
+        # its price is spent already; what it would have filled is free to be bought again
+        return pages.finish(done.with_(status="lost", note=f"{done.note}; asked again")), None
     return done, problem
 
 

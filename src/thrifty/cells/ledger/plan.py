@@ -12,7 +12,7 @@ from thrifty import kernels
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.prices.cover import Basket
 from thrifty.cells.prices.money import refuse_too_large, total
-from thrifty.cells.prices.tariff import Filled, Part, Tariff
+from thrifty.cells.prices.tariff import Bill, Filled, Part, Tariff
 from thrifty.cells.sources.callable import CallLimits
 from thrifty.errors import BadInput
 
@@ -27,12 +27,11 @@ class Call:
 
     rows: NDArray[np.int64]
     features: NDArray[np.int64]
-    part: Part | None = None
-    basket: Basket | None = None
+    orders: tuple[tuple[Part, Basket], ...] = ()
 
     def on(self, rows: NDArray[np.int64]) -> Call:
         """The same, on some of its rows."""
-        return Call(rows, self.features, self.part, self.basket)
+        return Call(rows, self.features, self.orders)
 
 
 class _KnownCells:
@@ -61,14 +60,44 @@ def plan_calls(
     limits: CallLimits,
 ) -> list[Call]:
     """Calls that fill every missing cell of features x mask, each cell once."""
-    if not tariff.parts:
+    if not tariff.parts and tariff.per_call is None:
         return _alone(tariff.wanted(features), mask, known, limits)
     bill = tariff.bill(features, mask, known_cells(known))
+    if tariff.per_call is not None:
+        return _row_by_row(bill, known, limits)
     calls: list[Call] = []
     for filled in bill.orders:
         calls += _ordered(filled, known, tariff, limits)
     # What follows from an order is asked for after it.
     return calls + _alone(bill.features, mask, known, limits)
+
+
+def _row_by_row(bill: Bill, known: Known, limits: CallLimits) -> list[Call]:
+    """Each example in one call with all that it lacks, since a call costs by itself."""
+    asked: dict[int, list[int]] = {}
+    for f, words in zip(bill.features.tolist(), bill.fresh):
+        for r in kernels.rows_of_mask(words).tolist():
+            asked.setdefault(r, []).append(f)
+    orders: dict[int, list[tuple[Part, Basket]]] = {}
+    for filled in bill.orders:
+        lacking = kernels.unpack_columns(known.known[filled.features], filled.rows) == 0
+        for r, lacks in zip(filled.rows.tolist(), lacking):
+            orders.setdefault(r, []).append((filled.part, filled.basket))
+            asked.setdefault(r, []).extend(filled.features[lacks].tolist())
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for r in sorted(asked):
+        mine = tuple((id(part), basket.offers) for part, basket in orders.get(r, ()))
+        alike.setdefault((tuple(sorted(set(asked[r]))), mine), []).append(r)
+    calls: list[Call] = []
+    for rows in alike.values():
+        first = rows[0]
+        features = np.array(sorted(set(asked[first])), dtype=np.int64)
+        whole = Call(np.array(rows, dtype=np.int64), features, tuple(orders.get(first, ())))
+        if whole.orders:
+            calls += _rows_of(whole, limits)
+        else:
+            calls += _split(whole.rows, features, limits)
+    return calls
 
 
 def _alone(
@@ -98,7 +127,7 @@ def _ordered(filled: Filled, known: Known, tariff: Tariff, limits: CallLimits) -
     for i, kind in enumerate(kinds):
         rows, features = filled.rows[which.ravel() == i], filled.features[~kind]
         if len(features) <= most:
-            calls += _rows_of(Call(rows, features, part, basket), limits)
+            calls += _rows_of(Call(rows, features, ((part, basket),)), limits)
             continue
         # Too many at once: an order each. The first of a group is the one with the least surplus.
         offers = part.cover.offers
@@ -112,7 +141,7 @@ def _ordered(filled: Filled, known: Known, tariff: Tariff, limits: CallLimits) -
                     f"a call that fills {len(mine)} features cannot be made: the provider takes "
                     f"{most} at once. Raise max_features or max_cells."
                 )
-            calls += _rows_of(Call(rows, mine, part, one), limits)
+            calls += _rows_of(Call(rows, mine, ((part, one),)), limits)
     return calls
 
 
@@ -146,9 +175,9 @@ def _split(
 def draws_of(call: Call, tariff: Tariff) -> list[int]:
     """What a call may have to pay once per example."""
     needed = {d for f in call.features.tolist() for d in tariff.needs[f]}
-    if call.part is not None and call.basket is not None:
-        needed |= {d for f in call.part.filled(call.basket).tolist() for d in tariff.needs[f]}
-        needed.update(call.part.begun(call.basket))
+    for part, basket in call.orders:
+        needed |= {d for f in part.filled(basket).tolist() for d in tariff.needs[f]}
+        needed.update(part.begun(basket))
     return sorted(needed)
 
 
@@ -163,19 +192,21 @@ def price_call(
     amounts = {d: tariff.draws[d].fee for d in draws_of(call, tariff)}
     own = total(tariff.own[call.features])
     draws, who = [], []
-    if call.part is not None and call.basket is not None:
-        offers = [call.part.cover.offers[o] for o in call.basket.offers]
-        for k, d in enumerate(call.part.begins):
+    for part, basket in call.orders:
+        offers = [part.cover.offers[o] for o in basket.offers]
+        for k, d in enumerate(part.begins):
             begin = [offer.begins[k] for offer in offers if k in offer.begins]
             if begin:
                 amounts[d] = min(begin)
         own += sum(offer.price for offer in offers)
-        for o in call.basket.offers:
-            if call.part.orders[o] >= 0:  # noted for the bill
-                draws.append(call.part.orders[o])
+        for o in basket.offers:
+            if part.orders[o] >= 0:  # noted for the bill
+                draws.append(part.orders[o])
                 who.append(np.ones(len(call.rows), dtype=np.bool_))
     refuse_too_large(own + sum(amounts.values()), "the price of one example")
     costs = np.full(len(call.rows), own, dtype=np.int64)
+    if tariff.per_call is not None:
+        costs += tariff.per_call[call.rows]
     for d, amount in amounts.items():
         column = paid[d][None, :]
         if tariff.draws[d].root >= 0:
@@ -194,10 +225,7 @@ def still_missing(call: Call, known: Known, tariff: Tariff) -> bool:
     """Whether a call is still worth its price: the last look before money is reserved."""
     mask = kernels.mask_of_rows(call.rows, known.n_examples)
     missing = known.missing(call.features, mask)
-    part, basket = call.part, call.basket
-    if part is not None and basket is not None and any(
-        _asked_whole(part, o, tariff) for o in basket.offers
-    ):
+    if any(_asked_whole(part, o, tariff) for part, basket in call.orders for o in basket.offers):
         return bool((np.bitwise_or.reduce(missing, axis=0) == mask).all())
     return bool((missing == mask).all())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +17,8 @@ from thrifty.cells.ledger.points import reached
 from thrifty.cells.ledger.purchase import Block, Purchase, pack_values
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.money import amount_text, refuse_too_large, total
-from thrifty.errors import ChangedValue, MalformedAnswer
+from thrifty.cells.sources.answered import Answered
+from thrifty.errors import BudgetExceeded, ChangedValue, CostAboveReservation, MalformedAnswer
 
 __all__ = [
     "book_late",
@@ -61,32 +63,42 @@ def intend(pages: Pages, purchase: Purchase, limits: Limits) -> Purchase:
     return written
 
 
-def settle(pages: Pages, purchase: Purchase, values: NDArray[np.float64], now: float) -> Purchase:
-    """Values and money in the same transaction."""
+def settle(
+    pages: Pages, purchase: Purchase, values: NDArray[np.float64], now: float,
+    costs: NDArray[np.int64] | None = None,
+) -> Purchase:  # fmt: skip
+    """Values and money in the same transaction; ``costs`` where they differ from the price."""
+    block = purchase.block
+    paid = block.costs if costs is None else costs
+    spent = total(paid)
     done = pages.finish(
         purchase.with_(
             status="settled",
-            answer=pack_values(values, purchase.block.boolean),
+            answer=pack_values(values, block.boolean),
             reserved=0,
-            spent=purchase.block.price,
+            spent=spent,
             settled_at=now,
         )
     )
     paid_by = purchase.lifetime  # another lifetime may end it
-    pages.move(purchase.task, -purchase.reserved, purchase.block.price - purchase.spent, paid_by)
-    if not purchase.reserved and purchase.block.price != purchase.spent:
-        pages.add_example_costs(purchase.block.examples, purchase.block.costs, paid_by)
+    pages.move(purchase.task, -purchase.reserved, spent - purchase.spent, paid_by)
+    counted = block.costs if purchase.reserved or block.price == purchase.spent else 0 * paid
+    if (paid != counted).any():
+        pages.add_example_costs(block.examples, paid - counted, paid_by)
     reached("in-settle")
-    return done
+    return done.with_(block=replace(block, costs=paid))
 
 
 def close(
     pages: Pages, purchase: Purchase, status: str, now: float, *, share: float = 0.0,
-    answer: bytes | None = None, note: str = "",
+    answer: bytes | None = None, note: str = "", paid: NDArray[np.int64] | None = None,
 ) -> Purchase:  # fmt: skip
-    """End a purchase without values; it costs a share of its price, the rest is free again."""
+    """End a purchase without values; it costs a share of its price, the rest is free again.
+
+    ``paid`` is what it cost, where the provider said so.
+    """
     costs = purchase.block.costs
-    paid = _share(costs, share)
+    paid = _share(costs, share) if paid is None else paid
     spent = total(paid)
     held = purchase.reserved + purchase.spent
     done = pages.finish(
@@ -114,9 +126,18 @@ def _share(costs: NDArray[np.int64], share: float) -> NDArray[np.int64]:
 def take_answer(
     pages: Pages, purchase: Purchase, answer: Any, names: tuple[list[Any], list[str]],
     known: Known, now: float, *, allow_missing: bool, resolve: Callable[[int], str],
+    limits: Limits | None = None,
 ) -> tuple[Purchase, Exception | None]:  # fmt: skip
     """Settle an answer, or keep it as malformed or changed, with the error to raise."""
     examples, features = names
+    paid: NDArray[np.int64] | None = None
+    too_much = ""
+    if isinstance(answer, Answered):
+        try:
+            paid, too_much = _actual(pages, purchase, answer, limits or Limits())
+            answer = answer.values
+        except MalformedAnswer as error:
+            answer = error
     boolean = purchase.block.boolean
     price = amount_text(purchase.block.price, pages.currency(""))
     what_next = (
@@ -128,7 +149,7 @@ def take_answer(
     except MalformedAnswer as error:
         done = close(
             pages, purchase, "malformed", now, share=1.0, answer=keep_answer(answer),
-            note=str(error),
+            note=str(error), paid=paid,
         )  # fmt: skip
         return done, MalformedAnswer(str(error) + what_next, purchases=(purchase.id,))
     changed = find_changes(known, purchase.block, values)
@@ -139,9 +160,41 @@ def take_answer(
             f"valid; the provider now gave {new:g}."
         )
         kept = pack_values(values, boolean)
-        done = close(pages, purchase, "changed", now, share=1.0, answer=kept, note=note)
+        done = close(
+            pages, purchase, "changed", now, share=1.0, answer=kept, note=note, paid=paid
+        )
         return done, ChangedValue(note + what_next, purchases=(purchase.id,))
-    return settle(pages, purchase, values, now), None
+    if too_much:
+        done = settle(pages, purchase.with_(note=too_much), values, now, paid)
+        return done, CostAboveReservation(too_much, purchases=(purchase.id,))
+    return settle(pages, purchase, values, now, paid), None
+
+
+def _actual(
+    pages: Pages, purchase: Purchase, answer: Answered, limits: Limits
+) -> tuple[NDArray[np.int64] | None, str]:
+    """What a call really cost, and what is wrong with that, if anything.
+
+    What is above the reservation is counted where the budget has room for it; otherwise no more
+    than was reserved can be, and the message says how much is missing from the ledger.
+    """
+    block = purchase.block
+    paid = answer.in_minor_units(block.costs)
+    if paid is None or total(paid) <= block.price:
+        return paid, ""
+    currency = pages.currency("")
+    said = (
+        f"the provider billed {amount_text(total(paid), currency)} for purchase {purchase.id}, for "
+        f"which {amount_text(block.price, currency)} was reserved. Its values are kept and usable"
+    )
+    next_ = "Raise the estimate (prices, tokens, longest answer) before you learn again."
+    try:
+        over = np.maximum(paid - block.costs, 0)
+        check_budget(pages, limits, purchase.task, block.examples, over, block.n_cells)
+    except BudgetExceeded:
+        short = "the budget has no room for the rest, which is not counted"
+        return block.costs, f"{said}; {short}. {next_}"
+    return paid, f"{said}, and all of it is counted. {next_}"
 
 
 def book_late(
@@ -154,6 +207,8 @@ def book_late(
     """
     examples, features = names
     boolean = purchase.block.boolean
+    if isinstance(answer, Answered):
+        answer = answer.values
     try:
         values = read_answer(answer, examples, features, boolean, allow_missing=allow_missing)
     except MalformedAnswer as error:

@@ -103,13 +103,16 @@ class Bill:
     fresh: Words
     fees: Mapping[int, tuple[int, Words]]
     orders: tuple[Filled, ...] = ()
+    #: what asking anything at all costs, example by example
+    calls: Ints | None = None
 
     def total(self) -> int:
         """The whole sum."""
         cells = np.bitwise_count(self.fresh).sum(axis=1, dtype=np.int64)
         draws = sum(fee * int(np.bitwise_count(rows).sum()) for fee, rows in self.fees.values())
         orders = sum(filled.basket.price * len(filled.rows) for filled in self.orders)
-        return int(sum(int(n) * int(p) for n, p in zip(cells, self.own)) + draws + orders)
+        asked = sum(self.calls.tolist()) if self.calls is not None else 0
+        return int(sum(int(n) * int(p) for n, p in zip(cells, self.own)) + draws + orders + asked)
 
     def per_row(self, n: int) -> Ints:
         """What each of the n examples costs."""
@@ -119,7 +122,7 @@ class Bill:
                 out += price * _unpacked(words, n)
         for filled in self.orders:
             out[filled.rows] += filled.basket.price
-        return out
+        return out if self.calls is None else out + self.calls
 
 
 class Holdings(Protocol):
@@ -165,6 +168,8 @@ class Tariff:
     currency: str
     parts: tuple[Part, ...] = ()
     roots: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    #: what each call costs for an example, whatever is asked: the tokens of a text
+    per_call: Ints | None = None
 
     @cached_property
     def part_of(self) -> NDArray[np.int64]:
@@ -177,10 +182,21 @@ class Tariff:
     @cached_property
     def alone(self) -> tuple[int, ...]:
         """What a single cell costs where nothing is bought yet, in minor units."""
-        out = [p + sum(self.draws[d].fee for d in n) for p, n in zip(self.own.tolist(), self.needs)]
+        call = self.usual_call
+        out = [
+            p + sum(self.draws[d].fee for d in n) + call
+            for p, n in zip(self.own.tolist(), self.needs)
+        ]
         for f in {*self.roots, *np.flatnonzero(self.part_of >= 0).tolist()}:
             out[f] = self.one_price(frozenset(), frozenset({f}))
         return tuple(out)
+
+    @property
+    def usual_call(self) -> int:
+        """What a call costs for the average example, in minor units."""
+        if self.per_call is None or not len(self.per_call):
+            return 0
+        return int(round(sum(self.per_call.tolist()) / len(self.per_call)))
 
     @property
     def marginal(self) -> NDArray[np.float64]:
@@ -223,8 +239,13 @@ class Tariff:
             stack.extend(r for r in self.roots.get(f, ()) if r not in found)
         return np.array(sorted(found), dtype=np.int64)
 
-    def bill(self, features: Ints, mask: Words, holdings: Holdings) -> Bill:
-        """What the cells of features x mask cost that are not there, as cheaply as can be."""
+    def bill(
+        self, features: Ints, mask: Words, holdings: Holdings, *, calls: bool = True
+    ) -> Bill:
+        """What the cells of features x mask cost that are not there, as cheaply as can be.
+
+        ``calls``: with what asking costs by itself, each example in one call.
+        """
         wanted = self.wanted(features)
         missing = mask & ~holdings.cells(wanted)
         fees: dict[int, tuple[int, Words]] = {}
@@ -246,7 +267,13 @@ class Tariff:
         for p in np.unique(parts[~plain]).tolist():
             mine = parts == p
             orders += self._orders(self.parts[p], wanted[mine], missing[mine], fees, holdings)
-        return Bill(self.own[wanted[plain]], wanted[plain], missing[plain], fees, tuple(orders))
+        asking = None
+        if calls and self.per_call is not None:
+            asked = np.bitwise_or.reduce(missing, axis=0)
+            asking = self.per_call * _unpacked(asked, len(self.per_call))
+        return Bill(
+            self.own[wanted[plain]], wanted[plain], missing[plain], fees, tuple(orders), asking
+        )
 
     def _orders(
         self, part: Part, wanted: Ints, missing: Words, fees: Mapping[int, tuple[int, Words]],
@@ -323,9 +350,11 @@ class Tariff:
                 return np.array(had, dtype=np.uint64)[:, None]
 
             holdings = OwnedCells(self, cells)
-            bill = self.bill(np.array(sorted(wanted), dtype=np.int64), one, holdings)
+            bill = self.bill(np.array(sorted(wanted), dtype=np.int64), one, holdings, calls=False)
+            asked = bool(bill.fresh.any()) or bool(bill.orders)
             filled = {f for order in bill.orders for f in order.features.tolist()}
-            kept = self._one_prices[key] = (bill.total(), wanted | filled)
+            price = bill.total() + (self.usual_call if asked else 0)
+            kept = self._one_prices[key] = (price, wanted | filled)
         return kept
 
     @cached_property

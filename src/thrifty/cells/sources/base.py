@@ -15,6 +15,7 @@ from thrifty.errors import BadInput
 
 if TYPE_CHECKING:
     from thrifty.cells.sources.callable import CallableSource
+    from thrifty.cells.sources.questions import QuestionSource
 
 __all__ = ["Source", "as_source"]
 
@@ -267,6 +268,42 @@ class Source(ABC):
             boolean=boolean, kinds=kinds, name=name, not_billed=not_billed,
             allow_missing=allow_missing, limits=CallLimits(**limits),
         )  # fmt: skip
+
+    @staticmethod
+    def from_questions(
+        texts: Any, questions: Any, *, ask: Callable[..., Any], **options: Any
+    ) -> QuestionSource:
+        """Questions put to a language model about texts.
+
+        Parameters
+        ----------
+        texts : a list of texts, or {id: text}. A text is known by its content: an edited one is
+            another example
+        questions : a list of texts, or {name: text or :class:`thrifty.Question`}, which says what
+            can be answered: yes, no or unknown, a number, one of several categories
+        ask : ``ask(prompt) -> text`` or :class:`thrifty.Reply`, sync or async; for a server that
+            speaks OpenAI's chat completions, :class:`thrifty.ChatServer`
+        rates : :class:`thrifty.Rates`, what tokens cost; None: those of ``ask``
+        model, version : part of the source's name, with a hash of the prompt: what another model
+            said is not reused. A question without a name of its own is known by its wording, so a
+            list of questions may grow; change one that has a name and all are asked anew
+        confidence : ask for a confidence from 0 to 1 beside each answer, a feature of its own
+        batch : pay the price of batches and, with a ``ChatServer``, send them
+        tokens : counts the tokens of a text, for the reservation
+        again : how often a malformed reply is asked for again; each is paid
+        limits : as for :meth:`from_callable`; a call is about one text, 8 at a time
+
+        >>> def parrot(prompt):
+        ...     return '{"1": "yes"}' if "rain" in prompt else '{"1": "no"}'
+        >>> from thrifty import Cells, Rates
+        >>> bank = Source.from_questions(["rain again", "sun"], ["Is it wet?"], ask=parrot,
+        ...                              rates=Rates("0.15 USD", "0.60 USD"))
+        >>> [bank.categories[0][int(v)] for v in Cells(bank).get([0, 1], [0])[:, 0]]
+        ['yes', 'no']
+        """
+        from thrifty.cells.sources.questions import QuestionSource
+
+        return QuestionSource(texts, questions, ask, **options)
 
 
 def as_source(

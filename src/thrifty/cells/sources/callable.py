@@ -44,6 +44,7 @@ class CallLimits:
     attempts: int = 4
     on_doubt: str = "stop"
     doubt_limit: int = 10
+    again: int = 0
 
     def __post_init__(self) -> None:
         if self.on_doubt not in ("stop", "ask again"):
@@ -59,6 +60,8 @@ class CallLimits:
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise BadParameter(f"{name} must be an integer, 1 or more; got {value!r}.")
+        if not isinstance(self.again, int) or self.again < 0:
+            raise BadParameter(f"again must be an integer, 0 or more; got {self.again!r}.")
         for name in ("per_second", "timeout"):
             value = getattr(self, name)
             if value is None and name == "per_second":

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.cells.sources.answered import Answered
 from thrifty.cells.sources.base import Source
 
 __all__ = ["RecodedSource", "answers_in_codes"]
@@ -89,6 +90,10 @@ def answers_in_codes(
 
 def _in_codes(answer: Any, names: Sequence[str], categories: Mapping[str, Sequence[str]]) -> Any:
     if not any(name in categories for name in names):
+        return answer
+    if isinstance(answer, Answered):
+        return Answered(_in_codes(answer.values, names, categories), answer.cost)
+    if isinstance(answer, Exception):
         return answer
     try:
         table = np.array(answer, dtype=object)

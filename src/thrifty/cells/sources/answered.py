@@ -1,0 +1,64 @@
+"""An answer with what it really cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells.prices.money import UNIT, read_amount, total
+from thrifty.errors import BadInput, MalformedAnswer
+
+__all__ = ["Answered"]
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """What a provider function may return instead of the bare table.
+
+    Parameters
+    ----------
+    values : rows x features, as ever; or a :class:`thrifty.errors.MalformedAnswer` that says why
+        there are none, though the call was billed
+    cost : what the call cost in all, or one amount per example, in the currency of the prices. It
+        is booked instead of the price that was reserved, and may not be above it
+
+    >>> Answered([[1, 0]], cost="0.00042 USD").in_minor_units(np.array([500])).tolist()
+    [420]
+    """
+
+    values: Any
+    cost: Any = None
+
+    def in_minor_units(self, reserved: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """What each example cost; one sum for all is divided like the reservation."""
+        if self.cost is None:
+            return None
+        try:
+            if isinstance(self.cost, str) or np.ndim(self.cost) == 0:
+                return _divided(_minor(self.cost), reserved)
+            each = np.array([_minor(c) for c in self.cost], dtype=np.int64)
+        except (BadInput, TypeError, ValueError, OverflowError) as error:
+            raise MalformedAnswer(f"the provider's cost cannot be read: {error}") from error
+        if len(each) != len(reserved):
+            raise MalformedAnswer(
+                f"the provider gave {len(each)} costs for {len(reserved)} examples; one each, or "
+                "one for all."
+            )
+        return each
+
+
+def _minor(given: Any) -> int:
+    """Rounded up to the minor unit: a bill of a ten-millionth is not nothing."""
+    if isinstance(given, float) and 0 <= given < 1e9:
+        return -int(-given * UNIT // 1)
+    return read_amount(given, "cost")[0]
+
+
+def _divided(sum_: int, reserved: NDArray[np.int64]) -> NDArray[np.int64]:
+    whole = max(total(reserved), 1)
+    out = np.array([sum_ * int(r) // whole for r in reserved], dtype=np.int64)
+    out[0] += sum_ - total(out)
+    return out

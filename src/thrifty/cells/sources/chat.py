@@ -1,0 +1,184 @@
+"""Any server that speaks OpenAI's chat completions, over httpx; no vendor's package is needed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from typing import Any
+
+from thrifty.cells.prices.tokens import Rates
+from thrifty.cells.sources.questions import Reply
+from thrifty.errors import BadInput, NotBilled, ThriftyError
+
+__all__ = ["ChatServer"]
+
+#: answers to a call that did no work: too many requests, overloaded, not reachable, no right
+_NOT_BILLED = (400, 401, 403, 404, 408, 409, 413, 422, 429, 503)
+
+
+class ChatServer:
+    """Asks one prompt at a time, or many in a batch.
+
+    Parameters
+    ----------
+    model : the name that the server knows it by
+    rates : what it costs
+    base_url : up to and with the version, for instance ``"http://127.0.0.1:8000/v1"``
+    key_from : the environment variable that holds the key. It is read when a call is made, and
+        written nowhere; None: the server takes none
+    options : more of the request's body: ``temperature``, ``seed``, ...
+    poll : seconds between two looks at a batch
+
+    Refusals (400 to 429, 503, no connection) are known not to be billed, and are tried again or
+    reported. Of any other end nobody knows whether it was billed: the purchase is in doubt.
+    """
+
+    takes_longest = True
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        rates: Rates | None = None,
+        base_url: str = "https://api.openai.com/v1",
+        key_from: str | None = "OPENAI_API_KEY",
+        options: dict[str, Any] | None = None,
+        timeout: float = 60.0,
+        poll: float = 1.0,
+    ) -> None:
+        if not base_url.startswith(("http://", "https://")):
+            raise BadInput(f"base_url must begin with http:// or https://; got {base_url!r}.")
+        self.model, self.rates, self.base_url = model, rates, base_url.rstrip("/")
+        self.key_from, self.options = key_from, dict(options or {"temperature": 0})
+        self.timeout, self.poll = timeout, poll
+
+    def __repr__(self) -> str:
+        return f"ChatServer({self.model!r} at {self.base_url})"
+
+    def _client(self) -> Any:
+        try:
+            import httpx
+        except ImportError as error:
+            raise ThriftyError(
+                "asking a chat server needs the package httpx. Type: pip install "
+                "'thrifty[providers]'"
+            ) from error
+        headers = {}
+        if self.key_from is not None:
+            key = os.environ.get(self.key_from)
+            if not key:
+                raise NotBilled(f"the environment has no {self.key_from}, which holds the key.")
+            headers["Authorization"] = f"Bearer {key}"
+        return httpx.AsyncClient(base_url=self.base_url, headers=headers, timeout=self.timeout)
+
+    def body(self, prompt: str, longest: int | None = None) -> dict[str, Any]:
+        """The request for one prompt."""
+        limit = {} if longest is None else {"max_tokens": longest}
+        message = {"role": "user", "content": prompt}
+        return {"model": self.model, "messages": [message], **limit, **self.options}
+
+    async def __call__(self, prompt: str, longest: int | None = None) -> Reply:
+        async with self._client() as client:
+            reply = await _send(client, "POST", "/chat/completions",
+                                json=self.body(prompt, longest))  # fmt: skip
+        return _reply(reply.json())
+
+    def in_batches(self, gather: float = 0.05) -> Batches:
+        """The same server through its batch interface, at the price of batches."""
+        return Batches(self, gather)
+
+
+class Batches:
+    """Prompts that are asked at about the same time go out as one batch.
+
+    Each is still a purchase of its own: reserved before, settled or refused by itself.
+    """
+
+    takes_longest = True
+
+    def __init__(self, server: ChatServer, gather: float) -> None:
+        self.server, self.gather = server, gather
+        self.model, self.rates = server.model, server.rates
+        self._waiting: list[tuple[dict[str, Any], asyncio.Future[Reply]]] = []
+
+    async def __call__(self, prompt: str, longest: int | None = None) -> Reply:
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._waiting.append((self.server.body(prompt, longest), future))
+        mine = len(self._waiting)
+        await asyncio.sleep(self.gather)
+        if len(self._waiting) == mine:  # the last to come sends them all
+            await self._flush()
+        return await future
+
+    async def _flush(self) -> None:
+        batch, self._waiting = self._waiting, []
+        if not batch:
+            return
+        try:
+            found = await self._run([body for body, _ in batch])
+        except Exception as error:
+            for _, future in batch:
+                if not future.done():
+                    future.set_exception(error)
+            return
+        for i, (_, future) in enumerate(batch):
+            if future.done():
+                continue
+            line = found.get(f"r{i}")
+            if line is None:
+                future.set_exception(NotBilled("the batch did not answer this request"))
+            elif line.get("error") or line["response"]["status_code"] != 200:
+                future.set_exception(NotBilled("the batch refused this request"))
+            else:
+                future.set_result(_reply(line["response"]["body"]))
+
+    async def _run(self, bodies: list[dict[str, Any]]) -> dict[str, Any]:
+        lines = "\n".join(
+            json.dumps({"custom_id": f"r{i}", "method": "POST", "url": "/v1/chat/completions",
+                        "body": body})
+            for i, body in enumerate(bodies)
+        )  # fmt: skip
+        async with self.server._client() as client:
+            sent = await _send(client, "POST", "/files", data={"purpose": "batch"},
+                               files={"file": ("batch.jsonl", lines.encode())})  # fmt: skip
+            made = await _send(client, "POST", "/batches", json={
+                "input_file_id": sent.json()["id"], "endpoint": "/v1/chat/completions",
+                "completion_window": "24h"})  # fmt: skip
+            state = made.json()
+            while state["status"] not in ("completed", "failed", "expired", "cancelled"):
+                await asyncio.sleep(self.server.poll)
+                state = (await _send(client, "GET", f"/batches/{state['id']}")).json()
+            if not state.get("output_file_id"):
+                raise NotBilled(f"the batch ended as {state['status']}")
+            out = await _send(client, "GET", f"/files/{state['output_file_id']}/content")
+        found = [json.loads(line) for line in out.text.splitlines() if line.strip()]
+        return {line["custom_id"]: line for line in found}  # in whatever order they came
+
+
+async def _send(client: Any, method: str, path: str, **what: Any) -> Any:
+    import httpx
+
+    try:
+        reply = await client.request(method, path, **what)
+    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        raise NotBilled("the server cannot be reached") from error
+    if reply.status_code in _NOT_BILLED:
+        raise NotBilled(f"the server answered {reply.status_code}")
+    if reply.status_code >= 300:
+        raise RuntimeError(f"the server answered {reply.status_code}")
+    return reply
+
+
+def _reply(body: Any) -> Reply:
+    """What a completion says; the tokens are the server's own count."""
+    usage = body.get("usage") or {}
+    details = usage.get("prompt_tokens_details") or {}
+    choice = body["choices"][0]
+    return Reply(
+        choice["message"].get("content") or "",
+        usage.get("prompt_tokens"),
+        usage.get("completion_tokens"),
+        int(details.get("cached_tokens") or 0),
+        str(body.get("model", "")),
+    )

@@ -1,0 +1,184 @@
+"""A chat server on this machine: it bills, fails, limits the rate, and answers out of order.
+
+Real HTTP in the shape of OpenAI's chat completions and batches, for tests and for trying out a bank
+of questions without paying. It listens on the loopback alone.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from thrifty.cells.prices.tokens import Rates, estimated_tokens
+
+__all__ = ["LocalChatServer"]
+
+_TEXT = re.compile(r"<text>\n(.*)\n</text>\n(.*)", re.S)
+_LINE = re.compile(r"^(\d+)\. (.*) \(([^()]*)\)$")
+
+
+class LocalChatServer:
+    """A server to use in a ``with`` block; ``url`` is its address.
+
+    Parameters
+    ----------
+    answer : ``answer(text, question) -> value``, what it knows
+    rates : what it bills for tokens
+    key : the key that it wants, if any
+    refuse : so many of the first requests get 429, unbilled
+    break_ : so many of the following are billed and then broken off with 500
+    garble : so many of the following get a reply that is no answer, billed
+    delay : ``delay(text) -> seconds`` before the reply, to mix up the order
+    overcharge : factor on the tokens that it counts
+
+    >>> with LocalChatServer(lambda text, question: "yes") as server:
+    ...     server.url.startswith("http://127.0.0.1:"), server.billed
+    (True, 0)
+    """
+
+    def __init__(
+        self,
+        answer: Callable[[str, str], Any],
+        *,
+        rates: Rates | None = None,
+        key: str | None = None,
+        refuse: int = 0,
+        break_: int = 0,
+        garble: int = 0,
+        delay: Callable[[str], float] = lambda text: 0.0,
+        confidence: float | None = None,
+        overcharge: float = 1.0,
+    ) -> None:
+        self.answer, self.rates, self.key = answer, rates or Rates("0.15 USD", "0.60 USD"), key
+        self.refuse, self.break_, self.garble, self.delay = refuse, break_, garble, delay
+        self.confidence, self.overcharge = confidence, overcharge
+        #: what it has billed, in minor units
+        self.billed = 0
+        #: (text, questions) of each request it worked on, in the order in which they came in
+        self.requests: list[tuple[str, list[str]]] = []
+        self.refused = 0
+        #: texts in the order in which replies went out
+        self.replied: list[str] = []
+        self._seen: set[str] = set()
+        self._files: dict[str, str] = {}
+        self._batches: dict[str, dict[str, Any]] = {}
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> LocalChatServer:
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                size = int(self.headers.get("Content-Length", 0))
+                status, body = server._post(self.path, self.headers, self.rfile.read(size))
+                self._write(status, body)
+
+            def do_GET(self) -> None:
+                self._write(*server._get(self.path))
+
+            def _write(self, status: int, body: Any) -> None:
+                raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Silent."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    # -- what it does -------------------------------------------------------------------------
+
+    def _post(self, path: str, headers: Any, raw: bytes) -> tuple[int, Any]:
+        if self.key is not None and headers.get("Authorization") != f"Bearer {self.key}":
+            return 401, {"error": {"message": "no key"}}
+        if path.endswith("/files"):
+            name = f"file-{len(self._files)}"
+            self._files[name] = "\n".join(
+                line for line in raw.decode().splitlines() if line.startswith("{")
+            )
+            return 200, {"id": name}
+        body = json.loads(raw)
+        if path.endswith("/batches"):
+            return 200, self._batch(body)
+        with self._lock:
+            if self.refuse > 0:
+                self.refuse -= 1
+                self.refused += 1
+                return 429, {"error": {"message": "slow down"}}
+        return self._complete(body, self.rates)
+
+    def _get(self, path: str) -> tuple[int, Any]:
+        name = path.rstrip("/").split("/")
+        if path.endswith("/content"):
+            return 200, self._files[name[-2]]
+        state = self._batches[name[-1]]
+        state["looks"] += 1
+        return 200, {**state, "status": "completed" if state["looks"] > 1 else "in_progress"}
+
+    def _batch(self, body: dict[str, Any]) -> dict[str, Any]:
+        lines = [json.loads(x) for x in self._files[body["input_file_id"]].splitlines()]
+        out = []
+        for line in lines:
+            status, reply = self._complete(line["body"], self.rates.in_batch())
+            out.append({"custom_id": line["custom_id"], "error": None,
+                        "response": {"status_code": status, "body": reply}})  # fmt: skip
+        random.Random(len(out)).shuffle(out)
+        name, result = f"batch-{len(self._batches)}", f"file-{len(self._files)}"
+        self._files[result] = "\n".join(map(json.dumps, out))
+        self._batches[name] = {"id": name, "output_file_id": result, "looks": 0}
+        return {"id": name, "status": "validating"}
+
+    def _complete(self, body: dict[str, Any], rates: Rates) -> tuple[int, Any]:
+        prompt = body["messages"][0]["content"]
+        text, questions = _TEXT.search(prompt).groups()  # type: ignore[union-attr]
+        asked = [m.groups() for m in map(_LINE.match, questions.splitlines()) if m]
+        time.sleep(self.delay(text))
+        with self._lock:
+            said = {number: self._said(text, question) for number, question, _ in asked}
+            written = json.dumps(said)
+            if self.garble > 0 and self.break_ <= 0:
+                self.garble -= 1
+                written = "Sure! Here is what I think about it."
+            read = int(self.overcharge * estimated_tokens(prompt))
+            cached = estimated_tokens(text) if text in self._seen else 0
+            out = min(estimated_tokens(written), int(body.get("max_tokens", 10**9)))
+            out = int(self.overcharge * out)
+            self._seen.add(text)
+            self.billed += rates.cost(read, out, cached)
+            self.requests.append((text, [question for _, question, _ in asked]))
+            self.replied.append(text)
+            if self.break_ > 0:
+                self.break_ -= 1
+                return 500, {"error": {"message": "broken off"}}
+        usage = {"prompt_tokens": read, "completion_tokens": out,
+                 "prompt_tokens_details": {"cached_tokens": cached}}  # fmt: skip
+        message = {"role": "assistant", "content": written}
+        return 200, {"model": body["model"], "choices": [{"message": message}], "usage": usage}
+
+    def _said(self, text: str, question: str) -> Any:
+        value = self.answer(text, question)
+        if self.confidence is None:
+            return value
+        return {"answer": value, "confidence": self.confidence}
