@@ -93,7 +93,7 @@ class PaidCells:
     def ensure(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         """Make the cells known and count them."""
         wanted = self._bought_for(features)
-        self.load(wanted)
+        self.load(np.union1d(wanted, self.tariff.tied))
         try:
             if self.known.missing(wanted, mask).any():
                 self._buy(wanted, mask)

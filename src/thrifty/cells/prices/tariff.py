@@ -196,7 +196,7 @@ class Tariff:
         """What a call costs for the average example, in minor units."""
         if self.per_call is None or not len(self.per_call):
             return 0
-        return int(round(sum(self.per_call.tolist()) / len(self.per_call)))
+        return round(sum(self.per_call.tolist()) / len(self.per_call))
 
     @property
     def marginal(self) -> NDArray[np.float64]:
