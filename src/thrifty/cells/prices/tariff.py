@@ -196,7 +196,8 @@ class Tariff:
         """What a call costs for the average example, in minor units."""
         if self.per_call is None or not len(self.per_call):
             return 0
-        return round(sum(self.per_call.tolist()) / len(self.per_call))
+        calls: list[int] = self.per_call.tolist()
+        return round(sum(calls) / len(calls))
 
     @property
     def marginal(self) -> NDArray[np.float64]:
