@@ -173,7 +173,8 @@ def test_where_stored_features_coincide_doubling_is_capped_by_expansion():
     """
     m, n, k, r, s = 400, 64, 2, 38, 40
     random = np.random.default_rng(0)
-    lives = [thrifty.Lifetime(thrifty.Trees(max_depth=1), agnostic=rule)
+    family = thrifty.Trees(max_depth=1, learner=thrifty.Paper())
+    lives = [thrifty.Lifetime(family, agnostic=rule)
              for rule in (thrifty.Doubling(), thrifty.Expansion())]  # fmt: skip
     bills = np.zeros(2, dtype=int)
 

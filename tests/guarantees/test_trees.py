@@ -10,7 +10,13 @@ from thrifty import kernels
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.scratch import grow_from_scratch
 from thrifty.trees.labels import read_classes
-from thrifty.trees.tree import depth, is_grown_from, is_grown_from_prefixes, size
+from thrifty.trees.tree import (
+    depth,
+    internal_nodes,
+    is_grown_from,
+    is_grown_from_prefixes,
+    size,
+)
 
 SMALL = [(3, 200, 4, 800, 40), (6, 500, 5, 1000, 40)]
 LARGE = [(8, 2000, 5, 1500, 100), (12, 5000, 6, 2000, 150), (1, 100, 3, 600, 60)]
@@ -92,7 +98,7 @@ def test_the_same_stream_twice_is_the_same():
 def test_the_d_of_theorem_1_is_reached(d):
     """Chains, each posed alone and then with a new feature below: K d / 2 cells an example."""
     k = 6
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=d))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.Paper()))
     learned = [
         life.learn(task.name, task.X, task.y)
         for task in thrifty.streams.deep(30, 100, k, 400, d, random_state=1)
@@ -100,3 +106,33 @@ def test_the_d_of_theorem_1_is_reached(d):
     assert [task.route == "scratch" for task in learned] == [True] * k + [False] * 24
     assert len(life.representation) == k * d // 2
     assert all(task.receipt.cells >= 400 * k * d // 2 for task in learned[k:])
+
+
+def three_node_tasks(seed, n_tasks, k=16, n_examples=24):
+    """Few rows, so that a wrong subtree is often pure, and small enough to use up the bound."""
+    random = np.random.default_rng(seed)
+    found = []
+    while len(found) < n_tasks:
+        a, b, c = random.choice(k, 3, replace=False)
+        X = random.random((n_examples, k)) < 0.5
+        X[:, b] &= X[:, a] | (random.random(n_examples) < 0.5)
+        X[:, c] &= ~X[:, a] | (random.random(n_examples) < 0.5)
+        y = np.where(X[:, a], ~X[:, c], X[:, b]).astype(int)
+        tree = scratch_tree(X, y)
+        splits = {path: node.split.feature for path, node in internal_nodes(tree)}
+        if splits == {(): a, (False,): b, (True,): c}:
+            found.append((X, y))
+    return found
+
+
+@pytest.mark.parametrize("learner", [thrifty.Paper, thrifty.Race])
+@pytest.mark.parametrize("improve", ["paths", "anchors"])
+def test_theorem_1_holds_with_a_bound_on_nodes(learner, improve):
+    """At most K from scratch: a node that was not grown yet is no difference to learn from."""
+    k = 16
+    for seed in range(3):
+        tasks = three_node_tasks(seed, 120, k)
+        family = thrifty.Trees(max_depth=4, learner=learner(max_nodes=3, improve=improve))
+        life = thrifty.Lifetime(family)
+        routes = [life.learn(f"{i}", X, y).route for i, (X, y) in enumerate(tasks)]
+        assert routes.count("scratch") <= k

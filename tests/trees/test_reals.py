@@ -199,7 +199,8 @@ def test_use_rep_is_its_plain_twin(table, shapes, match, max_depth):
     if failed is None:
         assert attempt.route == "reused" and attempt.model == tree
     else:
-        assert isinstance(attempt, Failed) and attempt.grown == Grown(tree, failed)
+        grown = Grown(tree, failed, len(failed) >= max_depth)
+        assert isinstance(attempt, Failed) and attempt.grown == grown
 
 
 def test_gain_ratio_cuts_by_entropy_and_compares_by_ratio():

@@ -145,7 +145,8 @@ def test_use_rep_is_its_plain_twin(table, metafeatures, max_depth, max_nodes):
     if failed is None:
         assert attempt.model == tree and attempt.route == "reused"
     else:
-        assert isinstance(attempt, Failed) and attempt.grown == Grown(tree, failed)
+        at_a_bound = len(failed) >= max_depth or size(tree) >= max_nodes
+        assert isinstance(attempt, Failed) and attempt.grown == Grown(tree, failed, at_a_bound)
     per_row = [sum(r == row for r, _ in bought) for row in range(len(y))]
     assert cells.receipt().max_cells_per_example == max(per_row, default=0)
 

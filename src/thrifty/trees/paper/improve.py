@@ -31,20 +31,21 @@ __all__ = [
 def first_difference(scratch: Tree, grown: Grown) -> Path:
     """Where the grown tree first leaves the scratch tree: along the failing path, or anywhere.
 
-    Thresholds count: a split at another place sends other rows down.
+    A node that was not grown yet, because the attempt stopped at a bound, is no difference: what is
+    stored must be the path to a node that was grown and is wrong, or the failure teaches nothing
+    new and Theorem 1 fails. Only where every grown node is right, so that the scratch tree itself
+    exceeds the bound, it is the node at which growing stopped. Thresholds count: a split at
+    another place sends other rows down.
     """
-    here: Tree = scratch
-    there: Tree = grown.tree
-    for i in range(len(grown.failed_at) + 1):
-        if _differ(here, there):
-            return grown.failed_at[:i]
-        if i < len(grown.failed_at) and isinstance(here, Node) and isinstance(there, Node):
-            branch = grown.failed_at[i]
-            here, there = here.child(branch), there.child(branch)
-    for path, node in internal_nodes(scratch):
-        if _differ(node, _at_or_empty(grown.tree, path)):
+    failed_at = grown.failed_at
+    on_the_way = [failed_at[:i] for i in range(len(failed_at))]
+    everywhere = [path for path, _node in internal_nodes(grown.tree)]
+    if not grown.at_a_bound:
+        on_the_way.append(failed_at)
+    for path in (*on_the_way, *everywhere):
+        if _differ(_at_or_empty(scratch, path), _at_or_empty(grown.tree, path)):
             return path
-    return ()
+    return failed_at if isinstance(_at_or_empty(scratch, failed_at), Node) else ()
 
 
 def _differ(a: Tree, b: Tree) -> bool:

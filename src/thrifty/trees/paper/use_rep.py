@@ -29,10 +29,15 @@ __all__ = ["Stopped", "Grown", "induced", "use_rep", "within_bounds"]
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """The unfinished tree of a failed attempt, and the position at which it failed."""
+    """The unfinished tree of a failed attempt, and the position at which it failed.
+
+    ``at_a_bound`` says that the node there would have been too deep or one too many: nothing was
+    tried at it, so it is no difference from any tree.
+    """
 
     tree: Tree
     failed_at: Path
+    at_a_bound: bool = False
 
 
 class Stopped(Exception):
@@ -40,6 +45,7 @@ class Stopped(Exception):
 
     def __init__(self, path: Path, reason: str, message: str) -> None:
         self.path, self.failure = path, Failure(reason, message, {"path": path})
+        self.at_a_bound = reason in ("too-deep", "too-large")
 
 
 def induced(pieces: list[Node], asked: frozenset[int]) -> list[int]:
@@ -72,7 +78,7 @@ def use_rep(
         grower.grow()
     except Stopped as stop:
         tree = build(grower.splits, grower.leaves)
-        return Failed(stop.failure, Grown(tree, stop.path))
+        return Failed(stop.failure, Grown(tree, stop.path, stop.at_a_bound))
     return Found("reused", build(grower.splits, grower.leaves))
 
 

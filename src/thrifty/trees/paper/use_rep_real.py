@@ -57,7 +57,7 @@ def use_rep_real(
         grower.grow()
     except Stopped as stop:
         tree = build(grower.splits, grower.leaves)
-        return Failed(stop.failure, Grown(tree, stop.path))
+        return Failed(stop.failure, Grown(tree, stop.path, stop.at_a_bound))
     return Found("reused", build(grower.splits, grower.leaves))
 
 
