@@ -46,6 +46,10 @@ lint: $(VENV)/.test
 guarantees: $(VENV)/.test
 	$(BIN)/python -m pytest -m "slow or not slow" tests/guarantees
 
+# Small changes to the code, one at a time: does a test notice each? Under an hour on one core.
+mutants: $(VENV)/.test
+	$(BIN)/python tools/mutants.py
+
 faults: $(VENV)/.test
 	$(PIP) -e '.[ray]'
 	$(BIN)/python -m pytest -m "slow or not slow" tests/faults tests/engines
