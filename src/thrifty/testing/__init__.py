@@ -1,7 +1,8 @@
 """For your own tests: a provider that bills nobody, and what every store must do.
 
 ``FakeProvider`` counts and bills calls and injects faults, so that code which pays can be tested
-without paying. ``StoreConformance`` is the suite that every store passes.
+without paying. ``StoreConformance`` is the suite that every store passes. ``Tribunal`` kills and
+pauses processes that buy, and holds the bill of an independent provider against the ledger.
 """
 
 from thrifty.testing.chat_server import LocalChatServer
@@ -9,6 +10,7 @@ from thrifty.testing.conformance import StoreConformance
 from thrifty.testing.crash import Crash, crash_at, kill_at
 from thrifty.testing.malformed import malformed_answers
 from thrifty.testing.provider import Bill, FakeProvider
+from thrifty.testing.tribunal import Tribunal, Verdict
 
 __all__ = [
     "Bill",
@@ -16,6 +18,8 @@ __all__ = [
     "FakeProvider",
     "LocalChatServer",
     "StoreConformance",
+    "Tribunal",
+    "Verdict",
     "crash_at",
     "kill_at",
     "malformed_answers",

@@ -1,0 +1,200 @@
+"""The provider: a process of its own behind loopback HTTP, which bills, and never forgets.
+
+Every bill is one line, written and synced before the answer leaves. It refuses, cuts the connection
+before or after billing, answers nonsense, and is slow, at random; a key it has seen is not billed
+again. It shares no code with the ledger: prices are its own sums (:class:`Contract`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from thrifty.testing.tribunal.rooms import Room, truth
+
+__all__ = ["Faults", "begin_billing", "tell"]
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """How often a call ends badly: shares of all calls."""
+
+    refused: float = 0.25
+    cut: float = 0.10
+    malformed: float = 0.05
+    slow: float = 0.05
+
+
+class _Biller:
+    """What was billed, for one room."""
+
+    def __init__(self, room: Room, faults: Faults, seed: int) -> None:
+        self.room, self.faults, self.chance = room, faults, random.Random(seed)
+        self.calm = False
+        self.lock = threading.Lock()
+        self.active: set[int] = set()
+        self.keys: set[str] = set()
+        self.drawn: set[tuple[int, str]] = set()
+        self.log = os.open(room.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def write(self, line: Mapping[str, Any]) -> None:
+        os.write(self.log, json.dumps(line).encode() + b"\n")
+        os.fsync(self.log)
+
+    def fault(self) -> tuple[str, float]:
+        """What becomes of this call, and how long it takes first."""
+        with self.lock:
+            at, wait = self.chance.random(), self.chance.random()
+            seconds = self.chance.uniform(0.0, 0.01)
+        if self.calm:
+            return "", 0.0
+        if wait < self.faults.slow:
+            seconds = 0.02 + 4 * wait  # some of them longer than callers wait
+        for name in ("refused", "cut", "malformed"):
+            share = getattr(self.faults, name)
+            if at < share:
+                return (name if name != "cut" or at < share / 2 else "cut after"), seconds
+            at -= share
+        return "", seconds
+
+    def bill(self, asked: Mapping[str, Any], fault: str) -> None:
+        """Write down what is billed, once for a key."""
+        key, contract = asked["key"], self.room.contracts[asked["contract"]]
+        with self.lock:
+            if key is not None and key in self.keys:
+                self.write({"fault": fault, "repeated": key})
+                return
+            amount = 0
+            for example in asked["ids"]:
+                amount += sum(contract.own[name] for name in asked["names"])
+                for fee, members in contract.once:
+                    mark = (hash(members), example)
+                    if mark not in self.drawn and set(members) & set(asked["names"]):
+                        self.drawn.add(mark)
+                        amount += fee
+            line = {"t": time.time(), "key": key, "ids": asked["ids"], "names": asked["names"],
+                    "amount": amount, "fault": fault, "calm": self.calm}  # fmt: skip
+            self.write(line)
+            if key is not None:
+                self.keys.add(key)
+
+    def answer(self, asked: Mapping[str, Any], fault: str) -> Any:
+        values: list[list[Any]] = [[truth(e, f) for f in asked["names"]] for e in asked["ids"]]
+        if fault != "malformed":
+            return values
+        with self.lock:
+            kind = self.chance.randrange(5)
+        if kind == 0:
+            return [[*row, 1] for row in values]
+        if kind == 1:
+            return values[:-1]
+        if kind == 2:
+            return [[0.5, *row[1:]] for row in values]
+        return [["yes", *row[1:]] for row in values] if kind == 3 else None
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, biller: _Biller) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.biller = biller
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        # Marked in the order of arrival, so that "quiet" knows of every call before it.
+        self.biller.active.add(id(request))
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        self.biller.active.discard(id(request))
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A caller that was killed says nothing more; that is no error of ours."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_POST(self) -> None:
+        biller = self.server.biller
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path == "/quiet":
+            before = set(biller.active) - {id(self.request)}
+            while before & biller.active:
+                time.sleep(0.005)
+            self._say(200, {})
+        elif self.path == "/calm":
+            biller.calm = True
+            self._say(200, {})
+        else:
+            self._cells(biller, asked)
+
+    def _cells(self, biller: _Biller, asked: Mapping[str, Any]) -> None:
+        fault, seconds = biller.fault()
+        if seconds > 0.01:
+            with biller.lock:
+                biller.write({"fault": "slow"})
+        time.sleep(seconds)
+        if fault in ("refused", "cut"):
+            with biller.lock:
+                biller.write({"fault": fault})
+            if fault == "refused":
+                self._say(503, {})
+            return
+        biller.bill(asked, fault)
+        if fault == "cut after":
+            return
+        self._say(200, {"values": biller.answer(asked, fault)})
+
+    def _say(self, status: int, data: Any) -> None:
+        body = json.dumps(data).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing on the screen."""
+
+
+def begin_billing(room: Room, faults: Faults, seed: int) -> tuple[int, int]:
+    """Fork a provider for this room; (process number, port)."""
+    reads, writes = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writes)
+        with os.fdopen(reads) as told:
+            return pid, int(told.readline())
+    try:
+        os.close(reads)
+        server = _Server(_Biller(room, faults, seed))
+        os.write(writes, f"{server.server_address[1]}\n".encode())
+        os.close(writes)
+        server.serve_forever(poll_interval=0.5)
+    finally:
+        os._exit(1)
+
+
+def tell(port: int, what: str) -> None:
+    """Ask the provider to finish what it has begun (quiet), or to make no more faults (calm)."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("POST", f"/{what}", b"{}")
+    connection.getresponse().read()
+    connection.close()
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """Every line of a provider's log; the last may be half written."""
+    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    return [json.loads(line) for line in lines]

@@ -1,0 +1,375 @@
+"""Who is killed and paused when, who resolves what, and the verdict."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import random
+import shutil
+import signal
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from thrifty.cells import Budget, Cells
+from thrifty.errors import BadInput
+from thrifty.testing.tribunal.billing import Faults, begin_billing, read_log, tell
+from thrifty.testing.tribunal.history import Verdict, again_too_early, most_billed
+from thrifty.testing.tribunal.rooms import FEATURES, Room, make_room, truth
+from thrifty.testing.tribunal.worker import (
+    STATES,
+    open_lifetime,
+    run_worker,
+    source_of,
+    warm_up,
+    write_note,
+)
+
+__all__ = ["Tribunal"]
+
+
+class Tribunal:
+    """Kill, pause, cut, refuse; then compare the provider's bill with the ledger.
+
+    Parameters
+    ----------
+    kills : how many processes are killed that had called the provider already
+    pauses : how often a process is stopped and goes on later
+    workers : how many processes buy at once, from 4 to this many
+    faults : how often calls end badly
+    new_database : gives the URL of an empty PostgreSQL database; None: SQLite alone
+    restart : crashes the database server and starts it again, now and then
+    seed : the same rooms and faults again; the moments are the machine's
+    chosen : ``provider=``, ``money=`` and ``tight=`` (a budget) fix the kind of every room
+
+    Examples
+    --------
+    >>> Tribunal(kills=2000, pauses=1000).run()                     # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        kills: int = 20,
+        pauses: int = 10,
+        *,
+        workers: int = 6,
+        n_examples: int = 120,
+        faults: Faults | None = None,
+        new_database: Callable[[], str] | None = None,
+        restart: Callable[[], None] | None = None,
+        seed: int = 0,
+        folder: Path | None = None,
+        progress: Callable[[Verdict], None] | None = None,
+        **chosen: Any,
+    ) -> None:
+        self.kills, self.pauses, self.workers = kills, pauses, workers
+        self.n_examples, self.faults = n_examples, faults or Faults()
+        self.new_database, self.restart = new_database, restart
+        self.chance, self.chosen = random.Random(seed), chosen
+        self.folder, self.progress = folder, progress
+        self.verdict = Verdict()
+
+    def run(self) -> Verdict:
+        """Rooms until there were kills and pauses enough."""
+        warm_up()
+        shm = Path("/dev/shm")
+        base = self.folder or Path(tempfile.mkdtemp(dir=shm if shm.is_dir() else None))
+        try:
+            n = 0
+            while self.verdict.kills < self.kills or self.verdict.pauses < self.pauses:
+                self._room(base / f"room-{n}", n)
+                n += 1
+                if self.progress is not None:
+                    self.progress(self.verdict)
+        finally:
+            if self.folder is None:
+                shutil.rmtree(base, ignore_errors=True)
+        return self.verdict
+
+    def _room(self, folder: Path, n: int) -> None:
+        folder.mkdir(parents=True)
+        postgres = self.new_database is not None and n % 2 == 1
+        where = str(folder / "clinic.db")
+        if postgres and self.new_database is not None:
+            where = self.new_database()
+        room = make_room(where, folder / "bill.log", self.chance, self.n_examples, **self.chosen)
+        biller, port = begin_billing(room, self.faults, self.chance.randrange(1 << 30))
+        room = replace(room, port=port)
+        self.verdict.rooms[f"{'PostgreSQL' if postgres else 'SQLite'}"] += 1
+        self.verdict.rooms[room.provider] += 1
+        self.verdict.rooms[f"money: {room.money}"] += 1
+        self.verdict.jumping_rooms += room.jumps
+        try:
+            session = _Session(self, room, folder / "notes", postgres)
+            session.run()
+        finally:
+            os.kill(biller, signal.SIGKILL)
+            os.waitpid(biller, 0)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Session:
+    """One room from its first worker to its verdict."""
+
+    def __init__(self, tribunal: Tribunal, room: Room, notes: Path, postgres: bool) -> None:
+        self.of, self.room, self.notes, self.postgres = tribunal, room, notes, postgres
+        self.chance, self.verdict = tribunal.chance, tribunal.verdict
+        self.state = mmap.mmap(-1, tribunal.workers + 1)  # a byte for each, and one to stop all
+        self.living: dict[int, int] = {}
+        self.paused: dict[int, float] = {}
+        self.user = 0  # the process that resolves at this moment
+
+    def run(self) -> None:
+        open_lifetime(self.room, self.room.limit)
+        n_workers = self.chance.randint(min(4, self.of.workers), self.of.workers)
+        until = time.monotonic() + 20
+        ticks = 0
+        while not self._enough(until, ticks):
+            ticks += 1
+            self._fill(n_workers)
+            time.sleep(self.chance.uniform(0.0, 0.02))
+            self._reap()
+            self._resume()
+            act = self.chance.random()
+            if act < 0.4:
+                self._kill()
+            elif act < 0.7:
+                self._pause()
+            elif act < 0.75:
+                self._begin_to_resolve()
+        if self.postgres and self.of.restart is not None and self.chance.random() < 0.25:
+            self._fill(n_workers)
+            time.sleep(0.3)
+            self.of.restart()
+            self.verdict.restarts += 1
+        self._end_all()
+        self._judge()
+
+    def _enough(self, until: float, ticks: int) -> bool:
+        """The room is over when nearly everything is bought, or the time is up."""
+        of = self.of
+        if self.verdict.kills >= of.kills and self.verdict.pauses >= of.pauses:
+            return True
+        if time.monotonic() > until:
+            return True
+        if ticks % 25:
+            return False
+        bills = [line for line in read_log(self.room.log) if "amount" in line]
+        billed = {(e, f) for b in bills for e in b["ids"] for f in b["names"]}
+        nearly = 0.85 * self.room.n_examples * len(FEATURES)
+        full = self.room.budget is not None and most_billed(bills) > 0.97 * self.room.budget
+        return len(billed) > nearly or full
+
+    # -- processes ----------------------------------------------------------------------------
+
+    def _fill(self, n_workers: int) -> None:
+        taken = set(self.living.values())
+        for slot in [s for s in range(n_workers) if s not in taken]:
+            self.state[slot] = 0
+            seed = self.chance.randrange(1 << 30)
+            pid = os.fork()
+            if pid == 0:
+                run_worker(self.room, slot, self.state, seed, self.notes)
+            self.living[pid] = slot
+
+    def _reap(self) -> None:
+        for pid in list(self.living):
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                self._gone(pid, os.waitstatus_to_exitcode(status))
+
+    def _gone(self, pid: int, code: int) -> None:
+        del self.living[pid]
+        self.paused.pop(pid, None)
+        if code not in (0, -signal.SIGKILL, 3):
+            self.verdict.strangers.append(f"a worker ended with {code}")
+
+    def _begun(self) -> list[int]:
+        return [pid for pid, slot in self.living.items() if self.state[slot]]
+
+    def _kill(self) -> None:
+        begun = self._begun()
+        if not begun:
+            return
+        calling = [pid for pid in begun if self.state[self.living[pid]] == 2]
+        victim = self.chance.choice(calling if calling and self.chance.random() < 0.5 else begun)
+        when = STATES[self.state[self.living[victim]]]
+        os.kill(victim, signal.SIGKILL)
+        _, status = os.waitpid(victim, 0)
+        code = os.waitstatus_to_exitcode(status)
+        if code == -signal.SIGKILL:
+            self.verdict.kills += 1
+            self.verdict.kills_when[when] += 1
+        self._gone(victim, code)
+
+    def _pause(self) -> None:
+        running = [pid for pid in self._begun() if pid not in self.paused]
+        if running:
+            victim = self.chance.choice(running)
+            os.kill(victim, signal.SIGSTOP)
+            long = self.chance.random() < 0.1
+            seconds = self.chance.uniform(0.5, 1.5) if long else self.chance.uniform(0.005, 0.2)
+            self.paused[victim] = time.monotonic() + seconds
+            self.verdict.pauses += 1
+
+    def _resume(self, everybody: bool = False) -> None:
+        for pid, until in list(self.paused.items()):
+            if everybody or time.monotonic() > until:
+                os.kill(pid, signal.SIGCONT)
+                del self.paused[pid]
+
+    def _end_all(self) -> None:
+        self.state[-1] = 1
+        self._resume(everybody=True)
+        until = time.monotonic() + 60
+        while self.living and time.monotonic() < until:
+            self._reap()
+            time.sleep(0.005)
+        for pid in list(self.living):
+            self.verdict.strangers.append("a worker hangs")
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            self._gone(pid, 0)
+        if self.user:
+            os.waitpid(self.user, 0)
+            self.user = 0
+
+    # -- the user -----------------------------------------------------------------------------
+
+    def _bills(self) -> list[dict[str, Any]]:
+        return [line for line in read_log(self.room.log) if "amount" in line]
+
+    def _begin_to_resolve(self) -> None:
+        """In a process of its own: it may have to wait for somebody whom only we let go on."""
+        if self.user and os.waitpid(self.user, os.WNOHANG)[0]:
+            self.user = 0
+        if self.user:
+            return
+        self.user = os.fork()
+        if self.user == 0:
+            try:
+                self._resolve()
+            except BaseException:
+                write_note(self.notes, "stranger", traceback.format_exc())
+            finally:
+                os._exit(0)
+
+    def _given_up(self) -> Counter[tuple[str, str]]:
+        given = [note["text"] for note in read_log(self.notes) if note["kind"] == "given up"]
+        return Counter((example, name) for cells in given for example, name in cells)
+
+    def _resolve(self) -> None:
+        """What a truthful user does: look every open purchase up at the provider.
+
+        The list first; then the provider finishes what it has begun; then its bill.
+        """
+        room = self.room
+        life = open_lifetime(room, room.limit)
+        waiting = life.ledger.open_purchases()
+        if waiting:
+            tell(room.port, "quiet")
+        bills = self._bills()
+        for purchase in waiting:
+            self._resolve_one(life, purchase, bills)
+        life.ledger.book.store.close()
+
+    def _resolve_one(self, life: Any, purchase: Any, bills: list[dict[str, Any]]) -> None:
+        room = self.room
+        cells = [(e, f) for e in purchase.examples for f in purchase.features]
+        if room.provider == "keyed":
+            if purchase.status == "doubt":
+                return  # it resolves itself when somebody asks again
+            billed = True
+        else:
+            billed = purchase.status != "doubt" or self._was_billed(purchase, cells, bills)
+        values = [[truth(e, f) for f in purchase.features] for e in purchase.examples]
+        try:
+            if not billed:
+                life.ledger.resolve(purchase.id, "not-billed")
+                write_note(self.notes, "resolved", "not billed")
+            elif room.money in ("flat", "two prices") and purchase.id % 10 == 0:
+                life.ledger.resolve(purchase.id, "billed")
+                write_note(self.notes, "given up", cells)
+                write_note(self.notes, "resolved", "given up")
+            else:
+                life.ledger.resolve(purchase.id, "billed", values)
+                write_note(self.notes, "resolved", "billed")
+        except BadInput:  # somebody was quicker
+            write_note(self.notes, "resolved", "too late")
+
+    def _was_billed(
+        self, purchase: Any, cells: list[tuple[str, str]], bills: list[dict[str, Any]]
+    ) -> bool:
+        """While a purchase is open nobody else may buy its cells: a later bill is its own."""
+        if self.room.valid:
+            since = [b for b in bills if b["t"] >= purchase.created_at]
+            return any(cells[0][0] in b["ids"] and cells[0][1] in b["names"] for b in since)
+        times = sum(cells[0][0] in b["ids"] and cells[0][1] in b["names"] for b in bills)
+        return times > self._given_up()[cells[0]]
+
+    # -- the verdict --------------------------------------------------------------------------
+
+    def _judge(self) -> None:
+        room, verdict = self.room, self.verdict
+        self._resolve()
+        tell(room.port, "quiet")
+        tell(room.port, "calm")
+        spent, reserved, left, wrong = self._buy_everything()
+        lines = read_log(room.log)
+        bills = [line for line in lines if "amount" in line]
+        twice, unknown = again_too_early(bills, room.valid, self._given_up())
+        label = f"{room.provider}, {room.money}, {'PostgreSQL' if self.postgres else 'SQLite'}: "
+        verdict.findings += [f"{label}paid twice: {t}" for t in twice]
+        verdict.findings += [f"{label}unknown: {t}" for t in unknown]
+        verdict.twice += len(twice)
+        verdict.unknown += len(unknown)
+        verdict.wrong += wrong
+        verdict.open_at_the_end += left
+        if room.budget is not None and most_billed(bills) > room.budget:
+            verdict.over += 1
+            verdict.findings.append(f"{label}{most_billed(bills)} billed of {room.budget}")
+        billed = sum(bill["amount"] for bill in bills)
+        # A key that another opener repeats is billed at that opener's prices, or at the first's.
+        comparable = not (room.provider == "keyed" and room.money == "two prices")
+        if reserved or (comparable and spent != billed):
+            verdict.money += 1
+            verdict.findings.append(f"{label}{spent} spent, {reserved} reserved, {billed} billed")
+        verdict.billed += billed
+        verdict.cells += sum(len(b["ids"]) * len(b["names"]) for b in bills)
+        verdict.faults.update(line["fault"] for line in lines if line.get("fault"))
+        verdict.calls += sum("amount" in line or line.get("fault") != "slow" for line in lines)
+        for note in read_log(self.notes):
+            if note["kind"] == "resolved":
+                verdict.resolved[note["text"]] += 1
+            elif note["kind"] == "wrong":
+                verdict.wrong += 1
+                verdict.findings.append(f"{label}wrong: {note['text']}")
+            elif note["kind"] == "stranger":
+                verdict.strangers.append(note["text"])
+
+    def _buy_everything(self) -> tuple[int, int, int, int]:
+        """At the end everything is bought once more, without faults: what was known costs nothing.
+
+        (spent, reserved, purchases still open, wrong values)
+        """
+        room = self.room
+        life = open_lifetime(room, Budget(total=10**9))
+        source = source_of(room, 0, max_examples=None, timeout=60, attempts=3)
+        cells = Cells(source, ledger=life.ledger, task="the end")
+        wrong = 0
+        with suppress(StopIteration):
+            values = cells.get(range(room.n_examples), range(len(FEATURES)))
+            for i, example in enumerate(room.examples):
+                wrong += sum(
+                    values[i, j] != truth(example, f) for j, f in enumerate(FEATURES)
+                )
+        balance = life.balance()
+        left = len(life.ledger.open_purchases())
+        life.ledger.book.store.close()
+        return int(balance.spent), int(balance.reserved), left, int(wrong)

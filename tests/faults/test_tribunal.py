@@ -1,0 +1,81 @@
+"""The tribunal in short, and that it finds what it is there to find."""
+
+from __future__ import annotations
+
+import pytest
+
+from thrifty.cells.ledger import asking, buying, settlement
+from thrifty.testing import Tribunal
+from thrifty.testing.tribunal.billing import Faults
+from thrifty.testing.tribunal.history import again_too_early, most_billed
+
+
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+def test_nothing_is_paid_twice_lost_over_or_wrong(store, request, fast_path):
+    database = None
+    if store == "postgres":
+        database = request.getfixturevalue("postgres").new_database
+    verdict = Tribunal(
+        kills=12, pauses=8, workers=4, n_examples=40, new_database=database, folder=fast_path,
+        seed=11,
+    ).run()  # fmt: skip
+    print(verdict)
+    assert verdict.sound, str(verdict)
+    assert verdict.kills >= 12 and verdict.pauses >= 8 and verdict.calls > 20
+
+
+def rough(fast_path, **chosen):
+    """Few cells and many cuts, so that what is broken shows soon."""
+    return Tribunal(
+        kills=12, pauses=0, workers=4, n_examples=30, folder=fast_path, seed=3,
+        faults=Faults(refused=0.35, cut=0.4, malformed=0.0, slow=0.0), **chosen,
+    )  # fmt: skip
+
+
+def test_it_finds_a_ledger_that_forgets_a_first_charge(fast_path, monkeypatch):
+    """The refusal of a repetition taken for a refusal of the purchase: money was lost that way."""
+    right = buying.end
+
+    def forgetful(*given, repeated):
+        return right(*given, repeated=False)
+
+    monkeypatch.setattr(buying, "end", forgetful)
+    verdict = rough(fast_path, provider="keyed", money="flat").run()
+    assert verdict.twice + verdict.unknown > 0 and not verdict.sound
+
+
+def test_it_finds_a_budget_that_does_not_hold(fast_path, monkeypatch):
+    monkeypatch.setattr(settlement, "check_budget", lambda *_: None)
+    monkeypatch.setattr(asking, "check_budget", lambda *_: None)
+    verdict = rough(fast_path, provider="plain", money="fee", tight=True).run()
+    assert verdict.over > 0 and not verdict.sound
+
+
+def test_it_finds_values_that_are_not_the_providers(fast_path, monkeypatch):
+    right = settlement.read_answer
+
+    def wrong(*given, **options):
+        return 1 - right(*given, **options)
+
+    monkeypatch.setattr(settlement, "read_answer", wrong)
+    verdict = rough(fast_path, provider="async", money="flat").run()
+    assert verdict.wrong > 0 and not verdict.sound
+
+
+def test_a_history_is_read_cell_by_cell():
+    def bill(t, ids, names, amount=1, calm=False):
+        return {"t": t, "ids": ids, "names": names, "amount": amount, "calm": calm}
+
+    history = [
+        bill(1, ["p", "q"], ["a", "b"], 4),
+        bill(2, ["p"], ["c"]),
+        bill(3, ["q"], ["b"], 5),  # again, and too early
+        bill(4, ["p"], ["c"]),  # again, but the user had given it up
+        bill(5, ["p"], ["w"]),
+        bill(7, ["p"], ["w"]),  # again, after it had expired
+        bill(8, ["p"], ["a"], 9, calm=True),  # billed once, and not known at the end
+    ]
+    twice, unknown = again_too_early(history, {"w": 2.0}, {("p", "c"): 1})
+    assert [text.split(" at ")[0] for text in twice] == ["q b"]
+    assert [text.split(" at ")[0] for text in unknown] == ["p a"]
+    assert most_billed(history) == 13
