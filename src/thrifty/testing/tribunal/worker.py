@@ -13,9 +13,11 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-import thrifty
+from thrifty.cells import Cells, Source
 from thrifty.errors import BudgetExceeded, NotBilled, ProviderError
+from thrifty.lifetime import Lifetime
 from thrifty.testing.tribunal.rooms import FEATURES, Room, truth
+from thrifty.trees import Trees
 
 __all__ = ["STATES", "open_lifetime", "run_worker", "source_of", "warm_up", "write_note"]
 
@@ -28,7 +30,7 @@ TIMEOUT = 0.15
 
 def open_lifetime(room: Room, budget: Any) -> Any:
     """The room's lifetime, as any of its openers opens it."""
-    return thrifty.Lifetime(thrifty.Trees(max_depth=3), store=room.store, budget=budget)
+    return Lifetime(Trees(max_depth=3), store=room.store, budget=budget)
 
 
 def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **options: Any) -> Any:
@@ -63,7 +65,7 @@ def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **option
     fn: Any = {"plain": plain, "async": later, "keyed": keyed}[room.provider]
     options = {"max_examples": 3, "timeout": TIMEOUT, "attempts": 1, **options}
     examples = options.pop("examples", room.examples)
-    return thrifty.Source.from_callable(
+    return Source.from_callable(
         fn, examples=examples, features=FEATURES, prices=room.prices[which], name="lab",
         idempotent=room.provider == "keyed", **options,
     )  # fmt: skip
@@ -75,10 +77,10 @@ def warm_up() -> None:
     def fn(ids: Any, names: Any) -> Any:
         return [[truth(e, f) for f in names] for e in ids]
 
-    source = thrifty.Source.from_callable(
+    source = Source.from_callable(
         fn, examples=[f"p{i}" for i in range(6)], features=FEATURES, name="lab", prices=1
     )
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
+    life = Lifetime(Trees(max_depth=3))
     life.learn("warm", source, [truth(f"p{i}", "f0") for i in range(6)])
 
 
@@ -112,7 +114,7 @@ def _buy(room: Room, slot: int, state: Any, chance: random.Random, notes: Path) 
                 continue
             if door is None or chance.random() < 0.2:
                 source = source_of(room, which, state, slot, concurrency=chance.choice((1, 1, 2)))
-                door = thrifty.Cells(source, ledger=life.ledger, task=f"w{os.getpid()}-{n}")
+                door = Cells(source, ledger=life.ledger, task=f"w{os.getpid()}-{n}")
             _look(room, door, chance, notes)
         except (ProviderError, BudgetExceeded) as error:
             ends[type(error).__name__] += 1
