@@ -21,6 +21,7 @@ from thrifty.cells.matching import match_features
 from thrifty.engines import learn_many
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged, ThriftyError, UnknownTask
 from thrifty.prediction import Prediction
+from thrifty.models import Models
 from thrifty.protocol import AnyFamily
 from thrifty.quote import Quote, quote_task
 from thrifty.stores import MemoryStore
@@ -74,13 +75,15 @@ class Lifetime:
 
     Parameters
     ----------
-    family : a family of models, for instance ``thrifty.Trees(max_depth=6)``
+    family : a family of models, for instance ``thrifty.Trees(max_depth=6)``; default: the store's,
+        else ``thrifty.Models()``
     prices : what a cell costs: None (1 each), a number, a sequence, a mapping by feature name or a
         :class:`thrifty.PriceList`; a source that brings its own prices keeps them
     store : where all of it is kept: a file name (SQLite), a ``postgresql://`` URL, None (memory).
         A store that holds this lifetime is opened again, and several processes may work on it
     budget : a :class:`thrifty.Budget`: what may be spent in total, on a task, on an example
     name : of the lifetime in its store
+    random_state : seed of what the default family draws
     agnostic : when to forget, for streams with unrelated tasks: ``thrifty.Expansion()`` (never,
         the default), ``Restart(k)``, ``Balanced(k, r)`` or ``Doubling()``
 
@@ -98,14 +101,19 @@ class Lifetime:
 
     def __init__(
         self,
-        family: AnyFamily,
+        family: AnyFamily | None = None,
         *,
         prices: Any = None,
         agnostic: Rule | None = None,
         store: Any = None,
         budget: Budget | None = None,
         name: str = "lifetime",
+        random_state: int | None = None,
     ) -> None:
+        if family is None and store is not None:
+            family = SavedLifetime.family_in(store, name)
+        if family is None:
+            family = Models(random_state=random_state)
         self._start(family, as_rule(agnostic), prices, budget)
         if store is not None:
             self._keep_in(SavedLifetime.open(store, name, family, agnostic))

@@ -27,7 +27,7 @@ __all__ = ["make_family", "register"]
 def make_family(file: TaskFile) -> Any:
     """The family that a task file names, with its parameters."""
     given = dict(file.family)
-    name = given.pop("name", "Trees")
+    name = given.pop("name", "Models")
     try:
         return family_from_dict({"family": name, **_complete(name, given)})
     except StoreError as error:
@@ -36,15 +36,21 @@ def make_family(file: TaskFile) -> Any:
 
 def _complete(name: str, given: dict[str, Any]) -> dict[str, Any]:
     """A file names some parameters; the rest are the family's own."""
-    from thrifty import powers, trees
+    from thrifty import models, powers, trees
 
-    made = getattr(trees, name, None) or getattr(powers, name, None)
+    homes = (models, trees, powers)
+    made = next((getattr(home, name) for home in homes if hasattr(home, name)), None)
     if made is None:
         raise BadInput(
-            f"the family must be Trees, Lists, Monomials or Polynomials; got {name!r}."
+            f"the family must be Models, Trees, Lists, Monomials or Polynomials; got {name!r}."
         )
-    if name not in ("Trees", "Lists"):
+    if name in ("Monomials", "Polynomials"):
         return given
+    if name == "Models" and given.get("estimator") is not None:
+        raise BadInput(
+            "a task file cannot name an estimator, for a file runs no code: leave it out, or learn "
+            "from Python with thrifty.Models(estimator)."
+        )
     if "learner" in given:
         given["learner"] = _learner(given["learner"])
     return _with_defaults(name, made().to_dict(), given, "family")

@@ -64,7 +64,7 @@ def read_task_file(path: Path) -> TaskFile:
     data = _expanded(_parsed(path))
     _only(data, _KEYS, f"{path}")
     folder = path.parent
-    family = data.get("family", {"name": "Trees"})
+    family = data.get("family", {"name": "Models"})
     if isinstance(family, str):
         family = {"name": family}
     source = data.get("source")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from thrifty.cells import Cells
+from thrifty.errors import BadInput
 from thrifty.models.choice import policy_for
 from thrifty.models.fitting import fit
 from thrifty.models.memory import Memory
@@ -33,6 +34,7 @@ def learn_table(
     cells: Cells, labels: Labels, memory: Memory, estimator: Any, seed: int
 ) -> LearnedTable:
     """Buy within the door's allowance and fit."""
+    _check_classes(labels)
     rng = np.random.default_rng(seed)
     policy = policy_for(cells, labels)
     bought = policy.buy(cells, labels, memory, allowance_of(cells), rng)
@@ -43,6 +45,21 @@ def learn_table(
     if estimator is not None:  # it sees no beliefs: only what was bought together
         bought = replace(bought, table=bought.table.block())
     return LearnedTable(bought, fit(bought.table, estimator, seed=seed))
+
+
+def _check_classes(labels: Labels) -> None:
+    sizes = np.bincount(labels.codes, minlength=labels.n_classes)
+    if labels.n_classes < 2:
+        raise BadInput(
+            f"y holds one class, {labels.value(0)!r}; a model tells two or more apart. Bring rows "
+            "of another class."
+        )
+    if sizes.min() < 2:
+        code = int(sizes.argmin())
+        raise BadInput(
+            f"every class needs 2 rows at least; {labels.value(code)!r} has {int(sizes[code])}. "
+            "Bring more rows of it, or leave the class out."
+        )
 
 
 def allowance_of(cells: Cells) -> float:

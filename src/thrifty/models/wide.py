@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells import Cells
+from thrifty.errors import BadInput
 from thrifty.models.account import Account
 from thrifty.models.belief import Summary, summarise
 from thrifty.models.joint import complete_rows
@@ -52,6 +53,7 @@ class Wide:
         allowance: float,
         rng: np.random.Generator,
     ) -> Bought:
+        _check_spend(cells, allowance)
         background = Background(*memory.background(cells.n_features))
         account = Account(cells, labels.codes, allowance, rng)
         share = allowance / (float(cells.prices.sum()) * cells.n_examples)
@@ -63,6 +65,17 @@ class Wide:
         chosen = np.argsort(-belief.worth, kind="stable")[:_MOST_FEATURES]
         table = _table(account, labels, chosen, belief)
         return Bought(table, _lesson(account, chosen), {"joint_features": n})
+
+
+def _check_spend(cells: Cells, allowance: float) -> None:
+    """Two rows, one of each class, are the least that a look at every feature takes."""
+    row = float(np.asarray(cells.prices).sum())
+    if allowance < min(2 * row, row * cells.n_examples):
+        raise BadInput(
+            f"spend={allowance:g} is too small for a first look at {cells.n_features} features; "
+            f"the smallest useful is {2 * row:g}, two rows of them, {2 / cells.n_examples:.2%} of "
+            "everything."
+        )
 
 
 def _between(share: float, ends: tuple[tuple[float, float], tuple[float, float]]) -> float:

@@ -68,6 +68,14 @@ class SavedLifetime:
         kept: Rule = rule_from_dict(state.representation["rule"]) if rule is None else rule
         return cls(book, family, kept)
 
+    @classmethod
+    def family_in(cls, where: Any, name: str) -> AnyFamily | None:
+        """The family of a lifetime that is in a store; None where it is not there yet."""
+        store = open_store(where)
+        if name not in store.lifetimes():
+            return None
+        return cls.open(store, name, None, None).family
+
     def bring(self, family: AnyFamily) -> None:
         """The same family, with what a store cannot keep of it."""
         if family.to_dict() != self.family.to_dict():
