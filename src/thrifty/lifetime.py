@@ -20,8 +20,8 @@ from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import match_features
 from thrifty.engines import learn_many
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged, ThriftyError, UnknownTask
-from thrifty.prediction import Prediction
 from thrifty.models import Models
+from thrifty.prediction import Prediction
 from thrifty.protocol import AnyFamily
 from thrifty.quote import Quote, quote_task
 from thrifty.stores import MemoryStore
