@@ -18,11 +18,18 @@ import argparse
 import json
 import os
 import shutil
-import subprocess
+import signal
 import sys
 import time
 from pathlib import Path
 from typing import Any
+
+import numba  # noqa: F401  imported before the forks, as are the next
+import numpy  # noqa: F401
+import pytest
+import scipy.optimize
+import scipy.stats  # noqa: F401
+import sklearn.ensemble  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests/mutants"
@@ -46,6 +53,41 @@ def _near(file: str, nearest: dict[str, list[str]]) -> list[str]:
     return nearest[max((known for known in nearest if file.startswith(known)), key=len)]
 
 
+def _tests_fail(one: Mutation, plain: dict[str, str], show: bool) -> bool:
+    """Run the tests in a fork: what does not change (numpy, numba, pytest) is imported once."""
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        os.environ.update(plain, OMP_NUM_THREADS="1", PYTHONPATH=str(WORK / "src"))
+        if plain:
+            import numba
+
+            numba.config.DISABLE_JIT = True
+        sys.path.insert(0, str(WORK / "src"))
+        sys.dont_write_bytecode = True
+        os.chdir(ROOT)
+        if not show:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            os.dup2(1, 2)
+        code = 3
+        try:
+            code = int(pytest.main([
+                "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow",
+                "-k", "not postgres", "--hypothesis-seed=0", str(WORK / one["file"]),
+                *one["tests"],
+            ]))  # fmt: skip
+        finally:
+            os._exit(code)
+    for _ in range(10 * SECONDS):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status) != 0
+        time.sleep(0.1)
+    os.killpg(child, signal.SIGKILL)  # it never ends: noticed
+    os.waitpid(child, 0)
+    return True
+
+
 def applies(one: Mutation) -> bool:
     """Whether its lines are still there, once."""
     path = WORK / one["file"]
@@ -61,17 +103,7 @@ def noticed(one: Mutation, show: bool = False) -> tuple[bool, float]:
     plain = {"NUMBA_DISABLE_JIT": "1"} if "/kernels/" in one["file"] else {}
     began = os.times()
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p",
-             "no:xdist", "-m", "not slow", "-k", "not postgres", "--hypothesis-seed=0",
-             str(WORK / one["file"]), *one["tests"]],
-            cwd=ROOT, capture_output=not show, timeout=SECONDS,
-            env={**os.environ, "PYTHONPATH": str(WORK / "src"), "OMP_NUM_THREADS": "1",
-                 "PYTHONDONTWRITEBYTECODE": "1", **plain},
-        )  # fmt: skip
-        found = done.returncode == 1 or done.returncode == 2
-    except subprocess.TimeoutExpired:
-        found = True  # it never ended: noticed
+        found = _tests_fail(one, plain, show)
     finally:
         path.write_text(before, encoding="utf-8")
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # compiled kernels stay valid
