@@ -195,6 +195,7 @@ class Doubling(Rule):
             while n < len(representation):
                 yield representation.newest(n)
                 n *= 2
+            representation = representation.newest(len(representation))
         yield representation
 
     def after_reuse(self, representation: Any, model: Any) -> Any:

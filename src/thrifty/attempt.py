@@ -33,13 +33,17 @@ class Found(Generic[Model]):
     """A model and how it was learned.
 
     ``failure`` says why the representation alone was not enough, where it was not; ``grown`` is
-    what ImproveRep needs beside the model. Only the family that made it reads it.
+    what ImproveRep needs beside the model, of what it was tried with; ``seen`` what the task's own
+    cells showed, which stays true when a representation is forgotten. Only the family that made
+    them reads them. ``promise`` says what is promised of new examples, for the receipt.
     """
 
     route: Route
     model: Model
     failure: Failure | None = None
     grown: Any = None
+    seen: Any = None
+    promise: str = ""
 
 
 @dataclass(frozen=True, slots=True)

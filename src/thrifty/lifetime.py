@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -261,7 +261,7 @@ class Lifetime:
             name=name,
             route=found.route,
             model=self.family.estimator(found.model, labels, source.feature_names),
-            receipt=cells.receipt(),
+            receipt=replace(cells.receipt(), promise=found.promise),
             failure=found.failure,
             good=good,
         )

@@ -140,14 +140,14 @@ class Monomials:
         everywhere = np.arange(door.n_features)
         coarse = coarsest(door.values(door.owned_rows(everywhere), everywhere))
         failure = None if failed is None else failed.failure
-        return Found("scratch", found, failure, grown=coarse)
+        return Found("scratch", found, failure, seen=coarse)
 
     def improve_rep(
         self, representation: PowersRepresentation, found: Found[Any]
     ) -> PowersRepresentation:
         """The representation with the verified target, where that raises the rank."""
         target = found.model
-        coarse = found.grown if found.route == "scratch" and found.grown else 0.0
+        coarse = found.seen or 0.0
         return representation.extended([target], coarse)
 
     def estimator(

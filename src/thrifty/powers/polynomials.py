@@ -169,7 +169,7 @@ class Polynomials:
         everywhere = np.arange(door.n_features)
         coarse = coarsest(door.values(door.owned_rows(everywhere), everywhere))
         failure = None if failed is None else failed.failure
-        return Found("scratch", found, failure, grown=coarse)
+        return Found("scratch", found, failure, seen=coarse)
 
     def _first_batch(self, n_features: int) -> int:
         """Where all monomials fit into one search, few rows do; screening features needs more."""
@@ -192,7 +192,7 @@ class Polynomials:
     ) -> PowersRepresentation:
         """The representation with those verified terms that raise the rank."""
         terms = found.model
-        coarse = found.grown if found.route == "scratch" and found.grown else 0.0
+        coarse = found.seen or 0.0
         return representation.extended(sorted(terms), coarse)
 
     def estimator(

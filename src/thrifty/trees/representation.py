@@ -35,6 +35,14 @@ class Metafeatures:
     trees: tuple[Tree, ...] = ()
     warmed: int = 0
     anchors: frozenset[int] = frozenset()
+    #: of the order in which rows are drawn; 0: the constant order of 0.1
+    seed: int = 0
+    #: the examples that taught it, by :meth:`thrifty.cells.Cells.rows_key`
+    rows: frozenset[str] = frozenset()
+    #: which part of a whole this is that a task is tried with, one after the other; 0: no part
+    portion: int = 0
+    #: more is tried after it
+    partial: bool = False
 
     def with_trees(self, new: Iterable[Tree], *, by_feature: bool = False) -> Metafeatures:
         """These and the new ones, their labels dropped, prunings removed.
@@ -53,7 +61,13 @@ class Metafeatures:
 
     def newest(self, n: int) -> Metafeatures:
         """The n that were learned or used last."""
-        return replace(self, trees=self.trees[-n:])
+        n = min(n, len(self))
+        portion = (n - 1).bit_length() + 1 if n else 1
+        return replace(self, trees=self.trees[-n:], portion=portion, partial=n < len(self))
+
+    def with_rows(self, key: str | None) -> Metafeatures:
+        """These examples have taught it too."""
+        return self if key is None else replace(self, rows=self.rows | {key})
 
     def refreshed(self, model: Tree) -> Metafeatures:
         """Those that the tree is made of are the newest now.
@@ -96,10 +110,20 @@ class Metafeatures:
             data["warmed"] = self.warmed
         if self.anchors:
             data["anchors"] = sorted(self.anchors)
+        if self.seed:
+            data["seed"] = self.seed
+        if self.rows:
+            data["rows"] = sorted(self.rows)
         return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Metafeatures:
         """The inverse of :meth:`to_dict`."""
         trees = tuple(tree_from_dict(tree) for tree in data["metafeatures"])
-        return cls(trees, int(data.get("warmed", 0)), frozenset(data.get("anchors", ())))
+        return cls(
+            trees,
+            int(data.get("warmed", 0)),
+            frozenset(data.get("anchors", ())),
+            int(data.get("seed", 0)),
+            frozenset(map(str, data.get("rows", ()))),
+        )

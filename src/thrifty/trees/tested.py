@@ -12,23 +12,38 @@ is above ``error`` it passes with probability at most (1 - error)^t_i <= delta_i
 1 - confidence, on the distribution the rows were drawn from. A row that was tested and then used
 for growing is never counted as fresh again.
 
-Where the metafeatures do not fit even a quarter of the rows, or fresh rows run out, all rows are
+Whose rows. All this needs rows that the metafeatures were not fitted to. A representation therefore
+remembers which examples taught it. Where a task brings the same examples again, a tree must be
+right on so many rows that *every* tree of its size with an error above ``error`` would have failed
+with that probability: with s splits over N Boolean features there are at most 2 (8 N)^s of them,
+and ln of that, of s (s + 1) and of the rows (where a test may begin) joins ln(1 / delta_i).
+
+Portions. Where a rule tries parts of a representation one after the other (:class:`~thrifty.
+Doubling`), the j-th has (1 - confidence) / (j (j + 1)) to spend, and one that passes no test ends
+there: only the whole goes on to all rows.
+
+Where the metafeatures do not fit even a quarter of the rows, or rows run out, all rows are
 used (as :class:`~thrifty.Race` or :class:`~thrifty.Paper` does): a task fails only if Algorithm 2
-on all rows fails, and the paper's bound on tasks from scratch stays.
+on all rows fails, and the paper's bound on tasks from scratch stays. Of such a tree, and of one
+from scratch, nothing is promised beyond those rows; ``receipt.promise`` says which it is.
+
+The order of rows is drawn from a seed that the representation keeps, so that data cannot be laid
+out against it: a secret one, or ``random_state``.
 """
 
 from __future__ import annotations
 
 import math
+import secrets
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.attempt import Attempt, Expected, Found
+from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
-from thrifty.checks import a_flag, a_share, set_checked
+from thrifty.checks import a_flag, a_share, set_checked, whole_number
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.from_all import scratch_tree
 from thrifty.trees.growing.sample_tree import SampleTree, grow_on_sample
@@ -43,9 +58,9 @@ from thrifty.trees.race.learner import (
     scratch_by_races,
 )
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.tree import Leaf, Tree
+from thrifty.trees.tree import Leaf, Tree, size
 
-__all__ = ["Tested", "answers", "rows_to_pass"]
+__all__ = ["Tested", "answers", "log_trees_like", "rows_to_pass"]
 
 Ints = NDArray[np.int64]
 
@@ -53,6 +68,8 @@ Ints = NDArray[np.int64]
 _FIRST = 48
 #: the metafeatures still fail on a sample of this share of the rows: use all rows
 _ENOUGH = 0.25
+#: a part of them still fails on so many rows: go on to the next, whatever the number of rows
+_ENOUGH_OF_A_PART = 200
 #: rows tested at a time: a wrong tree is found out within the first few
 _BLOCK = 16
 #: a tree is tested when its mistakes on the rows met so far are below this share of those allowed
@@ -62,14 +79,33 @@ _ROOTS = 3
 _SEED = 20_222
 
 
-def rows_to_pass(error: float, confidence: float, attempt: int) -> int:
+def rows_to_pass(
+    error: float, confidence: float, attempt: int, *, portion: int = 0, log_trees: float = 0.0
+) -> int:
     """Right answers in a row that the attempt-th tree needs (counted from 1).
 
-    >>> rows_to_pass(0.01, 0.95, 1)
-    368
+    ``portion`` is which part of a representation is tried (from 1; 0: it is tried whole alone),
+    ``log_trees`` the natural log of how many trees the promise must hold for at once.
+
+    >>> rows_to_pass(0.01, 0.95, 1), rows_to_pass(0.01, 0.95, 1, portion=1)
+    (368, 437)
     """
     delta = (1.0 - confidence) / (attempt * (attempt + 1))
-    return math.ceil(math.log(delta) / math.log1p(-error))
+    if portion:
+        delta /= portion * (portion + 1)
+    return math.ceil((math.log(delta) - log_trees) / math.log1p(-error))
+
+
+def log_trees_like(tree: Tree, n_features: int, n_rows: int) -> float:
+    """ln of a bound on the trees of this size over Boolean features, sizes and places added.
+
+    >>> from thrifty.trees.tree import stump
+    >>> round(log_trees_like(stump(3), n_features=100, n_rows=1000), 1)
+    15.0
+    """
+    s = size(tree)
+    shapes = math.log(2.0) + s * math.log(8.0 * n_features)
+    return shapes + math.log(max(s * (s + 1), 1)) + math.log(n_rows)
 
 
 def answers(tree: Tree, cells: Cells, rows: Ints) -> Ints:
@@ -113,6 +149,8 @@ class Tested(OverMetafeatures):
     race : bool
         Where the test cannot tell, and from scratch, learn as :class:`~thrifty.Race` does; False:
         as :class:`~thrifty.Paper`.
+    random_state : int or None
+        Of the order in which rows are drawn. None: a secret that the store keeps.
     gain, improve, match, max_nodes, warm_up, missing : see :class:`~thrifty.Paper`
         Of these, ``gain`` and ``match`` are limited as for :class:`~thrifty.Race` while it races.
 
@@ -127,9 +165,13 @@ class Tested(OverMetafeatures):
     error: float = 0.01
     confidence: float = 0.95
     race: bool = field(default=True, kw_only=True)
+    random_state: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.random_state is not None:
+            state = whole_number("random_state", self.random_state, least=0)
+            set_checked(self, random_state=state)
         set_checked(
             self,
             error=a_share("error", self.error),
@@ -145,13 +187,26 @@ class Tested(OverMetafeatures):
         expected = expected_by_races(expected, known) if self.race else expected
         return replace(expected, grows_with_examples=False)
 
+    def start(self) -> Metafeatures:
+        """No metafeatures, and the seed of the order of rows."""
+        given = self.random_state
+        return Metafeatures(seed=1 + (secrets.randbits(62) if given is None else given))
+
+    def remembers(self, cells: Cells) -> str:
+        """The examples: a test on them would not be independent of what they taught."""
+        return cells.rows_key()
+
     def reuse(
         self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
     ) -> Attempt[Tree]:
         """A tree that passed the test; all rows where the test cannot tell."""
-        tree = _Trial(self, known, cells, labels, max_depth).run()
+        trial = _Trial(self, known, cells, labels, max_depth)
+        tree = trial.run()
         if tree is not None:
-            return Found("reused", tree)
+            return Found("reused", tree, promise=trial.promise)
+        if known.partial:
+            reason = f"no tree of the newest {len(known)} metafeatures passed the test"
+            return Failed(Failure("portion-failed", reason))
         on_all_rows = reuse_by_races if self.race else reuse_every_row
         return on_all_rows(self, known, cells, labels, max_depth)
 
@@ -171,13 +226,19 @@ class _Trial:
     ) -> None:
         self.terms, self.known, self.max_depth = terms, known, max_depth
         self.cells, self.labels = cells, labels
-        self.order = np.random.default_rng(_SEED).permutation(len(labels))
+        seed = [_SEED, known.seed] if known.seed else _SEED
+        self.order = np.random.default_rng(seed).permutation(len(labels))
+        self.shared = self.cells.rows_key() in known.rows
+        self.promise = ""
         self.met = min(_FIRST, len(labels))  # rows from here on are fresh
         self.sample = self.order[: self.met]
 
     def run(self) -> Tree | None:
         attempt = 0
-        while len(self.sample) <= _ENOUGH * len(self.order):
+        enough = _ENOUGH * len(self.order)
+        if self.known.partial:
+            enough = min(enough, _ENOUGH_OF_A_PART)
+        while len(self.sample) <= enough:
             grown = self._grow()
             if grown is None:
                 if not self._enlarge():
@@ -221,9 +282,21 @@ class _Trial:
 
     def _test(self, tree: Tree, attempt: int) -> bool | None:
         """Whether the tree passed; None when there are not enough fresh rows to tell."""
-        left = rows_to_pass(self.terms.error, self.terms.confidence, attempt)
+        terms, log_trees = self.terms, 0.0
+        if self.shared:
+            if not self.cells.boolean.all():  # thresholds are taken from the rows: not countable
+                return None
+            log_trees = log_trees_like(tree, self.cells.n_features, len(self.order))
+        left = rows_to_pass(
+            terms.error, terms.confidence, attempt, portion=self.known.portion, log_trees=log_trees
+        )
         if self.met + left > len(self.order):
             return None
+        whose = "enough for any tree of its size" if self.shared else "new to the metafeatures"
+        self.promise = (
+            f"error at most {terms.error:g} with probability {terms.confidence:g}: right on {left} "
+            f"rows, {whose}"
+        )
         block = _BLOCK
         while left:
             rows = self.order[self.met : self.met + min(block, left)]

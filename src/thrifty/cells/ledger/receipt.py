@@ -24,6 +24,7 @@ class Receipt:
     avoided_cells : cells that buying everything would have bought and this task did not
     max_cells_per_example : the largest number of cells bought on one example
     per_feature : cells bought, by feature name; features without a purchase are left out
+    promise : what the learner promises of new examples, "" where it promises nothing
     """
 
     cells: int
@@ -35,6 +36,7 @@ class Receipt:
     n_features: int
     per_feature: Mapping[str, int] = field(default_factory=dict, repr=False)
     currency: str = ""
+    promise: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""

@@ -7,7 +7,7 @@ How a tree is grown from metafeatures (:meth:`OverMetafeatures.reuse`) and from 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
@@ -58,6 +58,10 @@ class OverMetafeatures:
         """A tree grown from all features."""
         raise NotImplementedError
 
+    def remembers(self, cells: Cells) -> str | None:
+        """Which examples taught a tree, for learners whose promise depends on that."""
+        return None
+
     # The verbs.
 
     def start(self) -> Metafeatures:
@@ -94,10 +98,12 @@ class OverMetafeatures:
     ) -> Found[Tree]:
         """The tree over all features, and what UseRep had grown when it failed."""
         tree = self.scratch(cells, labels, max_depth)
-        return Found("scratch", tree) if failed is None else failed.then(tree)
+        found = Found("scratch", tree) if failed is None else failed.then(tree)
+        return replace(found, seen=self.remembers(cells))
 
     def improve_rep(self, known: Metafeatures, found: Found[Tree]) -> Metafeatures:
         """The metafeatures with the parts of the tree that ``improve`` picks."""
+        known = known.with_rows(found.seen)
         if known.warmed < self._warm_tasks:
             families = self.improve == "anchored-families"
             return after_warm_task(known, found.model, self._warm_tasks, families)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from thrifty.attempt import Attempt, Expected, Found
+from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.trees.gains.gain import gain_named, gain_ratio
@@ -55,6 +55,8 @@ def reuse_by_races(
     )  # fmt: skip
     if tree is not None:
         return Found("reused", tree)
+    if known.partial:  # more is tried after it, and compared in full if all of it fails
+        return Failed(Failure("portion-failed", "no tree of a part of the metafeatures fits"))
     return reuse_every_row(learner, known, cells, labels, max_depth)
 
 

@@ -1,0 +1,123 @@
+"""What ``Tested`` promises: on whose rows, for which portion, in which order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import thrifty
+from thrifty.trees.representation import Metafeatures
+from thrifty.trees.tested import rows_to_pass
+from thrifty.trees.tree import stump
+
+
+def lifetime(**how):
+    learner = thrifty.Tested(0.01, 0.95, random_state=0)
+    return thrifty.Lifetime(thrifty.Trees(max_depth=12, learner=learner), **how)
+
+
+def noisy_table(seed, n_rows=3000, n_features=40):
+    """Labels are one feature, one in ten flipped: only luck with these very rows explains them."""
+    random = np.random.default_rng(seed)
+    X = random.random((n_rows, n_features)) < 0.5
+    return X, X[:, 0] ^ (random.random(n_rows) < 0.1)
+
+
+def test_a_tree_fitted_to_the_same_rows_is_not_promised_to_be_right_on_others():
+    """Tasks share rows, the second has the first one's labels: its tree is in the metafeatures."""
+    X, y = noisy_table(0)
+    life = lifetime()
+    life.learn("first", X, y)
+    again = life.learn("again", X, y)
+    other_X, other_y = noisy_table(1, 20_000)
+    error = np.mean(again.model.predict(other_X) != other_y)
+    assert again.route == "reused" and error > 0.05
+    assert again.receipt.promise == ""
+
+
+def test_the_same_rows_are_known_again_after_a_store_was_closed(tmp_path):
+    X, y = noisy_table(0)
+    lifetime(store=str(tmp_path / "s.db")).learn("first", X, y)
+    life = thrifty.Lifetime.open(str(tmp_path / "s.db"))
+    assert life.learn("again", X, y).receipt.promise == ""
+
+
+def simple_table(seed, n_rows=20_000, n_features=40):
+    X = np.random.default_rng(seed).random((n_rows, n_features)) < 0.5
+    return X, X[:, 3] & X[:, 5]
+
+
+def test_rows_that_are_new_carry_the_promise_and_shared_ones_ask_for_more():
+    life = lifetime()
+    assert life.learn("first", *simple_table(0)).receipt.promise == ""  # from scratch: none
+    fresh = life.learn("fresh", *simple_table(1))
+    shared = life.learn("shared", *simple_table(0))
+    assert "new to the metafeatures" in fresh.receipt.promise
+    assert "any tree of its size" in shared.receipt.promise
+    n_fresh, n_shared = (
+        int(task.receipt.promise.split("right on ")[1].split()[0]) for task in (fresh, shared)
+    )
+    assert n_fresh == rows_to_pass(0.01, 0.95, 1)
+    # two splits: ln(2 (8 * 40)^2) + ln 6 + ln 20,000 more than ln(1 / delta)
+    more = np.log(2 * 320.0**2) + np.log(6) + np.log(20_000)
+    assert n_shared == int(np.ceil((np.log(0.025) - more) / np.log1p(-0.01)))
+    assert fresh.receipt.cells < shared.receipt.cells < 20_000
+
+
+def test_a_portion_that_fails_does_not_buy_all_rows():
+    """The newest metafeature is of another task; the portion after it holds the right one."""
+    bills = {}
+    for rule in (thrifty.Expansion(), thrifty.Doubling()):
+        life = lifetime(agnostic=rule)
+        for name, feature in (("a", 3), ("b", 5), ("c", 7), ("a again", 3)):
+            X = np.random.default_rng(feature + len(name)).random((20_000, 40)) < 0.5
+            learned = life.learn(name, X, X[:, feature])
+        assert learned.route == "reused" and learned.model.tree_.split.feature == 3
+        bills[type(rule).__name__] = learned.receipt.cells
+    assert bills["Doubling"] < 3_000 and bills["Expansion"] < 3_000
+
+
+def test_the_confidence_is_spent_once_over_all_portions_and_attempts():
+    error, confidence = 0.02, 0.9
+    spent = sum(
+        (1 - error) ** rows_to_pass(error, confidence, attempt, portion=portion)
+        for attempt in range(1, 200)
+        for portion in range(1, 60)
+    )
+    assert spent <= 1 - confidence
+    whole = sum((1 - error) ** rows_to_pass(error, confidence, i) for i in range(1, 5000))
+    assert 0.9 * (1 - confidence) <= whole <= 1 - confidence
+
+
+def test_portions_are_numbered_as_they_are_tried():
+    known = Metafeatures(tuple(map(stump, range(7))))
+    portions = list(thrifty.Doubling().portions(known))
+    assert [p.portion for p in portions] == [1, 2, 3, 4]
+    assert [p.partial for p in portions] == [True, True, True, False]
+    assert [p.portion for p in thrifty.Expansion().portions(known)] == [0]
+
+
+def test_the_order_of_rows_is_secret_unless_it_is_asked_for(tmp_path):
+    def seeds(**how):
+        family = thrifty.Trees(max_depth=3, learner=thrifty.Tested(0.01, 0.95, **how))
+        return [thrifty.Lifetime(family).representation.seed for _ in range(2)]
+
+    first, second = seeds()
+    assert first != second and min(first, second) > 0
+    assert len(set(seeds(random_state=5) + seeds(random_state=5))) == 1
+    assert seeds(random_state=5) != seeds(random_state=6)
+
+
+def test_a_store_keeps_the_order(tmp_path):
+    family = thrifty.Trees(max_depth=3, learner=thrifty.Tested(0.01, 0.95))
+    life = thrifty.Lifetime(family, store=str(tmp_path / "s.db"))
+    seed = life.representation.seed
+    life.learn("first", *simple_table(0))
+    again = thrifty.Lifetime.open(str(tmp_path / "s.db"))
+    assert life.representation.seed == again.representation.seed == seed
+
+
+@pytest.mark.parametrize("state", [-1, 0.5, "x"])
+def test_a_bad_random_state_is_refused(state):
+    with pytest.raises(thrifty.errors.BadParameter, match="random_state"):
+        thrifty.Tested(random_state=state)
