@@ -28,6 +28,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1])
     parser.add_argument("--bills", type=float, nargs="*", default=BILLS, help="shares, as 0.05")
     parser.add_argument("--kept", type=Path, default=KEPT)
+    parser.add_argument("--memory", choices=("with", "without", "both"), default="both")
     parser.add_argument("--quick", action="store_true", help="three sets, 6 labels, 5 %%")
     parser.add_argument("--show", action="store_true", help="only tables of what is kept")
     given = parser.parse_args()
@@ -36,10 +37,11 @@ def main() -> None:
         given.seeds, given.bills = [0], (0.05,)
         given.kept = given.kept.with_name("models-quick.jsonl")
     kept = Kept(given.kept)
+    memories = {"with": (True,), "without": (False,), "both": (True, False)}[given.memory]
     one_thread()
     for seed in [] if given.show else given.seeds:
         for name in given.sets:
-            run_set(kept, name, given.labels, seed, tuple(given.bills))
+            run_set(kept, name, given.labels, seed, tuple(given.bills), memories)
             lines = [line for line in kept.lines if line["set"] == name]
             print(table(ratio_rows(lines)), flush=True)
     print(machine())

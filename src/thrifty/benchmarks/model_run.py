@@ -46,11 +46,18 @@ class Kept:
         self._done.add(self._key(line))
 
 
-def run_set(kept: Kept, name: str, n_labels: int, seed: int, bills: tuple[float, ...]) -> None:
-    """Everything that is not kept yet of one set and seed."""
+def run_set(
+    kept: Kept,
+    name: str,
+    n_labels: int,
+    seed: int,
+    bills: tuple[float, ...],
+    memories: tuple[bool, ...] = (True, False),
+) -> None:
+    """Everything that is not kept yet of one set and seed; with a memory, and without."""
     warnings.filterwarnings("ignore")
     tasks = list(model_tasks(name, n_labels, seed))
-    for memory in (True, False):
+    for memory in memories:
         for bill in bills:
             key = {"set": name, "seed": seed, "what": "ours", "bill": bill, "memory": memory}
             if all(kept.has(**key, i=i) for i in range(len(tasks))):
