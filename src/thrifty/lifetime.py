@@ -273,6 +273,54 @@ class Lifetime:
         self._owned[source] = owned
         return learned
 
+    def background(self, X: Any, *, rows: int, kinds: Any = None) -> Receipt:
+        """Buy a control cohort on purpose: so many rows of X whole, drawn without any label.
+
+        What they teach of the features need not be bought again by later tasks; where X has ids,
+        later tasks own the rows themselves. For ``thrifty.Models``.
+
+        >>> import thrifty
+        >>> life = thrifty.Lifetime()
+        >>> life.background(np.eye(50, dtype=bool), rows=20).cells
+        1000
+        """
+        buy = getattr(self.family, "buy_background", None)
+        if buy is None:
+            raise BadParameter(
+                f"{type(self.family).__name__} keeps no background of the features; a cohort is "
+                "for thrifty.Models()."
+            )
+        self.refresh()
+        source = self._source_of(X, kinds)
+        self._check_features(source)
+        ledger = self.ledger if self._needs_ledger(source) else None
+        owned = self._owned_of(source)
+        run = f"background {uuid.uuid4().hex[:8]}"
+        cells = Cells(source, self._prices, owned, ledger=ledger, task=run)
+        lesson = buy(cells, rows)
+        after = replace(
+            self._now,
+            representation=self._taught(self._now.representation, lesson, cells),
+            features=source.feature_names,
+            named=source.named,
+        )
+        done = _counted(source, cells, run)
+        if self._saved is not None:
+            self._now = self._saved.commit_lesson(
+                self.ledger, done, after, lambda known: self._taught(known, lesson, cells)
+            )
+        else:
+            if self._ledger is not None:
+                commit_in_memory(self._ledger, done)
+            self._now = after
+        owned.add(cells.meter)
+        self._owned[source] = owned
+        return cells.receipt()
+
+    def _taught(self, representation: Any, lesson: Any, cells: Cells) -> Any:
+        family: Any = self.family  # one that buys backgrounds
+        return family.with_background(representation, lesson, cells.n_features)
+
     def predict(
         self, name: str, X: Any, *, stop: Any = None, spend: Any = None, per_row: Any = None
     ) -> Prediction:
@@ -491,6 +539,17 @@ def _finished(source: Source, cells: Cells, learned: Learned, *, durable: bool) 
             count_as_owned(pages, source, cells.meter, row.learned_at)
 
     return Finished(row, cells.counted, learned.receipt.currency, count)
+
+
+def _counted(source: Source, cells: Cells, run: str) -> Finished:
+    """A purchase that is no task: what it cost, and what is owned by it."""
+    row = TaskRow(run, "screened", {}, {}, None, uuid.uuid4().hex, time.time())
+
+    def count(pages: Any) -> None:
+        if source.free and source.examples is not None:
+            count_as_owned(pages, source, cells.meter, row.learned_at)
+
+    return Finished(row, cells.counted, cells.currency, count)
 
 
 def learned_from_row(family: AnyFamily, row: TaskRow) -> Learned:

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import thrifty
-from thrifty.errors import BadParameter, ThriftyError
+from thrifty.errors import BadInput, BadParameter, ThriftyError
 
 
 def words(seed: int, n: int = 1200, N: int = 200) -> tuple[np.ndarray, np.ndarray]:
@@ -102,3 +102,44 @@ def test_memory_leaves_more_for_the_rare_class() -> None:
         return float(np.mean(found[3:]))
 
     assert looks_in_the_rare_class(True) > 1.1 * looks_in_the_rare_class(False)
+
+
+def test_a_cohort_is_paid_once_and_owned_by_later_tasks(tmp_path) -> None:
+    X, y = words(7)
+    source = thrifty.Source.from_array(X, examples=range(len(X)), name="texts")
+    life = thrifty.Lifetime(store=tmp_path / "a.db")
+    assert life.background(source, rows=200).cells == 200 * X.shape[1]
+    learned = life.learn("t", source, y, spend="3 %")
+    assert learned.receipt.cells <= 0.03 * X.size
+    assert learned.receipt.reused_cells >= 200 * X.shape[1]
+    again = thrifty.Lifetime.open(tmp_path / "a.db")
+    assert again.balance().spent == 200 * X.shape[1] + learned.receipt.cells
+    assert again.representation.looks.min() >= 200
+
+
+def test_another_population_is_noticed() -> None:
+    rng = np.random.default_rng(0)
+    rates = rng.uniform(0.05, 0.9, 200)
+    life = thrifty.Lifetime()
+    life.background(rng.random((400, 200)) < rates, rows=400)
+    found = []
+    for here in (rates, rates[::-1]):
+        X = rng.random((800, 200)) < here
+        y = (rng.random(800) < 0.1 + 0.5 * X[:, 0]).astype(int)
+        family = life.family
+        cells = thrifty.Cells(X, spend=0.05 * X.size)
+        learned = family.use_rep(life.representation, cells, family.read_labels(y)).model
+        found.append(learned.bought.info["drift"])
+    assert found == [False, True]
+
+
+def test_a_spend_too_small_says_what_would_do() -> None:
+    X, y = words(8)
+    with pytest.raises(BadInput, match="smallest useful is 400"):
+        thrifty.Lifetime().learn("t", X, y, spend=100)
+
+
+@pytest.mark.parametrize("y", [np.zeros(50), np.r_[1, np.zeros(49)]])
+def test_classes_without_rows(y) -> None:
+    with pytest.raises(BadInput, match="class"):
+        thrifty.Lifetime().learn("t", np.eye(50, dtype=bool), y.astype(int))

@@ -31,7 +31,7 @@ class Account:
     ) -> None:
         self.cells, self.allowance = cells, allowance
         self.rare_code = int(np.bincount(codes, minlength=2).argmin())
-        order = rng.permutation(len(codes))
+        order = _owned_first(cells, rng.permutation(len(codes)))
         is_rare = codes[order] == self.rare_code
         self.rare, self.others = order[is_rare], order[~is_rare]
         N = cells.n_features
@@ -39,6 +39,20 @@ class Account:
         self.a_ones, self.b_ones = np.zeros(N), np.zeros(N)
         self.prices = np.asarray(cells.prices, dtype=np.float64)
         self._counted = 0.0
+        self._look_at_owned()
+
+    def _look_at_owned(self) -> None:
+        """Rows that are owned whole, a control cohort's for instance, cost nothing: look at all."""
+        if not owns_rows(self.cells):
+            return
+        every = np.arange(len(self.a))
+        heads = []
+        for rows in (self.rare, self.others):
+            costs = self.cells.row_costs(rows, every)
+            heads.append(int(np.argmax(costs > 0)) if (costs > 0).any() else len(rows))
+        if max(heads):
+            self.look(every, *(np.full(len(every), n) for n in heads))
+            self._counted = 0.0
 
     @property
     def share(self) -> float:
@@ -82,3 +96,16 @@ class Account:
             self.b + background_looks,
             self.b_ones + background_ones,
         )
+
+
+def owns_rows(cells: Cells) -> bool:
+    """Whether anything behind the door is owned already."""
+    return bool(cells.meter.owned.count())
+
+
+def _owned_first(cells: Cells, order: Ints) -> Ints:
+    """Rows that are owned whole come first; they were drawn without regard to the label."""
+    if not owns_rows(cells):
+        return order
+    costs = cells.row_costs(order, np.arange(cells.n_features))
+    return order[np.argsort(costs > 0, kind="stable")]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from thrifty.attempt import Expected, Failed, Found
 from thrifty.cells import Cells
+from thrifty.models.cohort import buy_cohort
 from thrifty.models.estimators import check_estimator, in_words
 from thrifty.models.learning import LearnedTable, learn_table
-from thrifty.models.memory import Memory
+from thrifty.models.memory import Lesson, Memory
 from thrifty.models.model import ModelClassifier
 from thrifty.trees.labels import Labels, read_classes
 
@@ -93,6 +96,14 @@ class Models:
         if found.grown is None:
             return representation
         lesson, n_features = found.grown
+        return representation.after(lesson, n_features)
+
+    def buy_background(self, cells: Cells, rows: int) -> Lesson:
+        """Buy a control cohort: rows drawn without regard to a label, whole."""
+        return buy_cohort(cells, rows, np.random.default_rng(self.random_state or 0))
+
+    def with_background(self, representation: Memory, lesson: Lesson, n_features: int) -> Memory:
+        """The memory with a cohort's lesson."""
         return representation.after(lesson, n_features)
 
     def estimator(

@@ -32,6 +32,7 @@ class Lesson:
     ones: Floats = field(default_factory=lambda: np.zeros(0))
     useful: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     notes: Mapping[str, Any] = field(default_factory=dict)
+    is_task: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,7 @@ class Memory:
             looks=looks,
             ones=ones,
             useful=useful,
-            tasks=self.tasks + 1,
+            tasks=self.tasks + lesson.is_task,
             notes={**self.notes, **lesson.notes},
         )
 

@@ -16,6 +16,7 @@ from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.models.account import Account
 from thrifty.models.belief import Summary, summarise
+from thrifty.models.drift import drifted, features_to_test
 from thrifty.models.joint import complete_rows
 from thrifty.models.looks import Background, look_around
 from thrifty.models.memory import Lesson, Memory
@@ -38,6 +39,10 @@ _OTHERS_PER_LOOK = 0.5
 _JOINT_FEATURES = ((0.01, 20.0), (0.10, 80.0))
 #: rows outside the rare class per rare one among the joint rows
 _OTHERS_EACH = 2.0
+#: of the bill for a test whether the background still holds; its rows, and features at least
+_DRIFT_SHARE, _DRIFT_ROWS, _LEAST_DRIFT_FEATURES = 0.06, 8, 40
+#: where it does not, it counts as so many looks
+_LOOKS_AFTER_DRIFT = 4.0
 #: features that count as useful to a task, for the memory
 _USEFUL = 20
 
@@ -54,8 +59,8 @@ class Wide:
         rng: np.random.Generator,
     ) -> Bought:
         _check_spend(cells, allowance)
-        background = Background(*memory.background(cells.n_features))
         account = Account(cells, labels.codes, allowance, rng)
+        background, moved = _trusted(account, Background(*memory.background(cells.n_features)))
         share = allowance / (float(cells.prices.sum()) * cells.n_examples)
         looks = (1 - _between(share, _JOINT)) * allowance
         look_around(account, background, looks, _OTHERS_PER_LOOK)
@@ -64,7 +69,7 @@ class Wide:
         belief = _belief(account, background)
         chosen = np.argsort(-belief.worth, kind="stable")[:_MOST_FEATURES]
         table = _table(account, labels, chosen, belief)
-        return Bought(table, _lesson(account, chosen), {"joint_features": n})
+        return Bought(table, _lesson(account, chosen), {"joint_features": n, "drift": moved})
 
 
 def _check_spend(cells: Cells, allowance: float) -> None:
@@ -76,6 +81,24 @@ def _check_spend(cells: Cells, allowance: float) -> None:
             f"the smallest useful is {2 * row:g}, two rows of them, {2 / cells.n_examples:.2%} of "
             "everything."
         )
+
+
+def _trusted(account: Account, background: Background) -> tuple[Background, bool]:
+    """The background as it is, or as a few looks where the population has moved."""
+    tested = features_to_test(background.looks, background.ones)
+    if not len(tested):
+        return background, False
+    n = _DRIFT_ROWS
+    bill = np.cumsum(account.prices[tested]) * n
+    tested = tested[: int(np.searchsorted(bill, _DRIFT_SHARE * account.left, side="right"))]
+    if len(tested) < _LEAST_DRIFT_FEATURES or len(account.others) < n:
+        return background, False
+    account.look(tested, account.a[tested], np.maximum(account.b[tested], n))
+    seen = int(account.b[tested].min())  # more than n where rows are owned
+    if not drifted(seen, account.b_ones[tested], background.looks[tested], background.ones[tested]):
+        return background, False
+    kept = np.minimum(1.0, _LOOKS_AFTER_DRIFT / np.maximum(background.looks, 1.0))
+    return Background(background.looks * kept, background.ones * kept), True
 
 
 def _between(share: float, ends: tuple[tuple[float, float], tuple[float, float]]) -> float:

@@ -143,6 +143,25 @@ class SavedLifetime:
         reached("after-commit")
         return done
 
+    def commit_lesson(
+        self, ledger: Ledger, paid: Finished, after: Snapshot, teach: Callable[[Any], Any]
+    ) -> Snapshot:
+        """A purchase that is no task, and what it taught; others may have committed meanwhile."""
+
+        def work(pages: SqlPages) -> Snapshot:
+            _charge(ledger, pages, paid)
+            now = after
+            if pages.version() != after.version:
+                known = self.snapshot(pages)
+                now = replace(known, representation=teach(known.representation))
+            pages.put_features(after.features or (), after.named)
+            state = _state(now.representation, now.counts, self.rule)
+            version = pages.put_representation(state)
+            ledger.compact(pages, paid.row.name)
+            return replace(now, features=after.features, named=after.named, version=version)
+
+        return self.book.write(work)
+
 
 def commit_in_memory(ledger: Ledger, task: Finished) -> None:
     """Without a store only the ledger has something to commit."""
