@@ -358,3 +358,21 @@ def test_a_budget_holds_for_orders_and_refuses_nothing_that_fits():
             with pytest.raises(BudgetExceeded):
                 door.get(range(5), [0, 1, 2])
             assert door.receipt().cost == 0.0
+
+
+def test_the_receipt_reads_like_a_laboratorys_bill():
+    prices = PriceList(
+        {"na": 5, "k": 5, "age": 1}, orders={"panel": (7, ["na", "k", "cl"])},
+        fees={"draw": (9, ["na", "k", "cl"])}, currency="USD",
+    )  # fmt: skip
+    _, *both = doors(prices, ["na", "k", "cl", "age"])
+    for cells in both:
+        cells.get([0, 1], [0])
+        cells.get([2], [0, 1])
+        cells.get([0, 1], [3])
+        receipt = cells.receipt()
+        assert receipt.lines == (("draw", 3, 27.0), ("na", 2, 10.0), ("panel", 1, 7.0),
+                                 ("age", 2, 2.0))  # fmt: skip
+        assert sum(amount for *_, amount in receipt.lines) == receipt.cost
+        assert "3 x draw" in receipt.itemised() and "46.00 USD" in receipt.itemised()
+        assert type(receipt).from_dict(json.loads(json.dumps(receipt.to_dict()))) == receipt

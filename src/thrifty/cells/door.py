@@ -22,6 +22,7 @@ from thrifty.cells.ledger.plan import known_cells
 from thrifty.cells.ledger.purse import Purse
 from thrifty.cells.ledger.receipt import Receipt
 from thrifty.cells.prices.budget import Limits
+from thrifty.cells.prices.lines import Line, lines_of_counts, sum_lines
 from thrifty.cells.prices.money import UNIT, product, to_units
 from thrifty.cells.prices.per_feature import read_prices
 from thrifty.cells.prices.price_list import PriceList, as_price_list
@@ -97,10 +98,10 @@ class Cells:
                 used = ledger.book.read(lambda pages: sum(pages.balance(None)))
                 limits = ledger.limits(self._tariff.currency)
             limits = limits_of(limits, self._spend, is_task=self._is_task)
-            self._purse = Purse(limits, self._tariff, self.meter, used)
+            self._purse = Purse(limits, self._tariff, self.meter, used, source.feature_names)
         elif self._tariff is not None and self._tariff.parts:
             # What an order costs depends on what was there before it: counted look by look.
-            self._purse = Purse(Limits(), self._tariff, self.meter)
+            self._purse = Purse(Limits(), self._tariff, self.meter, 0, source.feature_names)
 
     @property
     def allowance(self) -> float | None:
@@ -397,7 +398,21 @@ class Cells:
             n_features=self._source.n_features,
             currency=self.currency,
             per_feature={names[f]: n for f, n in zip(some.tolist(), bought[some].tolist())},
+            lines=tuple((x.what, x.count, to_units(x.amount)) for x in self._lines()),
         )
+
+    def _lines(self) -> list[Line]:
+        """The bill line by line; none where nothing but cells has a price."""
+        tariff = self._tariff
+        if tariff is None or not (tariff.draws or tariff.parts or tariff.per_call is not None):
+            return []
+        if self._paid is not None:
+            return self._paid.lines
+        if tariff.parts and self._purse is not None:
+            return self._purse.lines
+        draws = {d: self.meter.count_any(tariff.needing(d)) for d in range(len(tariff.draws))}
+        cells = self.meter.bought_per_feature
+        return sum_lines(lines_of_counts(tariff, self._source.feature_names, cells, draws))
 
     @staticmethod
     def _indices(given: Any, n: int, what: str) -> NDArray[np.int64]:

@@ -40,6 +40,7 @@ class TaskView:
     tree: Tree | None = field(default=None, repr=False)
     text: str = field(default="", repr=False)
     failure: str = ""
+    lines: tuple[tuple[str, int, float], ...] = ()
 
     @property
     def everything(self) -> int:
@@ -117,6 +118,17 @@ class LifetimeView:
         return sum(task.everything for task in self.tasks)
 
     @cached_property
+    def lines(self) -> list[tuple[str, int, float]]:
+        """The bill of all tasks line by line, the dearest first; none where only cells cost."""
+        found: dict[str, list[float]] = {}
+        for what, n, amount in (line for task in self.tasks for line in task.lines):
+            both = found.setdefault(what, [0, 0.0])
+            both[0] += n
+            both[1] += amount
+        lines = [(what, int(n), amount) for what, (n, amount) in found.items()]
+        return sorted(lines, key=lambda line: (-line[2], line[0]))
+
+    @cached_property
     def priced(self) -> bool:
         """Whether money says something that cells do not."""
         return bool(self.currency) or any(task.cost != task.cells for task in self.tasks)
@@ -151,6 +163,7 @@ def task_view(learned: Learned) -> TaskView:
         tree=shown,
         text="" if shown is not None else str(model),
         failure=learned.failure.message if learned.failure else "",
+        lines=receipt.lines,
     )  # fmt: skip
 
 

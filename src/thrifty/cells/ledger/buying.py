@@ -27,6 +27,7 @@ from thrifty.cells.ledger.owner import IN_FLIGHT, me
 from thrifty.cells.ledger.points import reached
 from thrifty.cells.ledger.purchase import Block, Purchase
 from thrifty.cells.prices.budget import Limits
+from thrifty.cells.prices.lines import Line, lines_of_counts, sum_lines
 from thrifty.cells.prices.price_list import Tariff
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import ProviderError, ThriftyError
@@ -55,6 +56,8 @@ class Buyer:
         self.spent = 0
         #: what each example has cost
         self.row_costs = np.zeros(known.n_examples, dtype=np.int64)
+        #: what was paid for, line by line
+        self.lines: list[Line] = []
         self.news: list[tuple[bool, NDArray[np.int64], NDArray[np.uint64]]] = []
         self._asking = Asking(ledger, source, tariff, known, task)
         self.can_claim = self._asking.can_claim
@@ -134,9 +137,23 @@ class Buyer:
 
     def _book(self, purchase: Purchase) -> None:
         self.spent += purchase.spent
-        if purchase.spent == purchase.block.price:
-            _, rows = self.known.place(purchase.block)
-            np.add.at(self.row_costs, rows[rows >= 0], purchase.block.costs[rows >= 0])
+        if purchase.spent != purchase.block.price:
+            return
+        block = purchase.block
+        at, rows = self.known.place(block)
+        np.add.at(self.row_costs, rows[rows >= 0], block.costs[rows >= 0])
+        cells = np.bincount(at[at >= 0], minlength=len(self.tariff.own)) * len(block.examples)
+        place = {int(n): d for d, n in enumerate(self.known.draws)}
+        draws = {
+            place[n]: int(paid.sum())
+            for n, paid in zip(block.draws.tolist(), block.draw_rows)
+            if n in place
+        }
+        lines = lines_of_counts(self.tariff, self.source.feature_names, cells, draws)
+        rest = purchase.spent - sum(line.amount for line in lines)
+        if rest:  # calls, the first of a group, what a provider billed otherwise than listed
+            lines.append(Line("calls and first tests", len(block.examples), rest))
+        self.lines = sum_lines([*self.lines, *lines])
 
     def _note(self, purchase: Purchase) -> None:
         at, rows = self.known.place(purchase.block)

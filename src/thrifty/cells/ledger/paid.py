@@ -13,6 +13,7 @@ from thrifty.cells.ledger.allowance import smallest
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned
 from thrifty.cells.prices.budget import Limits
+from thrifty.cells.prices.lines import Line
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
@@ -109,6 +110,11 @@ class PaidCells:
     def row_costs(self) -> NDArray[np.int64]:
         """What each example has cost since this door was opened, in minor units."""
         return self._buyer.row_costs
+
+    @property
+    def lines(self) -> list[Line]:
+        """What was paid for since this door was opened, line by line."""
+        return self._buyer.lines
 
     def _buy(self, wanted: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         if not self._to_buy:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells.ledger.allowance import smallest
 from thrifty.cells.ledger.meter import Meter
 from thrifty.cells.prices.budget import Limits
+from thrifty.cells.prices.lines import Line, lines_of_bill, sum_lines
 from thrifty.cells.prices.money import refuse_too_large
 from thrifty.cells.prices.tariff import Bill, OwnedCells, Tariff
 
@@ -20,12 +23,17 @@ class Purse:
     ``used`` is what the lifetime had spent or reserved when the task began.
     """
 
-    def __init__(self, limits: Limits, tariff: Tariff, meter: Meter, used: int = 0) -> None:
-        self.limits, self.tariff, self._meter = limits, tariff, meter
+    def __init__(
+        self, limits: Limits, tariff: Tariff, meter: Meter, used: int = 0,
+        names: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        self.limits, self.tariff, self._meter, self.names = limits, tariff, meter, names
         self.used, self.spent = used, 0
         self.holdings = OwnedCells(tariff, meter.had)
         #: what each example has cost, kept where a limit or the list makes it needed
         self.row_costs = np.zeros(meter.n_examples, dtype=np.int64)
+        #: what was paid for, where orders make that more than a count of cells
+        self.lines: list[Line] = []
 
     def left(self) -> int | None:
         """What may still be spent, in minor units."""
@@ -53,4 +61,7 @@ class Purse:
             self.limits.check("example", int(each[worst]), before, f" on example {worst}")
             self.row_costs += each
         self.spent += cost
+        if self.tariff.parts:
+            more = lines_of_bill(bill, self.tariff, self.names)
+            self.lines = sum_lines([*self.lines, *more])
         return bill

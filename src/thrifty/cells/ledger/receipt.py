@@ -25,6 +25,7 @@ class Receipt:
     max_cells_per_example : the largest number of cells bought on one example
     per_feature : cells bought, by feature name; features without a purchase are left out
     promise : what the learner promises of new examples, "" where it promises nothing
+    lines : (what, how often, amount), the dearest first, where orders, fees or calls are paid for
     """
 
     cells: int
@@ -37,6 +38,19 @@ class Receipt:
     per_feature: Mapping[str, int] = field(default_factory=dict, repr=False)
     currency: str = ""
     promise: str = ""
+    lines: tuple[tuple[str, int, float], ...] = field(default=(), repr=False)
+
+    def itemised(self) -> str:
+        """The bill as a laboratory writes it.
+
+        >>> print(Receipt(2, 13.9, 0, 0, 1, 1, 2, currency="USD",
+        ...               lines=(("blood draw", 1, 9.09), ("Na", 1, 4.81))).itemised())
+            1 x blood draw              9.09
+            1 x Na                      4.81
+                                       13.90 USD
+        """
+        rows = [f"{n:>5} x {what:<20} {amount:>11,.2f}" for what, n, amount in self.lines]
+        return "\n".join([*rows, f"{'':28} {self.cost:>11,.2f} {self.currency}".rstrip()])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -45,7 +59,8 @@ class Receipt:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Receipt:
         """The inverse of :meth:`to_dict`."""
-        return cls(**data)
+        lines = tuple((str(w), int(n), float(a)) for w, n, a in data.get("lines", ()))
+        return cls(**{**data, "lines": lines})
 
 
 @dataclass(frozen=True, slots=True)

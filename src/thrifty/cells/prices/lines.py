@@ -1,0 +1,79 @@
+"""A bill line by line, as a laboratory writes it: what was ordered, how often, for how much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells.prices.tariff import Bill, Tariff
+
+__all__ = ["Line", "lines_of_bill", "lines_of_counts", "sum_lines"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """So many of one thing, in minor units."""
+
+    what: str
+    count: int
+    amount: int
+
+
+def lines_of_bill(bill: Bill, tariff: Tariff, names: Sequence[str]) -> list[Line]:
+    """Single tests, orders, and what is paid once per example; what is free is left out."""
+    lines: list[Line] = []
+    counts = np.bitwise_count(bill.fresh).sum(axis=1, dtype=np.int64)
+    for f, price, n in zip(bill.features.tolist(), bill.own.tolist(), counts.tolist()):
+        lines.append(Line(names[f], n, n * price))
+    for d, (fee, rows) in bill.fees.items():
+        n = int(np.bitwise_count(rows).sum())
+        lines.append(Line(tariff.draws[d].title, n, n * fee))
+    for filled in bill.orders:
+        n, part, rest = len(filled.rows), filled.part, filled.basket.price
+        for o in filled.basket.offers:
+            price, d = part.cover.offers[o].price, part.orders[o]
+            title = tariff.draws[d].title if d >= 0 else names[part.single[o]]
+            lines.append(Line(title, n, n * price))
+            rest -= price
+        begun = " and ".join(tariff.draws[d].title for d in part.begun(filled.basket))
+        lines.append(Line(begun, n if rest else 0, n * rest))
+    if bill.calls is not None:
+        asked = int((bill.calls > 0).sum())
+        lines.append(Line("calls", asked, sum(bill.calls.tolist())))
+    return [line for line in lines if line.amount]
+
+
+def lines_of_counts(
+    tariff: Tariff, names: Sequence[str], cells: NDArray[np.int64], draws: Mapping[int, int]
+) -> list[Line]:
+    """The same from how many cells were bought and how often each draw was paid."""
+    lines = [
+        Line(names[f], int(cells[f]), int(cells[f]) * int(tariff.own[f]))
+        for f in np.flatnonzero((cells > 0) & (tariff.own > 0)).tolist()
+    ]
+    ordered = {f for d in draws if tariff.draws[d].kind == "order" for f in tariff.draws[d].members}
+    for part in tariff.parts:  # what came without an order was bought alone
+        for offer, f in zip(part.cover.offers, part.single):
+            if f >= 0 and f not in ordered and cells[f]:
+                lines.append(Line(names[f], int(cells[f]), int(cells[f]) * offer.price))
+    for d, n in draws.items():
+        lines.append(Line(tariff.draws[d].title, n, n * tariff.draws[d].fee))
+    return [line for line in lines if line.amount]
+
+
+def sum_lines(lines: Iterable[Line]) -> list[Line]:
+    """One line for each thing, the dearest first.
+
+    >>> sum_lines([Line("sodium", 2, 962), Line("draw", 1, 909), Line("sodium", 1, 481)])
+    [Line(what='sodium', count=3, amount=1443), Line(what='draw', count=1, amount=909)]
+    """
+    found: dict[str, list[int]] = {}
+    for line in lines:
+        both = found.setdefault(line.what, [0, 0])
+        both[0] += line.count
+        both[1] += line.amount
+    summed = [Line(what, n, amount) for what, (n, amount) in found.items()]
+    return sorted(summed, key=lambda line: (-line.amount, line.what))
