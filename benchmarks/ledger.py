@@ -36,7 +36,7 @@ def share_in_memory(n_tasks: int = 200, repeats: int = 25) -> dict[str, float]:
     empty = Receipt(0, 0.0, 0, 0, 0, 0, 0)
 
     def run() -> list[float]:
-        life = thrifty.Lifetime(thrifty.Trees(max_depth=5))
+        life = thrifty.Lifetime(thrifty.Trees(max_depth=5, learner=thrifty.Paper()))
         took = []
         for name, X, y in tasks:
             start = time.process_time()
@@ -86,7 +86,8 @@ def ten_million(n_examples: int = 10_000, n_features: int = 1_000, cells_a_call:
             prices=1,
             max_cells=cells_a_call,
         )
-        life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=path)
+        family = thrifty.Trees(max_depth=3, learner=thrifty.Paper())
+        life = thrifty.Lifetime(family, store=path)
         start = time.perf_counter()
         learned = life.learn("all", source, values[:, 0])
         seconds = time.perf_counter() - start

@@ -40,7 +40,7 @@ def cases() -> list[Case]:
     for m, r, n, k, d in ((100, 20, 200, 4, 4), (100, 40, 100, 3, 3), (60, 10, 300, 6, 5)):
         shape = (m, r, n, k, 500, d)
         found += [
-            Case("trees", thrifty.Trees(max_depth=d), streams.trees, *shape),
+            Case("trees", thrifty.Trees(d, thrifty.Paper()), streams.trees, *shape),
             Case("trees, race", thrifty.Trees(d, learner=thrifty.Race()), streams.trees, *shape),
             Case("lists", thrifty.Lists(max_depth=d), streams.lists, *shape),
         ]

@@ -88,7 +88,7 @@ def test_prices_change_the_cost_not_the_cells():
 def test_a_source_used_again_is_not_paid_for_again():
     X = TASKS[0].X
     source = thrifty.Source.from_array(X)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3, learner=thrifty.Paper()))
     first = life.learn("first", source, TASKS[0].y)
     assert first.route == "scratch" and first.receipt.cells == X.size
     again = life.learn("again", source, 1 - TASKS[0].y)

@@ -99,7 +99,7 @@ def path_features(model, x):
         return set().union(*(path_features(one, x) for one in model.estimators_))
     if name(model).startswith("Gradient"):
         return set().union(*(path_features(one, x) for one in model.estimators_.ravel()))
-    if name(model).startswith("Thrifty"):
+    if name(model).startswith("TreeClass"):
         return plain_path(model.tree_.to_dict(), x)
     if name(model).startswith("LGBM"):
         trees = [t["tree_structure"] for t in model.booster_.dump_model()["tree_info"]]

@@ -186,7 +186,8 @@ def test_hostile_names_are_only_names(tmp_path, request, kind):
     examples = [*HOSTILE, "plain"]
     y = [provider.value(e, HOSTILE[0]) for e in examples]
     for i, name in enumerate(HOSTILE):
-        life = thrifty.Lifetime(thrifty.Trees(max_depth=9), store=where, name=name)
+        family = thrifty.Trees(max_depth=9, learner=thrifty.Paper())
+        life = thrifty.Lifetime(family, store=where, name=name)
         source = provider.source(examples, HOSTILE, prices=1, name=name)
         life.learn(name, source, y)
         assert list(thrifty.Lifetime.open(where, name=name)) == [name]

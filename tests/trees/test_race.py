@@ -14,17 +14,18 @@ import thrifty
 from thrifty.attempt import Failed
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter, ContradictoryLabels
-from thrifty.trees.gains.gain import entropy, gini
+from thrifty.trees.gains.gain import entropy, gain_named, gini
+from thrifty.trees.gains.many_classes import entropy_at_most, gini_at_most
 from thrifty.trees.growing.scratch import grow_from_scratch
 from thrifty.trees.growing.scratch_real import grow_real
 from thrifty.trees.labels import read_classes
 from thrifty.trees.race.bar import Bar
 from thrifty.trees.race.grow import race_all_features
-from thrifty.trees.race.many_classes import entropy_at_most, gini_at_most
 from thrifty.trees.race.real_node import tables_of_cuts
 from thrifty.trees.tree import EMPTY, Leaf, Node
 
 
+@gain_named
 def price_aware(counts, totals, prices):
     """A user's own gain: information by money."""
     gains = entropy(counts, totals, prices)
@@ -194,6 +195,7 @@ def test_the_empty_representation_fails_without_a_cell():
 def test_the_bar_by_calls_is_the_bar_by_kernel():
     """A user's gain goes another way to the same boundary."""
 
+    @gain_named
     def mine(counts, totals, prices):
         return entropy(counts, totals, prices)
 

@@ -19,8 +19,7 @@ from thrifty.trees.gains.cuts import best_by_gain, halfway, true_side
 from thrifty.trees.gains.gain import entropy, gain_ratio, gini
 from thrifty.trees.growing.scratch_real import grow_real
 from thrifty.trees.labels import read_classes
-from thrifty.trees.paper.use_rep import Grown
-from thrifty.trees.paper.use_rep_real import use_rep_real
+from thrifty.trees.paper.use_rep import Grown, use_rep
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import EMPTY, Leaf, Node, Split, build, relabel
 
@@ -188,7 +187,7 @@ def test_use_rep_is_its_plain_twin(table, shapes, match, max_depth):
     labels = read_classes(y)
     cells = Cells(X)
     metafeatures = [with_thresholds(s, [0.125, 0.375, 0.625, float(np.median(X))]) for s in shapes]
-    attempt = use_rep_real(
+    attempt = use_rep(
         Metafeatures(tuple(metafeatures)), cells, labels, entropy,
         max_depth=max_depth, max_nodes=None, match=match,
     )  # fmt: skip

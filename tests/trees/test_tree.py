@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.trees.strategies import skeletons, trees
 
 from thrifty.errors import BadInput
-from thrifty.trees.paper.use_rep import induced
+from thrifty.trees.growing.candidates import Suggested
 from thrifty.trees.tree import (
     EMPTY,
     Leaf,
@@ -96,13 +96,11 @@ def test_is_prefix_is_membership_in_pref(small, large):
 def test_induced_is_conflict_and_induce(tree, metafeatures):
     """What is carried down a path equals laying every metafeature on every ancestor anew."""
     for path, _ in leaves(tree):
-        pieces = list(metafeatures)
+        suggested = Suggested(metafeatures)
         asked = set()
-        for i, branch in enumerate(path):
+        for i in range(len(path)):
             node = subtree(tree, path[:i])
-            agreeing = [piece for piece in pieces if piece.split == node.split]
-            below = [piece.child(branch) for piece in agreeing]
-            pieces = [piece for piece in below if isinstance(piece, Node)] + list(metafeatures)
+            suggested.follow(path[:i], node.split)
             asked.add(node.split.feature)
         laid = {
             induce(tree, path[:i], path, f)
@@ -111,7 +109,7 @@ def test_induced_is_conflict_and_induce(tree, metafeatures):
             if not conflict(tree, path[:i], path, f)
         }
         expected = sorted({split.feature for split in laid if split is not None} - asked)
-        assert induced(pieces, frozenset(asked)) == expected
+        assert suggested.at(path).tolist() == expected
 
 
 def test_induce_of_the_paper_is_the_node_laid_on_u():

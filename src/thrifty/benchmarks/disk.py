@@ -16,7 +16,7 @@ from thrifty.cells.sources.packed_file import PackedFile
 from thrifty.lifetime import Lifetime
 from thrifty.packed import pack
 from thrifty.streams import trees
-from thrifty.trees import Trees
+from thrifty.trees import Paper, Trees
 
 __all__ = ["measure"]
 
@@ -30,7 +30,7 @@ def measure(n_examples: int = 5_000, n_features: int = 50_000) -> list[dict[str,
 def _measure(folder: Path, n_examples: int, n_features: int) -> list[dict[str, Any]]:
     stream = trees(6, n_features, 1, n_examples, 3, 0, max_nodes=3)
     tasks = [stream[0], stream[1]]
-    life = Lifetime(Trees(max_depth=4))
+    life = Lifetime(Trees(4, Paper()))
     np.save(folder / "x.npy", tasks[1].X)
     start = time.process_time()
     packed = pack(folder / "x.npy", folder / "x.cells")

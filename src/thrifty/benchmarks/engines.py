@@ -13,7 +13,7 @@ from thrifty.engines.pools import Pool
 from thrifty.engines.sharded import _grow, _open_shards
 from thrifty.lifetime import Lifetime
 from thrifty.streams import trees
-from thrifty.trees import Trees
+from thrifty.trees import Paper, Trees
 from thrifty.trees.labels import read_classes
 
 __all__ = ["installed", "measure"]
@@ -67,7 +67,7 @@ def _row(
     stream = trees(n_tasks, width, 2, n_examples, 3, 1, max_nodes=3)
     tasks = [stream[i] for i in range(n_tasks)]
     alone, alone_cpu = _seconds(lambda: _loop(tasks))
-    many, many_cpu = _seconds(lambda: Lifetime(Trees(max_depth=4)).learn_many(tasks, engine=pool))
+    many, many_cpu = _seconds(lambda: Lifetime(Trees(4, Paper())).learn_many(tasks, engine=pool))
     return {
         "engine": engine,
         "start s": started,
@@ -95,7 +95,7 @@ def _shards(pool: Pool, task: Any) -> str:
 
 
 def _loop(tasks: list[Any]) -> None:
-    life = Lifetime(Trees(max_depth=4))
+    life = Lifetime(Trees(4, Paper()))
     for task in tasks:
         life.learn(task.name, task.X, task.y)
 

@@ -118,7 +118,7 @@ def _learners() -> dict[str, Callable[[RealTask], Result]]:
         return learn
 
     with_memory = verified()
-    paper = thrifty.Lifetime(thrifty.Trees(max_depth=DEPTH))
+    paper = thrifty.Lifetime(thrifty.Trees(300, thrifty.Paper()))
     return {
         "scratch": grown(Scratch()),
         "scikit-learn tree": _sklearn_tree,

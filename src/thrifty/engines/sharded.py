@@ -24,10 +24,19 @@ from thrifty.cells.sources.packed import PackedSource
 from thrifty.engines.pools import Actor, Pool, open_pool
 from thrifty.errors import BadInput, BadParameter
 from thrifty.trees.gains.gain import gain_named
-from thrifty.trees.growing.boolean_counts import BUFFER, Pending, batches, children, count
-from thrifty.trees.growing.stuck import contradiction
+from thrifty.trees.growing.boolean_counts import (
+    BUFFER,
+    Pending,
+    batches,
+    by_class,
+    children,
+    count,
+)
+from thrifty.trees.growing.candidates import AllFeatures
+from thrifty.trees.growing.grow import Chosen, grow
+from thrifty.trees.growing.stuck import or_leaf
 from thrifty.trees.labels import Labels, read_classes
-from thrifty.trees.tree import Leaf, Path, Split, Tree, build
+from thrifty.trees.tree import Split, Tree
 
 __all__ = ["Shard", "grow_sharded"]
 
@@ -89,8 +98,7 @@ class Shard:
     def descend(self, split: list[int], answers: NDArray[np.uint64], grow: list[bool]) -> None:
         """Go to the next level: children of the nodes that were split, those that are to grow."""
         n = self._tiles.shape[1]
-        one = np.zeros((1, n, 8), dtype=np.uint64)
-        one[0, :, 0] = np.unpackbits(answers.view(np.uint8), bitorder="little", count=n)
+        one = _one_tile(answers, n)
         nodes = [self._level[i] for i in split]
         kept = all(node.counts is not None for node in nodes)
         below = children(nodes, [0] * len(nodes), one, keep=False) if not kept else (
@@ -116,20 +124,6 @@ def _counted_children(
         assert whole is not None and small.counts is not None
         large.counts = whole - small.counts
     return below
-
-
-@dataclass(slots=True)
-class _Level:
-    """What the caller knows of a level: the nodes' paths and their rows by class."""
-
-    nodes: list[Pending]
-
-    def to_grow(self, max_depth: int | None) -> list[bool]:
-        deep = max_depth is not None
-        return [
-            not node.pure() and not (deep and len(node.path) >= (max_depth or 0))
-            for node in self.nodes
-        ]
 
 
 def grow_sharded(
@@ -223,33 +217,30 @@ class _Columns:
 
 
 def _grow(shards: list[tuple[int, Actor]], labels: Labels, max_depth: int | None) -> Tree:
-    splits: dict[Path, Split] = {}
-    leaves: dict[Path, Leaf] = {}
-    level = _Level([Pending((), *labels.rows_by_class())])
-    if not level.to_grow(max_depth)[0]:
-        return _leaf(level.nodes[0])
     n = len(labels)
-    while level.nodes:
+
+    def choose(
+        level: list[Pending], asked: list[NDArray[np.int64]]
+    ) -> list[Chosen[Pending] | None]:
         found = [shard.call("best") for _, shard in shards]
         best = [max(each, key=_by_gain) for each in zip(*(f.result() for f in found))]
-        chosen: dict[int, int] = {}
-        for i, (node, (gain, feature)) in enumerate(zip(level.nodes, best)):
-            if gain == -np.inf:
-                if max_depth is None:
-                    raise contradiction(node.path, node.rows, node.starts, labels)
-                leaves[node.path] = _leaf(node)
-                continue
-            splits[node.path] = Split(feature)
-            chosen[i] = feature
+        chosen = {i: feature for i, (gain, feature) in enumerate(best) if gain > -np.inf}
         answers = _ask(shards, chosen, n)
-        below = _children([level.nodes[i] for i in chosen], answers, n)
-        grow = below.to_grow(max_depth)
-        going = [s.call("descend", list(chosen), answers, grow) for _, s in shards]
+        below = _children([level[i] for i in chosen], answers, n)
+        last = max_depth is not None and len(level[0].path) + 1 >= max_depth
+        grows = [not last and not child.pure() for child in below]
+        going = [s.call("descend", list(chosen), answers, grows) for _, s in shards]
         for done in going:
             done.result()
-        leaves.update((c.path, _leaf(c)) for c, grows in zip(below.nodes, grow) if not grows)
-        level = _Level([c for c, grows in zip(below.nodes, grow) if grows])
-    return build(splits, leaves)
+        pairs = dict(zip(chosen, zip(below[::2], below[1::2])))
+        return [
+            Chosen(Split(best[i][1]), *pairs[i]) if i in pairs else None for i in range(len(level))
+        ]
+
+    on_stuck = or_leaf(None, max_depth, labels, by_class)
+    root = Pending((), *labels.rows_by_class())
+    everything = AllFeatures(1)  # the shards know their own
+    return grow(root, everything, choose, on_stuck, max_depth=max_depth, by_level=True)
 
 
 def _by_gain(found: tuple[float, int]) -> tuple[float, int]:
@@ -271,11 +262,12 @@ def _ask(
     return mask
 
 
-def _children(nodes: list[Pending], answers: NDArray[np.uint64], n: int) -> _Level:
+def _children(nodes: list[Pending], answers: NDArray[np.uint64], n: int) -> list[Pending]:
+    return children(nodes, [0] * len(nodes), _one_tile(answers, n), keep=False)
+
+
+def _one_tile(answers: NDArray[np.uint64], n: int) -> NDArray[np.uint64]:
+    """A bit per example as the first feature of a tile."""
     one = np.zeros((1, n, 8), dtype=np.uint64)
     one[0, :, 0] = np.unpackbits(answers.view(np.uint8), bitorder="little", count=n)
-    return _Level(children(nodes, [0] * len(nodes), one, keep=False))
-
-
-def _leaf(node: Pending) -> Leaf:
-    return Leaf(int(np.argmax(node.totals)), tuple(node.totals.tolist()))
+    return one

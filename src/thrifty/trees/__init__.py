@@ -3,6 +3,7 @@
 from typing import Any
 
 from thrifty.trees.family import Trees
+from thrifty.trees.gains.gain import Gain
 from thrifty.trees.learner import Learner
 from thrifty.trees.list_model import ListClassifier
 from thrifty.trees.lists import Lists
@@ -24,6 +25,7 @@ from thrifty.trees.verified.learner import Verified
 from thrifty.trees.version_0_1 import old_name
 
 __all__ = [
+    "Gain",
     "Leaf",
     "Learner",
     "ListClassifier",

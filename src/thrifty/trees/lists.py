@@ -26,7 +26,7 @@ from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter, NotInFamily
-from thrifty.trees.gains.gain import Gain, gain_named
+from thrifty.trees.gains.gain import Gain, Measure, gain_named
 from thrifty.trees.gains.pure_child import pure_child
 from thrifty.trees.growing.from_all import scratch_tree
 from thrifty.trees.growing.missing import allows_missing
@@ -44,7 +44,7 @@ from thrifty.trees.over_bits import (
     read_or_cut,
 )
 from thrifty.trees.paper.learner import Paper
-from thrifty.trees.paper.use_rep_real import MATCH
+from thrifty.trees.paper.use_rep import MATCH
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Path, Tree
 
@@ -64,7 +64,7 @@ class Lists:
     gain : "entropy", "gini", or a function (counts, totals, prices) -> gains; compared among the
         splits that leave one child pure
     match : when a metafeature agrees with a list over real-valued features: "feature" (thresholds
-        are fitted anew), "threshold" or "stored"; see :mod:`thrifty.trees.paper.use_rep_real`
+        are fitted anew), "threshold" or "stored"; see :mod:`thrifty.trees.paper.use_rep`
     missing : "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child
 
     Examples
@@ -80,7 +80,7 @@ class Lists:
     kind: ClassVar[Literal["classifier"]] = "classifier"
 
     max_depth: int = 10
-    gain: str | Gain = "entropy"
+    gain: str | Gain | Measure = "entropy"
     match: str = "feature"
     missing: str = "error"
 
@@ -157,7 +157,7 @@ class Lists:
 
     def to_dict(self) -> dict[str, Any]:
         """Name and parameters, for JSON."""
-        if not isinstance(self.gain, str):
+        if not isinstance(self.gain, str | Gain):
             raise BadParameter(
                 "a family whose gain is a function cannot be stored: give the gain by name, or "
                 "keep the lifetime in memory."
@@ -165,7 +165,7 @@ class Lists:
         return {
             "family": "Lists",
             "max_depth": self.max_depth,
-            "gain": self.gain,
+            "gain": self.gain.name if isinstance(self.gain, Gain) else self.gain,
             "match": self.match,
             "missing": self.missing,
         }

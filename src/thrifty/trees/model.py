@@ -20,7 +20,7 @@ from thrifty.lazy import Asked, Explanation, Walked, balanced_shares, stopping_o
 from thrifty.lazy import explain as explain_path
 from thrifty.trees.flat import FlatTree, flatten
 from thrifty.trees.gains.class_weights import check_class_weight, weigh, weighted
-from thrifty.trees.gains.gain import Gain, gain_named
+from thrifty.trees.gains.gain import Gain, Measure, gain_named
 from thrifty.trees.growing.from_all import scratch_tree
 from thrifty.trees.growing.missing import allows_missing
 from thrifty.trees.growing.sample_weights import repeat_rows
@@ -80,7 +80,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         max_depth: int | None = None,
-        gain: str | Gain = "entropy",
+        gain: str | Gain | Measure = "entropy",
         class_weight: Any = None,
         missing: str = "error",
         prices: Any = None,

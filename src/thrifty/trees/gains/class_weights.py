@@ -93,7 +93,7 @@ def weighted(gain: Gain, labels: Labels) -> Gain:
         constant = (n_true == 0) | (n_true == totals.sum())
         return np.where(constant, -np.inf, gains)
 
-    return by_weight
+    return Gain(f"{gain.name}, classes weighted", by_weight, None, by_price=gain.by_price)
 
 
 def weigh_leaves(tree: Tree, labels: Labels) -> Tree:

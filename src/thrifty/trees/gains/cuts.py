@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.trees.gains.gain import CUT_BY_ENTROPY, Floats, Gain, entropy, gini
-from thrifty.trees.gains.pure_child import BEHIND
+from thrifty.trees.gains.gain import Floats, Gain
 
 __all__ = [
     "Choice", "Columns", "CutKernel", "best_by_gain", "block_columns", "choose", "cut_gain",
@@ -68,7 +67,8 @@ def halfway(low: float, high: float) -> float:
 
 def true_side(values: NDArray[Any], threshold: float) -> NDArray[np.bool_]:
     """Which rows go to the true child; rows without a value follow the larger child."""
-    side = np.asarray(values >= threshold)
+    # In double precision: a threshold between two neighbouring floats is itself no float32.
+    side = np.asarray(values.astype(np.float64, copy=False) >= threshold)
     missing = np.isnan(values)
     if missing.any():
         known = int(side.sum())
@@ -89,15 +89,10 @@ class CutKernel(NamedTuple):
 
 def kernel_of(gain: Gain) -> CutKernel | None:
     """The rule of a gain that the kernels know; None where the gain itself must be asked."""
-    if gain is entropy:
-        return CutKernel(kernels.ENTROPY, True)
-    if gain is gini:
-        return CutKernel(kernels.GINI, True)
-    if gain in CUT_BY_ENTROPY:
-        return CutKernel(kernels.ENTROPY, False)
-    if BEHIND.get(gain) in (entropy, gini):
-        criterion = kernels.ENTROPY if BEHIND[gain] is entropy else kernels.GINI
-        return CutKernel(criterion, True, pure_child=True)
+    if gain.kernel is not None:
+        return CutKernel(gain.kernel, True, gain.pure_child)
+    if gain.cut_by is not None and gain.cut_by.kernel is not None:
+        return CutKernel(gain.cut_by.kernel, False)
     return None
 
 
@@ -174,4 +169,5 @@ def block_columns(
 
 
 def cut_gain(gain: Gain) -> Gain:
-    return entropy if gain in CUT_BY_ENTROPY else gain
+    """The gain that chooses the cut of a feature."""
+    return gain if gain.cut_by is None else gain.cut_by

@@ -1,37 +1,88 @@
 """What a split is worth, from integer counts and a price.
 
-A gain is a function ``(counts, totals, prices) -> gains``: ``counts`` (C, k) says how many rows of
-each class have each of k features true, ``totals`` (C,) the rows of each class at the node,
-``prices`` (k,) what a cell of each feature costs. The theory holds for any such function; it gives
-minus infinity where a feature is constant on the rows, and equal counts give equal floats.
+A gain is a value around a function ``(counts, totals, prices) -> gains``: ``counts`` (C, k) says
+how many rows of each class have each of k features true, ``totals`` (C,) the rows of each class at
+the node, ``prices`` (k,) what a cell of each feature costs. The theory holds for any such function;
+it gives minus infinity where a feature is constant on the rows, and equal counts give equal floats.
+
+A gain of your own needs no entry anywhere: give the function, or a :class:`Gain` that also says how
+it is raced, to a learner's ``gain=``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.errors import BadParameter
+from thrifty.trees.gains.many_classes import entropy_at_most, gini_at_most
 
 __all__ = [
-    "CUT_BY_ENTROPY", "GAINS", "Floats", "Gain", "cs_id3", "eg2", "entropy", "gain_named",
-    "gain_ratio", "gini", "idx",
+    "GAINS", "Floats", "Gain", "Measure", "cs_id3", "eg2", "entropy", "gain_named", "gain_ratio",
+    "gini", "idx",
 ]  # fmt: skip
 
+Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Gain = Callable[[NDArray[Any], NDArray[Any], Floats], Floats]
+Measure = Callable[[NDArray[Any], NDArray[Any], Floats], Floats]
 
 
-def entropy(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+@dataclass(frozen=True)
+class Gain:
+    """A gain: its name, its function of counts, how it is raced, and its kernel.
+
+    Parameters
+    ----------
+    name : str
+        How stores and messages call it.
+    of : callable
+        (counts, totals, prices) -> gains.
+    raced : "kernel", "corners" or None
+        How races rule candidates out. "corners": its largest value over a box of counts is at a
+        corner, as for every function that grows as the classes' rates part. "kernel": the same,
+        by a compiled kernel. None: it cannot be raced.
+    kernel : int or None
+        ``kernels.ENTROPY`` or ``kernels.GINI``, where that kernel finds its best cuts.
+    cut_by : Gain or None
+        The gain that chooses the threshold of a real-valued feature; None: this one.
+    at_most : callable or None
+        (low, high, totals) -> bounds over boxes of counts, where classes are too many for corners.
+    pure_child : bool
+        Whether only splits that leave one child pure count.
+    by_price : bool
+        Whether it looks at prices.
+
+    Examples
+    --------
+    >>> right = Gain("right", lambda counts, totals, prices: abs(counts[1] - counts[0]) / 1.0)
+    >>> right(np.array([[0], [4]]), np.array([4, 4]), np.ones(1)).tolist()
+    [4.0]
+    """
+
+    name: str
+    of: Measure
+    raced: Literal["kernel", "corners"] | None = "corners"
+    kernel: int | None = None
+    cut_by: Gain | None = None
+    at_most: Callable[[Ints, Ints, Ints], Floats] | None = None
+    pure_child: bool = False
+    by_price: bool = True
+
+    def __call__(self, counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+        return self.of(counts, totals, prices)
+
+
+def _entropy(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
     """Information gain, in bits per row.
 
     >>> one = np.ones(1)
-    >>> entropy(np.array([[0], [4]]), np.array([4, 4]), one).tolist()
+    >>> _entropy(np.array([[0], [4]]), np.array([4, 4]), one).tolist()
     [1.0]
     """
     if counts.dtype.kind == "f":
@@ -39,10 +90,10 @@ def entropy(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Float
     return kernels.entropy_gains(counts, totals, kernels.xlogx_table(int(totals.sum())))
 
 
-def gini(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+def _gini(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
     """Fall of the Gini impurity.
 
-    >>> gini(np.array([[0], [4]]), np.array([4, 4]), np.ones(1)).tolist()
+    >>> _gini(np.array([[0], [4]]), np.array([4, 4]), np.ones(1)).tolist()
     [0.5]
     """
     if counts.dtype.kind == "f":
@@ -50,13 +101,13 @@ def gini(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
     return kernels.gini_gains(counts, totals)
 
 
-def gain_ratio(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+def _gain_ratio(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
     """Information gain by the entropy of the two sides' sizes (C4.5).
 
-    >>> gain_ratio(np.array([[0, 0], [4, 1]]), np.array([4, 4]), np.ones(2)).round(3).tolist()
+    >>> _gain_ratio(np.array([[0, 0], [4, 1]]), np.array([4, 4]), np.ones(2)).round(3).tolist()
     [1.0, 0.254]
     """
-    gains = entropy(counts, totals, prices)
+    gains = _entropy(counts, totals, prices)
     sizes = counts.sum(axis=0, dtype=np.float64)
     sides = kernels.split_information(sizes, float(totals.sum()))
     # A side without rows has no entropy; the gain is minus infinity there and stays so.
@@ -65,68 +116,70 @@ def gain_ratio(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Fl
     return ratios
 
 
-def eg2(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+def _eg2(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
     """(2^gain - 1) / (price + 1), gain in bits (EG2, Nunez 1991, with w = 1).
 
-    >>> eg2(np.array([[0, 0], [4, 4]]), np.array([4, 4]), np.array([0.0, 9.0])).tolist()
+    >>> _eg2(np.array([[0, 0], [4, 4]]), np.array([4, 4]), np.array([0.0, 9.0])).tolist()
     [1.0, 0.1]
     """
-    return kernels.eg2_gains(entropy(counts, totals, prices), prices, 1.0)
+    return kernels.eg2_gains(_entropy(counts, totals, prices), prices, 1.0)
 
 
-def cs_id3(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+def _cs_id3(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
     """gain^2 / price (CS-ID3, Tan and Schlimmer 1990); a free feature counts as almost free.
 
-    >>> cs_id3(np.array([[0, 0], [4, 4]]), np.array([4, 4]), np.array([2.0, 4.0])).tolist()
+    >>> _cs_id3(np.array([[0, 0], [4, 4]]), np.array([4, 4]), np.array([2.0, 4.0])).tolist()
     [0.5, 0.25]
     """
-    gains = entropy(counts, totals, prices)
+    gains = _entropy(counts, totals, prices)
     return np.where(gains == -np.inf, -np.inf, gains * gains / np.maximum(prices, _ALMOST_FREE))
 
 
-def idx(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+def _idx(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
     """gain / price (IDX, Norton 1989); a free feature counts as almost free.
 
-    >>> idx(np.array([[0, 0], [4, 4]]), np.array([4, 4]), np.array([2.0, 4.0])).tolist()
+    >>> _idx(np.array([[0, 0], [4, 4]]), np.array([4, 4]), np.array([2.0, 4.0])).tolist()
     [0.5, 0.25]
     """
-    return entropy(counts, totals, prices) / np.maximum(prices, _ALMOST_FREE)
+    return _entropy(counts, totals, prices) / np.maximum(prices, _ALMOST_FREE)
 
 
 _ALMOST_FREE = 1e-9
-GAINS: dict[str, Gain] = {
-    "entropy": entropy,
-    "gini": gini,
-    "gain-ratio": gain_ratio,
-    "eg2": eg2,
-    "cs-id3": cs_id3,
-    "idx": idx,
-}
-#: gains whose threshold of a real-valued feature is the one of the highest entropy gain
-CUT_BY_ENTROPY: set[Gain] = {gain_ratio, eg2, cs_id3, idx}
+
+entropy = Gain(
+    "entropy", _entropy, "kernel", kernels.ENTROPY, at_most=entropy_at_most, by_price=False
+)
+gini = Gain("gini", _gini, "kernel", kernels.GINI, at_most=gini_at_most, by_price=False)
+gain_ratio = Gain("gain-ratio", _gain_ratio, None, cut_by=entropy, by_price=False)
+eg2 = Gain("eg2", _eg2, cut_by=entropy)
+cs_id3 = Gain("cs-id3", _cs_id3, cut_by=entropy)
+idx = Gain("idx", _idx, cut_by=entropy)
+#: the gains that come with Thrifty
+GAINS = {gain.name: gain for gain in (entropy, gini, gain_ratio, eg2, cs_id3, idx)}
 
 
 @cache
 def _eg2_with(weight: float) -> Gain:
-    """EG2 with another weight on the price; one function per weight for the whole process."""
+    """EG2 with another weight on the price."""
 
     def weighted_eg2(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
-        return kernels.eg2_gains(entropy(counts, totals, prices), prices, weight)
+        return kernels.eg2_gains(_entropy(counts, totals, prices), prices, weight)
 
-    CUT_BY_ENTROPY.add(weighted_eg2)
-    return weighted_eg2
+    return Gain(f"eg2:{weight:g}", weighted_eg2, cut_by=entropy)
 
 
-def gain_named(gain: str | Gain) -> Gain:
-    """The gain of that name, or the user's own function.
+def gain_named(gain: str | Gain | Measure) -> Gain:
+    """The gain of that name, or the user's own.
 
     ``"eg2:0.5"`` is (2^gain - 1) / (price + 1)^0.5; the weight lies between 0 and 1.
 
     >>> gain_named("eg2:1.0")(np.array([[0], [4]]), np.array([4, 4]), np.array([3.0])).tolist()
     [0.25]
     """
-    if callable(gain):
+    if isinstance(gain, Gain):
         return gain
+    if callable(gain):
+        return Gain(getattr(gain, "__name__", "own"), gain)
     if isinstance(gain, str) and gain.startswith("eg2:"):
         try:
             weight = float(gain.removeprefix("eg2:"))

@@ -10,10 +10,7 @@ from numpy.typing import NDArray
 
 from thrifty.trees.gains.gain import Floats, Gain
 
-__all__ = ["BEHIND", "pure_child"]
-
-#: the gain behind each of those, for kernels that know it
-BEHIND: dict[Gain, Gain] = {}
+__all__ = ["pure_child"]
 
 
 @cache
@@ -34,5 +31,4 @@ def pure_child(gain: Gain) -> Gain:
         pure_false = (totals[:, None] - counts > 0).sum(axis=0) <= 1
         return np.where(pure_true | pure_false, gains, -np.inf)
 
-    BEHIND[only_pure_child] = gain
-    return only_pure_child
+    return Gain(gain.name, only_pure_child, None, gain.kernel, pure_child=True)

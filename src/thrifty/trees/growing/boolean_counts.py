@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.trees.tree import Path
 
-__all__ = ["Pending", "batches", "children", "count"]
+__all__ = ["Pending", "batches", "by_class", "children", "count"]
 
 Tiles = NDArray[np.uint64]
 
@@ -40,6 +40,11 @@ class Pending:
 
     def pure(self) -> bool:
         return int(np.count_nonzero(self.totals)) <= 1
+
+
+def by_class(node: Pending) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """A node's rows, those of one class together, and where each class starts."""
+    return node.rows, node.starts
 
 
 def _bytes_of_counts(tiles: Tiles, n_classes: int) -> int:

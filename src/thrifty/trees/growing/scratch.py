@@ -11,12 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.trees.gains.gain import Gain
-from thrifty.trees.growing.boolean_counts import Pending, batches, children, count
-from thrifty.trees.growing.stuck import Stuck, contradiction
+from thrifty.trees.growing.boolean_counts import Pending, batches, by_class, children, count
+from thrifty.trees.growing.candidates import AllFeatures
+from thrifty.trees.growing.grow import Chosen, grow
+from thrifty.trees.growing.stuck import Stuck, or_leaf
 from thrifty.trees.labels import Labels
-from thrifty.trees.tree import Leaf, Path, Split, Tree, build
+from thrifty.trees.tree import Split, Tree
 
 __all__ = ["grow_from_scratch"]
+
+Ints = NDArray[np.int64]
 
 
 def grow_from_scratch(
@@ -26,7 +30,6 @@ def grow_from_scratch(
     prices: NDArray[np.float64],
     *,
     max_depth: int | None = None,
-    min_rows: int = 2,
     n_threads: int = 1,
     stuck: Stuck | None = None,
 ) -> Tree:
@@ -34,49 +37,35 @@ def grow_from_scratch(
 
     With ``stuck`` the tree is consistent with the labels within ``max_depth``, or what ``stuck``
     makes of the first place where that fails is raised; without either ContradictoryLabels is.
-    With ``max_depth`` alone, and below ``min_rows`` rows, a leaf takes the most common class (the
-    first of equals).
+    With ``max_depth`` alone a leaf takes the most common class (the first of equals).
     """
-    if max_depth is None and stuck is None:
-        stuck = contradiction
-    splits: dict[Path, Split] = {}
-    leaves: dict[Path, Leaf] = {}
-    level = [Pending((), *labels.rows_by_class())]
-    while level:
-        growing = []
-        for node in level:
-            deep = max_depth is not None and len(node.path) >= max_depth
-            if deep and stuck is not None and not node.pure():
-                raise stuck(node.path, node.rows, node.starts, labels)
-            if node.pure() or deep or len(node.rows) < min_rows:
-                leaves[node.path] = _leaf(node)
-            else:
-                growing.append(node)
-        level = []
-        parts = batches(growing, tiles, labels.n_classes)
+
+    def choose(level: list[Pending], asked: list[Ints]) -> list[Chosen[Pending] | None]:
+        found: list[Chosen[Pending] | None] = []
+        parts = batches(level, tiles, labels.n_classes)
         # The children of the last level are leaves whatever their counts.
-        last = bool(growing) and len(growing[0].path) + 1 == max_depth
-        keep = len(parts) == 1 and not last
+        keep = len(parts) == 1 and len(level[0].path) + 1 != max_depth
         for batch in parts:
             count(batch, tiles, n_threads)
-            split: list[Pending] = []
-            features: list[int] = []
-            for node in batch:
-                assert node.counts is not None
-                gains = gain(node.counts[:, : len(prices)], node.totals, prices)
-                best = int(np.argmax(gains))
-                if gains[best] == -np.inf:
-                    if stuck is not None:
-                        raise stuck(node.path, node.rows, node.starts, labels)
-                    leaves[node.path] = _leaf(node)
-                    continue
-                splits[node.path] = Split(best)
-                split.append(node)
-                features.append(best)
-            level += children(split, features, tiles, keep=keep, n_threads=n_threads)
-    return build(splits, leaves)
+            best = [_best(node, gain, prices) for node in batch]
+            split = [node for node, feature in zip(batch, best) if feature is not None]
+            features = [feature for feature in best if feature is not None]
+            below = iter(children(split, features, tiles, keep=keep, n_threads=n_threads))
+            found += [
+                None if feature is None else Chosen(Split(feature), next(below), next(below))
+                for feature in best
+            ]
+        return found
+
+    on_stuck = or_leaf(stuck, max_depth, labels, by_class)
+    root = Pending((), *labels.rows_by_class())
+    everything = AllFeatures(len(prices))
+    return grow(root, everything, choose, on_stuck, max_depth=max_depth, by_level=True)
 
 
-def _leaf(node: Pending) -> Leaf:
-    totals = node.totals
-    return Leaf(int(np.argmax(totals)), tuple(totals.tolist()))
+def _best(node: Pending, gain: Gain, prices: NDArray[np.float64]) -> int | None:
+    """The feature of the highest gain, ties to the lowest index; None if none varies."""
+    assert node.counts is not None
+    gains = gain(node.counts[:, : len(prices)], node.totals, prices)
+    best = int(np.argmax(gains))
+    return None if gains[best] == -np.inf else best

@@ -14,19 +14,17 @@ from numpy.typing import NDArray
 
 from thrifty.trees.gains.cuts import true_side
 from thrifty.trees.gains.gain import Floats, Gain
+from thrifty.trees.growing.candidates import AllFeatures
+from thrifty.trees.growing.columns import RowPlace, split_of
+from thrifty.trees.growing.grow import Chosen, grow, one_by_one
 from thrifty.trees.growing.real_table import RealTable
-from thrifty.trees.growing.stuck import Stuck, contradiction
+from thrifty.trees.growing.stuck import Stuck, or_leaf
 from thrifty.trees.labels import Labels
-from thrifty.trees.tree import Leaf, Path, Split, Tree, build
+from thrifty.trees.tree import Tree
 
-__all__ = ["grow_real", "split_of"]
+__all__ = ["grow_real"]
 
 Ints = NDArray[np.int64]
-
-
-def split_of(feature: int, threshold: float, boolean: NDArray[np.bool_]) -> Split:
-    """A Boolean feature's split has no threshold."""
-    return Split(feature) if boolean[feature] else Split(feature, threshold)
 
 
 def grow_real(
@@ -41,37 +39,24 @@ def grow_real(
 ) -> Tree:
     """The top-down tree on all of ``values`` (S, N); ``boolean`` says which features are.
 
-    With ``stuck`` the tree is consistent with the labels within ``max_depth``, or what ``stuck``
-    makes of the place is raised; without either ContradictoryLabels is. With ``max_depth`` alone a
-    leaf takes the most common class.
+    ``stuck`` and ``max_depth`` as for :func:`~thrifty.trees.growing.scratch.grow_from_scratch`.
     """
-    if max_depth is None and stuck is None:
-        stuck = contradiction
     table = RealTable(values)
-    C = labels.n_classes
-    splits: dict[Path, Split] = {}
-    leaves: dict[Path, Leaf] = {}
-    stack: list[tuple[Path, Ints]] = [((), np.arange(len(labels), dtype=np.int64))]
-    while stack:
-        path, rows = stack.pop()
-        codes = labels.codes[rows]
-        totals = np.bincount(codes, minlength=C).astype(np.int64)
-        deep = max_depth is not None and len(path) >= max_depth
-        choice = None
-        if (totals > 0).sum() > 1:
-            choice = None if deep else table.best(rows, codes, totals, prices, gain)
-            if choice is None and stuck is not None:
-                raise stuck(path, *_by_class(rows, codes, totals), labels)
+
+    def best(place: RowPlace, features: Ints) -> Chosen[RowPlace] | None:
+        rows = place.rows
+        choice = table.best(rows, labels.codes[rows], place.totals, prices, gain)
         if choice is None:
-            leaves[path] = Leaf(int(np.argmax(totals)), tuple(totals.tolist()))
-            continue
-        splits[path] = split_of(choice.index, choice.threshold, boolean)
+            return None
         side = true_side(table.values[rows, choice.index], choice.threshold)
-        stack.append(((*path, True), rows[side]))
-        stack.append(((*path, False), rows[~side]))
-    return build(splits, leaves)
+        return place.parted(split_of(choice.index, choice.threshold, boolean), side, labels)
 
+    def by_class(place: RowPlace) -> tuple[Ints, Ints]:
+        codes = labels.codes[place.rows]
+        starts = np.concatenate([[0], np.cumsum(place.totals)])
+        return place.rows[np.argsort(codes, kind="stable")], starts
 
-def _by_class(rows: Ints, codes: Ints, totals: Ints) -> tuple[Ints, Ints]:
-    """The rows of a node, those of one class together, and where each class starts."""
-    return rows[np.argsort(codes, kind="stable")], np.concatenate([[0], np.cumsum(totals)])
+    on_stuck = or_leaf(stuck, max_depth, labels, by_class)
+    root = RowPlace.of((), np.arange(len(labels), dtype=np.int64), labels)
+    everything = AllFeatures(len(prices))
+    return grow(root, everything, one_by_one(best), on_stuck, max_depth=max_depth)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import ContradictoryLabels, NotInFamily
+from thrifty.trees.growing.grow import Half, OnStuck, Place, Reason, leaf_of
 from thrifty.trees.labels import Labels
-from thrifty.trees.tree import Path
+from thrifty.trees.tree import Leaf, Path
 
-__all__ = ["Stuck", "consistent_within", "contradiction", "too_deep"]
+__all__ = ["Stuck", "consistent_within", "contradiction", "or_leaf", "too_deep"]
 
 Ints = NDArray[np.int64]
+P = TypeVar("P", bound=Place)
 #: (path, rows by class, where each class starts, labels) -> what to raise
 Stuck = Callable[[Path, Ints, Ints, Labels], Exception]
 
@@ -27,6 +30,27 @@ def consistent_within(max_depth: int) -> Stuck:
         return contradiction(path, rows, starts, labels)
 
     return stuck
+
+
+def or_leaf(
+    stuck: Stuck | None,
+    max_depth: int | None,
+    labels: Labels,
+    by_class: Callable[[P], tuple[Ints, Ints]],
+) -> OnStuck[P]:
+    """Raise what ``stuck`` makes of a node; a leaf where there is a depth and no ``stuck``.
+
+    ``by_class`` gives a node's rows, those of one class together, and where each class starts.
+    """
+    if stuck is None and max_depth is None:
+        stuck = contradiction
+
+    def on_stuck(place: P, reason: Reason, half: Half) -> Leaf:
+        if stuck is None:
+            return leaf_of(place)
+        raise stuck(place.path, *by_class(place), labels)
+
+    return on_stuck
 
 
 def too_deep(max_depth: int, totals: Ints, labels: Labels, what: str = "tree") -> NotInFamily:

@@ -20,7 +20,6 @@ from thrifty.trees.growing.stuck import consistent_within
 from thrifty.trees.labels import Labels
 from thrifty.trees.paper.over_metafeatures import OverMetafeatures
 from thrifty.trees.paper.use_rep import use_rep
-from thrifty.trees.paper.use_rep_real import use_rep_real
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Tree
 
@@ -31,13 +30,8 @@ def reuse_every_row(
     learner: OverMetafeatures, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
 ) -> Attempt[Tree]:
     """Algorithm 2, with a learner's gain, match and limits."""
-    gain = weighted(gain_named(learner.gain), labels)
-    if cells.boolean.all():
-        return use_rep(
-            known, cells, labels, gain, max_depth=max_depth, max_nodes=learner.max_nodes
-        )
-    return use_rep_real(
-        known, cells, labels, gain,
+    return use_rep(
+        known, cells, labels, weighted(gain_named(learner.gain), labels),
         max_depth=max_depth, max_nodes=learner.max_nodes, match=learner.match,
     )  # fmt: skip
 
@@ -60,7 +54,7 @@ class Paper(OverMetafeatures):
         function (known, scratch tree, what UseRep had grown) -> trees.
     match : str
         When a metafeature agrees with a tree over real-valued features: "feature" (thresholds are
-        fitted anew), "threshold" or "stored"; see :mod:`thrifty.trees.paper.use_rep_real`.
+        fitted anew), "threshold" or "stored"; see :mod:`thrifty.trees.paper.use_rep`.
     max_nodes : int or None
         UseRep fails where a tree would need more internal nodes; None: no limit.
     warm_up : WarmUp or int

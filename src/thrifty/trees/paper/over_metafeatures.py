@@ -14,11 +14,11 @@ from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter
-from thrifty.trees.gains.gain import Gain, gain_named
+from thrifty.trees.gains.gain import Gain, Measure, gain_named
 from thrifty.trees.growing.missing import allows_missing
 from thrifty.trees.labels import Labels
 from thrifty.trees.paper.improve import Improvement, improved, improvement_named
-from thrifty.trees.paper.use_rep_real import MATCH
+from thrifty.trees.paper.use_rep import MATCH
 from thrifty.trees.paper.warm_up import WarmUp, after_warm_task, read_warm_up
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Leaf, Node, Tree
@@ -30,7 +30,7 @@ __all__ = ["OverMetafeatures", "path_cells"]
 class OverMetafeatures:
     """The parameters of Paper, Race and Tested; their docstrings say what each means."""
 
-    gain: str | Gain = "entropy"
+    gain: str | Gain | Measure = "entropy"
     improve: str | Improvement = "paths"
     match: str = "feature"
     max_nodes: int | None = None
@@ -134,10 +134,12 @@ class OverMetafeatures:
 
     def _plain(self, name: str) -> Any:
         value = getattr(self, name)
+        if isinstance(value, Gain):
+            return value.name
         if name in ("gain", "improve") and not isinstance(value, str):
             raise BadParameter(
-                f"a learner whose {name} is a function cannot be stored: give the {name} by name, "
-                "or keep the lifetime in memory."
+                f"a learner whose {name} is a function cannot be stored: give the {name} by name "
+                "(a gain as a thrifty.trees.Gain), or keep the lifetime in memory."
             )
         return value.to_dict() if isinstance(value, WarmUp) else value
 

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.trees.gains.gain import Gain, entropy, gini
-from thrifty.trees.race.many_classes import entropy_at_most, gini_at_most
+from thrifty.trees.gains.gain import Gain
 
 __all__ = ["Bar", "can_race", "ceilings"]
 
@@ -44,7 +43,7 @@ _SLACK = 1e-9
 
 def can_race(gain: Gain, n_classes: int) -> bool:
     """Whether anything can be dropped early."""
-    return n_classes <= _MOST_CORNERS or gain in (entropy, gini)
+    return n_classes <= _MOST_CORNERS or gain.at_most is not None
 
 
 def ceilings(gain: Gain, totals: Ints, prices: Floats) -> Floats:
@@ -54,7 +53,7 @@ def ceilings(gain: Gain, totals: Ints, prices: Floats) -> Floats:
     """
     present = np.flatnonzero(totals)
     best = np.full(len(prices), np.inf)
-    if gain in (entropy, gini) or len(present) > _MOST_CORNERS or prices.min() == prices.max():
+    if not gain.by_price or len(present) > _MOST_CORNERS or prices.min() == prices.max():
         return best
     best[:] = -np.inf
     for corner in product((0, 1), repeat=len(present)):
@@ -89,7 +88,7 @@ class Bar:
         # the smaller class first: its counts are cut into cells, the other's are not
         if self.totals[present[0]] > self.totals[present[1]]:
             present = present[::-1]
-        if self.gain in (entropy, gini):
+        if self.gain.raced == "kernel":
             return self._two_classes(counts[present], sampled, 1.0, present)
         different = np.unique(prices)
         if len(different) > _PRICES:
@@ -114,9 +113,10 @@ class Bar:
         """Cells of a_0, and in each the a_1 from which, and up to which, a rival would win."""
         cells = min(_PIECES, int(n[0]) + 1)
         edges = np.arange(cells + 1) * (int(n[0]) + 1) // cells
-        if self.gain in (entropy, gini):
+        if self.gain.raced == "kernel":
             table = kernels.xlogx_table(int(n.sum()))
-            return edges, *kernels.good_enough(n, edges, self.just_below, self.gain is gini, table)
+            by_gini = self.gain.kernel == kernels.GINI
+            return edges, *kernels.good_enough(n, edges, self.just_below, by_gini, table)
         return edges, *self._good_enough_by_calls(n, edges, price, present)
 
     def _good_enough_by_calls(
@@ -149,9 +149,8 @@ class Bar:
         for c in present.tolist():
             found = kernels.count_interval(int(sampled[c]), int(self.totals[c]), log_delta, table)
             low[c], high[c] = found[:, counts[c]]
-        if len(present) > _MOST_CORNERS:
-            at_most = entropy_at_most if self.gain is entropy else gini_at_most
-            best = at_most(low[present], high[present], self.totals[present])
+        if len(present) > _MOST_CORNERS and self.gain.at_most is not None:
+            best = self.gain.at_most(low[present], high[present], self.totals[present])
         else:
             best = self._best_corner(low, high, prices, present)
         return np.asarray(best < self.just_below)

@@ -17,20 +17,22 @@ is consistent: only *which* consistent tree is a matter of probability.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells import Cells
 from thrifty.trees.gains.gain import Gain
-from thrifty.trees.growing.sample_tree import agree
+from thrifty.trees.growing.candidates import AllFeatures, Suggested
+from thrifty.trees.growing.grow import Candidates, Chosen, Half, OnStuck, Reason, grow, one_by_one
 from thrifty.trees.growing.stuck import too_deep
 from thrifty.trees.labels import Labels
 from thrifty.trees.race.node import Contest, NodeRace, RacedNode
 from thrifty.trees.race.real_node import RealNodeRace
-from thrifty.trees.representation import Metafeatures
-from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, build
+from thrifty.trees.tree import Path, Tree
 
 __all__ = ["DELTA", "race_all_features", "race_metafeatures", "shuffled"]
 
@@ -51,7 +53,7 @@ def shuffled(labels: Labels) -> RacedNode:
 
 
 def race_metafeatures(
-    metafeatures: Metafeatures,
+    metafeatures: Iterable[Tree],
     cells: Cells,
     labels: Labels,
     gain: Gain,
@@ -65,21 +67,9 @@ def race_metafeatures(
     Where features are real-valued, ``by_feature`` says that splits of one feature agree whatever
     their thresholds.
     """
-    roots = [f for f in metafeatures if isinstance(f, Node)]
-    pieces_at: dict[Path, list[Node]] = {(): roots}
-
-    def candidates(path: Path, totals: Ints, grown: int) -> Ints:
-        if len(path) >= max_depth or (max_nodes is not None and grown >= max_nodes):
-            return np.empty(0, dtype=np.int64)
-        return np.unique(np.array([p.split.feature for p in pieces_at[path]], dtype=np.int64))
-
-    def chosen(path: Path, split: Split) -> None:
-        agreeing = [p for p in pieces_at.pop(path) if agree(p.split, split, by_feature)]
-        for branch in (False, True):
-            below = [piece.child(branch) for piece in agreeing]
-            pieces_at[*path, branch] = [p for p in below if isinstance(p, Node)] + roots
-
-    return _grow(cells, labels, gain, candidates, chosen)
+    suggested = Suggested(metafeatures, by_feature=by_feature)
+    limits = {"max_depth": max_depth, "max_nodes": max_nodes}
+    return _race(cells, labels, gain, suggested, _lose, **limits)
 
 
 def race_all_features(
@@ -89,47 +79,64 @@ def race_all_features(
 
     The first impure node at ``max_depth`` ends it: nothing more is bought then.
     """
-    everything = np.arange(cells.n_features)
 
-    def candidates(path: Path, totals: Ints, grown: int) -> Ints:
-        if max_depth is not None and len(path) >= max_depth:
-            raise too_deep(max_depth, totals, labels)
-        return everything
+    def stuck(place: RacedPlace, reason: Reason, half: Half) -> NoReturn:
+        if max_depth is not None and reason == "too-deep":
+            raise too_deep(max_depth, place.totals, labels)
+        raise _Lost
 
-    return _grow(cells, labels, gain, candidates, lambda path, split: None)
+    everything = AllFeatures(cells.n_features, not_again=True)
+    return _race(cells, labels, gain, everything, stuck, max_depth=max_depth)
 
 
-def _grow(
+class _Lost(Exception):
+    """No winner at some node; never leaves this file."""
+
+
+def _lose(place: RacedPlace, reason: Reason, half: Half) -> NoReturn:
+    raise _Lost
+
+
+@dataclass(frozen=True, slots=True)
+class RacedPlace:
+    """A node and its rows in the order in which they are bought."""
+
+    path: Path
+    node: RacedNode
+
+    @property
+    def totals(self) -> Ints:
+        return self.node.totals
+
+
+def _race(
     cells: Cells,
     labels: Labels,
     gain: Gain,
-    candidates: Callable[[Path, Ints, int], Ints],
-    chosen: Callable[[Path, Split], None],
+    candidates: Candidates,
+    on_stuck: OnStuck[RacedPlace],
+    *,
+    max_depth: int | None,
+    max_nodes: int | None = None,
 ) -> Tree | None:
-    """Depth first, false branch first."""
     contest = Contest(cells, gain)
     kind = NodeRace if cells.boolean.all() else RealNodeRace
-    splits: dict[Path, Split] = {}
-    leaves: dict[Path, Leaf] = {}
-    stack: list[tuple[Path, RacedNode, Ints]]
-    stack = [((), shuffled(labels), np.empty(0, dtype=np.int64))]
-    while stack:
-        path, node, spent = stack.pop()
-        totals = node.totals
-        if np.count_nonzero(totals) <= 1:
-            leaves[path] = Leaf(int(np.argmax(totals)), tuple(totals.tolist()))
-            continue
-        racing = candidates(path, totals, len(splits))
-        racing = racing[~np.isin(racing, spent)]
-        i = len(splits) + 1
-        won = kind(contest, node, racing, DELTA / (i * (i + 1))).won() if len(racing) else None
+    raced = 0
+
+    def best(place: RacedPlace, features: Ints) -> Chosen[RacedPlace] | None:
+        nonlocal raced
+        raced += 1
+        won = kind(contest, place.node, features, DELTA / (raced * (raced + 1))).won()
         if won is None:
             return None
-        splits[path] = won.split
-        chosen(path, won.split)
-        if won.split.threshold is None:  # a Boolean feature is constant below its own split
-            spent = np.append(spent, won.split.feature)
-        false, true = node.split(won)
-        stack.append(((*path, True), true, spent))
-        stack.append(((*path, False), false, spent))
-    return build(splits, leaves)
+        false, true = place.node.split(won)
+        below = zip((False, True), (false, true))
+        return Chosen(won.split, *(RacedPlace((*place.path, at), node) for at, node in below))
+
+    try:
+        return grow(
+            RacedPlace((), shuffled(labels)), candidates, one_by_one(best), on_stuck,
+            max_depth=max_depth, max_nodes=max_nodes,
+        )  # fmt: skip
+    except _Lost:
+        return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
-from thrifty.trees.gains.gain import gain_named, gain_ratio
+from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.from_all import scratch_tree
 from thrifty.trees.growing.stuck import consistent_within
 from thrifty.trees.labels import Labels
@@ -29,10 +29,10 @@ _RACED = 1.2
 def check_can_race(learner: OverMetafeatures) -> None:
     """Refuse what a race cannot promise to keep."""
     name = type(learner).__name__
-    if gain_named(learner.gain) is gain_ratio:
+    if gain_named(learner.gain).raced is None:
         raise BadParameter(
             f"{name}() needs a gain that grows as the classes' rates part, as entropy, gini, eg2, "
-            "cs-id3 and idx do; the gain ratio does not. Use thrifty.Paper(gain='gain-ratio')."
+            f"cs-id3 and idx do; got {learner.gain!r}. Use thrifty.Paper() with it."
         )
     if learner.match == "stored":
         raise BadParameter(
@@ -96,7 +96,7 @@ class Race(OverMetafeatures):
     improve : str or callable
         As for :class:`~thrifty.Paper`.
     match : str
-        "feature" or "threshold"; see :mod:`thrifty.trees.paper.use_rep_real`.
+        "feature" or "threshold"; see :mod:`thrifty.trees.paper.use_rep`.
     max_nodes, warm_up, missing : int or None, WarmUp or int, str
         As for :class:`~thrifty.Paper`.
 

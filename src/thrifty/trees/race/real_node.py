@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.trees.gains.cuts import block_columns, choose, true_side
-from thrifty.trees.growing.scratch_real import split_of
+from thrifty.trees.growing.columns import split_of
 from thrifty.trees.race.bar import Bar
 from thrifty.trees.race.node import LEAD, NodeRace
 from thrifty.trees.tree import Split
