@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thrifty
+from thrifty import kernels
 from thrifty.trees.tree import Leaf, Node, Split, depth, features_of
 from thrifty.trees.verified.belief import belief_below, first_belief, prior_useful
+from thrifty.trees.verified.certain import gain_of
 from thrifty.trees.verified.experience import Experience
 from thrifty.trees.verified.leaf_rates import leaf_rates, pruned, row_counts, smoothed
 from thrifty.trees.verified.value_of_looks import first_look
@@ -257,3 +259,32 @@ def test_a_fee_is_minded_once():
         assert {3, 4} <= features_of(learned.model.tree_)
         costs.append(learned.receipt.cost)
     assert costs[0] < 0.8 * costs[1]
+
+
+def test_32_points_do_not_see_rare_gains():
+    """Why no probability is promised: a feature whose gain is large once in a hundred cases."""
+    ones, looked = np.array([[2], [2]]), np.array([[8], [8]])
+    prior, useful = np.ones((3, 2, 1)), np.array([0.5])
+    shares, incumbent = np.array([0.5, 0.5]), 0.45
+    seen = kernels.judge(
+        ones, looked, prior, useful, shares, incumbent, 0.0, kernels.rate_draws(2)
+    )[2, 0]
+    random = np.random.default_rng(0)
+    rates = random.beta(3.0, 7.0, (2, 2_000_000))
+    gains = gain_of(rates, shares)
+    # of the useful case alone; being useless only makes the true mean smaller by a known factor
+    likely = kernels.judge(
+        ones, looked, prior, useful, shares, incumbent, 0.0, kernels.rate_draws(2)
+    )[0, 0]
+    true = likely * np.maximum(gains - incumbent, 0.0).mean()
+    assert true > 0 and seen < true / 5
+
+
+def test_only_certain_splits_carry_a_promise():
+    X, y = noisy(0)
+    for certain in (False, True):
+        learner = thrifty.Verified(0.2, 0.1, certain=certain)
+        life = thrifty.Lifetime(thrifty.Trees(max_depth=3, learner=learner))
+        promise = life.learn("t", X, y).receipt.promise
+        assert ("with probability 0.9 over the order of rows" in promise) == certain
+        assert bool(promise) == certain

@@ -10,14 +10,17 @@ The three rungs, cheapest first:
 3. *scratch*: the same, when in the end every cell was bought; also where there are so few rows that
    a first look is all of them.
 
-What is promised. Under the posterior (a feature's rates are independent Betas, or one Beta when it
-is useless) a rival that is dropped at its first look would have explained more than epsilon of the
-label's entropy beyond the incumbent with probability at most delta / N; so with probability
-1 - delta none of the N would. What is not: the posterior is a model, not the truth; rivals dropped
-later are dropped against the price of a larger batch, and the bound grows with it; and a tree of
-good splits is not the best tree. ``tests/guarantees/test_verified.py`` measures how often it holds.
+What is computed, and no more is promised: a rival is dropped at its first look when the mean, over
+32 fixed points of its posterior (its rates are independent Betas, or one Beta when it is useless),
+of what it would explain beyond the incumbent is at most epsilon * delta / N of the label's entropy.
+That is a price, not a probability. 32 points see nothing rarer than one in 32, so the mean can be
+many times too small where a large gain is unlikely, and Markov's inequality at delta / N does not
+follow from it; the posterior is a model, not the truth; rivals dropped later are dropped against
+the price of a larger batch; and a tree of good splits is not the best tree.
+``tests/guarantees/test_verified.py`` measures how often the chosen split is within epsilon.
 ``certain=True`` drops by confidence bounds instead (:mod:`thrifty.trees.verified.certain`): it
-needs no model of the features and many more cells, and it tests no earlier models.
+keeps a promise with probability 1 - delta, which the receipt states, needs no model of the
+features and many more cells, and it tests no earlier models.
 """
 
 from __future__ import annotations
@@ -69,17 +72,17 @@ class _Taught:
 class Verified:
     """Evidence instead of consistency, for real and noisy data.
 
-    A rival feature is dropped once it is believed, with probability ``1 - delta`` over all rivals,
-    not to explain more than ``epsilon`` of the label's entropy beyond the feature that was chosen;
-    the module says what that promises and what it does not. Smaller values buy more; only their
-    product sets the price of a cell.
+    A rival feature is dropped once what it is expected to explain beyond the feature that was
+    chosen is below a price, ``epsilon * delta`` of the label's entropy over all rivals. Smaller
+    values buy more; without ``certain`` only their product counts, and no probability is promised.
 
     Parameters
     ----------
     epsilon : float
-        Part of the label's entropy that a rival may explain beyond the feature chosen.
+        Part of the label's entropy that a rival may explain beyond the feature chosen; with
+        ``certain`` no node loses more.
     delta : float
-        The probability with which some rival does.
+        With ``certain``, the probability with which some node does.
     certain : bool
         Drop rivals by confidence bounds instead: a theorem
         (:mod:`thrifty.trees.verified.certain`) for many more cells.
@@ -145,7 +148,13 @@ class Verified:
         taught = _Taught(tree, task.account, task.shares)
         model = smoothed(_in_all_classes(pruned(tree)[0], back, labels.n_classes))
         route: Route = "scratch" if cells.everything_is_bought else "screened"
-        return Found(route, model, grown=taught)
+        promise = ""
+        if self.certain:
+            promise = (
+                f"with probability {1 - self.delta:g} over the order of rows, no split loses more "
+                f"than {self.epsilon:g} of the label's entropy against the best of all features"
+            )
+        return Found(route, model, grown=taught, promise=promise)
 
     def from_scratch(
         self, cells: Cells, labels: Labels, failed: Failed | None, max_depth: int

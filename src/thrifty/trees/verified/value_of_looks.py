@@ -14,9 +14,10 @@ number of features, and drop a rival when its expected improvement is at most ``
 
     price = epsilon * delta * h / (N * b)
 
-Markov's inequality says that a rival dropped at its first look explains more than epsilon * h
-beyond the incumbent with posterior probability at most delta / N, so that none of the N does with
-probability 1 - delta. With money, N becomes the sum of the features' prices in units of the cell.
+what the N rivals together are expected to explain beyond the incumbent is at most epsilon * delta
+of the label's entropy when all are dropped at their first look, as far as 32 points of a posterior
+can tell. They cannot tell a probability of delta / N, so none is promised (Markov's inequality would
+need the exact mean). With money, N becomes the sum of the features' prices in units of the cell.
 """
 
 from __future__ import annotations
