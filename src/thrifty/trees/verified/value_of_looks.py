@@ -16,7 +16,7 @@ number of features, and drop a rival when its expected improvement is at most ``
 
 what the N rivals together are expected to explain beyond the incumbent is at most epsilon * delta
 of the label's entropy when all are dropped at their first look, as far as 32 points of a posterior
-can tell. They cannot tell a probability of delta / N, so none is promised (Markov's inequality would
+can tell. They cannot tell a probability of delta / N, so none is promised (Markov's bound would
 need the exact mean). With money, N becomes the sum of the features' prices in units of the cell.
 """
 
