@@ -342,7 +342,7 @@ class Lifetime:
         """
         self.refresh()
         model = self[name]
-        source = self._source_of(X, None)
+        source = self._source_of(X, None).recoded(getattr(model, "words_", {}))
         features = model.features_
         match = match_features(
             model.feature_names_, source, needed=features.tolist(), whose=f"the model of {name!r}"
@@ -395,7 +395,8 @@ class Lifetime:
         self.refresh()
         if name in self._tasks:
             raise task_exists(name)
-        source = self._source_of(X, kinds)
+        words = getattr(self._now.representation, "words", {})
+        source = self._source_of(X, kinds).recoded(words)
         self._check_features(source)
         labels = self.family.read_labels(y)
         if len(labels) != source.n_examples:

@@ -110,7 +110,7 @@ class Models:
         self, model: LearnedTable, labels: Labels, feature_names: Sequence[str]
     ) -> ModelClassifier:
         return ModelClassifier.around(
-            model.bought.table, model.fitted, labels.classes, feature_names, self.given
+            model.bought.table, model.fitted, labels.classes, feature_names, self.given, model.words
         )
 
     def load_representation(self, data: dict[str, Any]) -> Memory:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ class LearnedTable:
 
     bought: Bought
     fitted: Any
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def learn_table(
@@ -38,13 +40,18 @@ def learn_table(
     rng = np.random.default_rng(seed)
     policy = policy_for(cells, labels)
     bought = policy.buy(cells, labels, memory, allowance_of(cells), rng)
-    if cells.categories:
+    words = {cells.feature_names[f]: tuple(c) for f, c in cells.categories.items()}
+    if words:
         table = bought.table
         sizes = tuple(len(cells.categories.get(f, ())) for f in table.features.tolist())
-        bought = replace(bought, table=replace(table, categories=sizes))
+        bought = replace(
+            bought,
+            table=replace(table, categories=sizes),
+            lesson=bought.lesson.with_words(words),
+        )
     if estimator is not None:  # it sees no beliefs: only what was bought together
         bought = replace(bought, table=bought.table.block())
-    return LearnedTable(bought, fit(bought.table, estimator, seed=seed))
+    return LearnedTable(bought, fit(bought.table, estimator, seed=seed), words)
 
 
 def _check_classes(labels: Labels) -> None:

@@ -17,6 +17,9 @@ __all__ = ["Lesson", "Memory"]
 
 Floats = NDArray[np.float64]
 
+#: notes that name the categories of a feature
+_WORDS = "words of "
+
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
@@ -33,6 +36,11 @@ class Lesson:
     useful: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     notes: Mapping[str, Any] = field(default_factory=dict)
     is_task: bool = True
+
+    def with_words(self, words: Mapping[str, tuple[str, ...]]) -> Lesson:
+        """The lesson, with what the numbers of each category feature stand for."""
+        said = {f"{_WORDS}{name}": list(categories) for name, categories in words.items()}
+        return replace(self, notes={**self.notes, **said})
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +67,15 @@ class Memory:
         """The features that were useful, most often first."""
         order = np.argsort(-self.useful, kind="stable")
         return iter(order[: len(self)].tolist())
+
+    @property
+    def words(self) -> dict[str, tuple[str, ...]]:
+        """What the numbers of each category feature stand for, in this lifetime."""
+        return {
+            key.removeprefix(_WORDS): tuple(said)
+            for key, said in self.notes.items()
+            if key.startswith(_WORDS)
+        }
 
     def background(self, n_features: int) -> tuple[Floats, Floats]:
         """Looks and ones of every feature; zeros for those that are new."""

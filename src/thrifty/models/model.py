@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from thrifty.cells import Cells, as_source
 from thrifty.cells.ledger.allowance import read_spend
+from thrifty.cells.matched import open_cells
+from thrifty.cells.matching import match_features
 from thrifty.errors import BadInput
 from thrifty.lazy import Asked
 from thrifty.models.at_the_door import ask_model
@@ -76,8 +78,9 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):
         cells = Cells(source, spend=spend)
         learned = learn_table(cells, labels, Memory(), self.estimator, seed)
         return self._set(
-            learned.bought.table, learned.fitted, labels.classes, source.feature_names
-        )
+            learned.bought.table, learned.fitted, labels.classes, source.feature_names,
+            learned.words,
+        )  # fmt: skip
 
     @classmethod
     def around(
@@ -87,28 +90,39 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):
         classes: NDArray[Any],
         feature_names: Sequence[str],
         estimator: Any = None,
+        words: Mapping[str, tuple[str, ...]] | None = None,
     ) -> Self:
         """A fitted classifier around an estimator that knows class codes."""
-        return cls(estimator)._set(table, fitted, classes, feature_names)
+        return cls(estimator)._set(table, fitted, classes, feature_names, words or {})
 
     def _set(
-        self, table: Table, fitted: Any, classes: NDArray[Any], feature_names: Sequence[str]
+        self,
+        table: Table,
+        fitted: Any,
+        classes: NDArray[Any],
+        feature_names: Sequence[str],
+        words: Mapping[str, tuple[str, ...]],
     ) -> Self:
         self.table_, self.estimator_ = table, fitted
         self.features_ = table.features
         self.classes_ = classes
         self.n_features_in_ = len(feature_names)
         self.feature_names_ = tuple(feature_names)
+        #: what the numbers of category features stand for
+        self.words_ = dict(words)
         self._words = in_words(self.estimator)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities, a column per class; X holds all features, only ``features_`` are read."""
         check_is_fitted(self, "estimator_")
-        X = validate_data(
-            self, X, reset=False, dtype="numeric", ensure_all_finite=False, skip_check_array=False
+        source = as_source(X, allow_missing=True, categories=True).recoded(self.words_)
+        match = match_features(
+            self.feature_names_, source, needed=self.features_.tolist(), whose="the model"
         )
-        return self.probabilities(np.asarray(X[:, self.features_], dtype=np.float64))
+        cells = open_cells(source, match=match)
+        values = cells.get(np.arange(cells.n_examples), self.features_)
+        return self.probabilities(np.asarray(values, dtype=np.float64))
 
     def probabilities(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probabilities from the values of ``features_`` alone, NaN for gaps."""
@@ -136,6 +150,7 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):
             "table": self.table_.to_dict(),
             "fitted": fitted_to_dict(self.estimator_),
             "classes": self.classes_.tolist(),
+            "words": {name: list(said) for name, said in self.words_.items()},
             "feature_names": list(self.feature_names_),
             "estimator": self._words,
         }
@@ -153,7 +168,8 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):
             fitted = NotBrought(words)
         brought = None if isinstance(fitted, NotBrought) or words is None else estimator
         made = cls.around(
-            table, fitted, np.array(data["classes"]), data["feature_names"], brought
-        )
+            table, fitted, np.array(data["classes"]), data["feature_names"], brought,
+            {name: tuple(said) for name, said in data.get("words", {}).items()},
+        )  # fmt: skip
         made._words = words
         return made

@@ -81,7 +81,16 @@ class Source(ABC):
         """
         from thrifty.cells.sources.coded import RecodedSource
 
-        return RecodedSource(self, known) if self.categories else self
+        names, here = self.feature_names, self.categories
+        if all(c[: len(w)] == w for f, c in here.items() if (w := tuple(known.get(names[f], ())))):
+            return self
+        if not self.free:
+            raise BadInput(
+                "a paid source names the categories of a feature in the order that they had "
+                f"before; known are {({n: list(c) for n, c in known.items()})}. Give kinds= that "
+                "order, new ones last."
+            )
+        return RecodedSource(self, known)
 
     def known_as(self, examples: Iterable[Any] | None, name: str | None = None) -> Source:
         """This source, its examples known by ids from now on, under the source's name."""
