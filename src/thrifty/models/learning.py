@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
@@ -39,7 +40,9 @@ def learn_table(
     _check_classes(labels)
     rng = np.random.default_rng(seed)
     policy = policy_for(cells, labels)
-    bought = policy.buy(cells, labels, memory, allowance_of(cells), rng)
+    # Small fits: on a busy machine more threads than one wait for each other a hundred times over.
+    with threadpool_limits(1):
+        bought = policy.buy(cells, labels, memory, allowance_of(cells), rng)
     words = {cells.feature_names[f]: tuple(c) for f, c in cells.categories.items()}
     if words:
         table = bought.table
@@ -51,7 +54,9 @@ def learn_table(
         )
     if estimator is not None:  # it sees no beliefs: only what was bought together
         bought = replace(bought, table=bought.table.block())
-    return LearnedTable(bought, fit(bought.table, estimator, seed=seed), words)
+    with threadpool_limits(1 if estimator is None else None):
+        fitted = fit(bought.table, estimator, seed=seed)
+    return LearnedTable(bought, fitted, words)
 
 
 def _check_classes(labels: Labels) -> None:
