@@ -45,3 +45,24 @@ def test_a_category_of_very_many_values_is_cut_as_a_number():
     trees = grow_boosted(X, (X[:, 0] > 300).astype(int), np.ones(600), np.array([True]), 0)
     assert not trees.sets
     assert ((trees.scores(X)[:, 0] > 0) == (X[:, 0] > 300)).mean() > 0.99
+
+
+def test_coarse_bins_change_nothing_where_there_are_few_values():
+    X, logit = mixed(400, 2)
+    X = np.where(np.isfinite(X), X.round(1).clip(-2.5, 2.5), X)
+    y = (logit > 0.3).astype(int)
+    grown = HistGradientBoostingClassifier(
+        max_iter=100, max_leaf_nodes=8, min_samples_leaf=8, learning_rate=0.06, random_state=0
+    ).fit(X, y, sample_weight=np.ones(400))
+    ours = grow_boosted(X, y, np.ones(400), np.zeros(5, dtype=bool), 0)
+    asked = X[::-1] + 0.01
+    assert np.abs(ours.scores(asked)[:, 0] - grown.decision_function(asked)).max() < 1e-9
+
+
+def test_many_values_are_cut_at_quantiles_and_gaps_apart():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 2))
+    X[rng.random(2000) < 0.4, 1] = np.nan
+    y = ((X[:, 0] > 0.7) | np.isnan(X[:, 1])).astype(int)
+    trees = grow_boosted(X, y, np.ones(2000), np.zeros(2, dtype=bool), 0)
+    assert ((trees.scores(X)[:, 0] > 0) == y).mean() > 0.98

@@ -7,7 +7,7 @@ with numpy. Predictions agree with scikit-learn's to the last digits (tests/mode
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ Ints = NDArray[np.int64]
 _TREES, _LEAVES, _IN_LEAF, _RATE = 100, 8, 8, 0.06
 #: with more features than this a split looks at half of them, as each tree then differs
 _WIDE = 60
+#: the most bins of a number
+_BINS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +117,8 @@ def grow_boosted(
     n_classes = int(codes.max()) + 1
     many = [len(np.unique(column[~np.isnan(column)])) > 255 for column in values.T]
     categories = categories & ~np.array(many, dtype=bool)
-    # scikit-learn cannot bin a column without a value; a constant one is never cut
-    values = np.where(np.isnan(values).all(axis=0), 0.0, values)
+    edges = [np.zeros(0) if told else _edges(x) for told, x in zip(categories, values.T)]
+    coarse = _coarse(values, edges, categories)
     grown = HistGradientBoostingClassifier(
         max_iter=trees if n_classes == 2 else max(20, trees // 2),
         max_leaf_nodes=_LEAVES,
@@ -126,8 +128,47 @@ def grow_boosted(
         categorical_features=np.flatnonzero(categories) if categories.any() else None,
         early_stopping=False,
         random_state=seed,
-    ).fit(values, codes, sample_weight=weights / weights.mean())
-    return read_trees(grown, np.flatnonzero(categories))
+    ).fit(coarse, codes, sample_weight=weights / weights.mean())
+    return _in_values(read_trees(grown, np.flatnonzero(categories)), edges)
+
+
+def _edges(column: Floats) -> Floats:
+    """Limits between at most 64 bins: halfway between values, or at quantiles of many of them.
+
+    scikit-learn bins too, but asks for 254 weighted quantiles a feature, one at a time: on some
+    hundred rows that was nine tenths of the time.
+    """
+    distinct = np.unique(column[~np.isnan(column)])
+    if len(distinct) > _BINS:
+        known = column[~np.isnan(column)]
+        cuts = np.quantile(known, np.arange(1, _BINS) / _BINS, method="nearest")
+        return np.unique(cuts)
+    below, above = distinct[:-1], distinct[1:]
+    with np.errstate(invalid="ignore", over="ignore"):
+        middle = below / 2 + above / 2
+    return np.where(np.isfinite(middle) & (middle > below), middle, above)
+
+
+def _coarse(values: Floats, edges: list[Floats], categories: NDArray[np.bool_]) -> Floats:
+    """Numbers as bins; categories as they are. A column without a value becomes a constant."""
+    found = np.where(np.isnan(values).all(axis=0), 0.0, values)
+    for f, limits in enumerate(edges):
+        if not categories[f]:
+            known = ~np.isnan(found[:, f])
+            found[known, f] = np.searchsorted(limits, found[known, f], side="right")
+    return found
+
+
+def _in_values(trees: BoostedTrees, edges: list[Floats]) -> BoostedTrees:
+    """Thresholds between bins as thresholds of values: at most the number before a bin's limit."""
+    threshold = trees.threshold.copy()
+    inner = np.flatnonzero(trees.left != np.arange(len(trees.left)))
+    for node in inner.tolist():
+        limits = edges[int(trees.feature[node])]
+        # a threshold beyond all bins parts gaps from values, and stays infinite
+        if node not in trees.sets and threshold[node] < len(limits):
+            threshold[node] = np.nextafter(limits[int(threshold[node])], -np.inf)
+    return replace(trees, threshold=threshold)
 
 
 def read_trees(grown: Any, categories: Ints) -> BoostedTrees:

@@ -3,8 +3,9 @@
 1. Every feature is looked at on a few rows of each class; the half that tells the classes apart
    best is looked at on twice the rows, and so on (successive halving, Karnin, Koren and Somekh,
    ICML 2013) until few are left.
-2. The best are bought on more rows, all of the rare class first. The card is fitted on them, and
-   the next features are those that tell most about what it gets wrong on rows left out.
+2. The best are bought on more rows, all of the rare class first. The card is fitted on them. The
+   next purchase is the feature that tells most about what the card gets wrong on rows left out, or
+   half as many rows again, whichever is expected to lower the log-loss more per price.
 3. What is left of the bill buys further rows of the features that were chosen.
 
 How well a feature tells classes apart is one statistic throughout: the score test of its points
@@ -35,6 +36,9 @@ __all__ = ["Screening"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: a table of n cells has about sqrt(n) / 7 features; halving leaves twice as many
+_WIDTH = 7.0
+
 
 @dataclass(frozen=True)
 class Screening:
@@ -44,12 +48,12 @@ class Screening:
     ----------
     looking : the share of the bill that halving may take
     most_looks : rows of each class in the last look, at most
-    spread : rows of the table for each root of its cells: more rows, fewer features
+    start : rows of the table at first: on so many a feature costs this share of what is left
     """
 
     looking: float = 0.4
     most_looks: int = 75
-    spread: float = 6.0
+    start: float = 0.08
 
     def buy(
         self,
@@ -93,7 +97,8 @@ class _Hunt:
         """Look at ever fewer features on ever more rows."""
         k, n = self.n_classes, len(self.alive)
         unit = float(self.prices.sum())  # all features on one row
-        rounds = int(np.clip(np.log2(max(n, 1) / (2.0 * self._wanted(self.basket.left))), 0, 3))
+        wanted = (self.basket.left * n / unit) ** 0.5 / _WIDTH
+        rounds = int(np.clip(np.log2(max(n, 1) / (2.0 * max(wanted, 1.0))), 0, 3))
         money = self.how.looking * self.basket.left
         first = int(money / unit / (k * (1 + rounds / 2)))
         first = int(np.clip(first, 2, max(2, self.how.most_looks // 2**rounds)))
@@ -108,34 +113,65 @@ class _Hunt:
                 self.alive = self.alive[np.argsort(-found, kind="stable")[:keep]]
 
     def collect(self) -> None:
-        """Buy features on many rows, the next where the present model is wrong."""
+        """Buy a feature where the present model is wrong, or more rows: whichever pays more."""
         if not self.looked:
             self._afford_something()
-        wanted = self._wanted(self.basket.left)
         mean = float(self.prices[self.alive].mean())
-        rows = self.basket.left / max(mean, 1e-12) / wanted + self.looked
+        rows = self.how.start * self.basket.left / max(mean, 1e-12)
         self.rows = int(np.clip(rows, self.looked, len(self.basket.codes)))
-        waiting = self.alive
-        present: Floats | None = None
-        while len(waiting):
-            worth = self._tells(waiting, present) / self.prices[waiting] ** 0.5
-            batch = max(1, len(self.chosen) // 3)
-            took = 0
-            for f in waiting[np.argsort(-worth, kind="stable")].tolist():
-                if took < batch and self.basket.buy(np.array([f]), self.rows):
-                    self.chosen.append(f)
-                    took += 1
+        waiting, present, by_rows = self.alive, None, 0.0
+        while True:
+            tells = self._tells(waiting, present)
+            by_feature = self._gain_of_features(waiting, tells)
+            best = int(np.argmax(by_feature)) if len(waiting) else 0
+            if len(waiting) and by_feature[best] > 0 and by_feature[best] >= by_rows:
+                waiting, took = self._buy_features(waiting, by_feature)
+            else:
+                took = self._buy_rows()
+            if not took:
+                waiting, took = self._buy_features(waiting, tells / self.prices[waiting])
             if not took:
                 break
-            waiting = waiting[~np.isin(waiting, self.chosen)]
-            present = self._present()
+            present, by_rows = self._present()
+        self._spend_the_rest()
+
+    def _gain_of_features(self, waiting: Ints, tells: Floats) -> Floats:
+        """Expected fall of the log-loss per price of buying each on the rows of the table.
+
+        Half of what the score test shows beyond chance, which is 1. (Taking off the luck of the
+        best of so many as well left two or three features on all rows: spam fell from .98 to .84.)
+        """
+        prices = self.prices[waiting] * self.rows
+        return np.asarray((tells - 1.0) / (2.0 * self.looked) / np.maximum(prices, 1e-12))
+
+    def _buy_features(self, waiting: Ints, worth: Floats) -> tuple[Ints, int]:
+        """The best few that can be paid for, on the rows of the table."""
+        took, batch = 0, 1 + len(self.chosen) // 4
+        for f in waiting[np.argsort(-worth, kind="stable")].tolist():
+            if took < batch and self.basket.buy(np.array([f]), self.rows):
+                self.chosen.append(f)
+                took += 1
+        return waiting[~np.isin(waiting, self.chosen)], took
+
+    def _buy_rows(self) -> int:
+        """Half as many rows again for what was chosen, or as many as can be paid for."""
+        if not self.chosen:
+            return 0
+        features = np.array(self.chosen, dtype=np.int64)
+        wanted = min(int(1.5 * self.rows) + 1, len(self.basket.codes))
+        upto = self.basket.most_rows(features, self.rows, wanted)
+        if upto <= self.rows or not self.basket.buy(features, upto):
+            return 0
+        more, self.rows = upto - self.rows, upto
+        return more
+
+    def _spend_the_rest(self) -> None:
+        """What is left buys rows of what was chosen."""
         if not self.chosen:
             self.chosen = [int(self.alive[0])]
             self.rows = self.basket.bought(self.chosen[0])
-        features = np.array(self.chosen, dtype=np.int64)
-        upto = self.basket.most_rows(features, self.rows, len(self.basket.codes))
-        if upto > self.rows and self.basket.buy(features, upto):
-            self.rows = upto
+        while self._buy_rows():
+            pass
 
     def table(self) -> Table:
         """The chosen features on the rows that all of them were bought on."""
@@ -147,13 +183,6 @@ class _Hunt:
         bought = np.ones(values.shape, dtype=bool)
         rows = self.basket.order[: self.rows]
         return Table(features, rows, values, bought, weights.astype(np.float64), y)
-
-    def _wanted(self, money: float) -> float:
-        """How many features the table should have: the root of its cells over the spread."""
-        cells = money / max(float(self.prices[self.alive].mean()), 1e-12)
-        wide = cells**0.5 / self.how.spread
-        least = cells / len(self.basket.codes)  # rows run out before money does
-        return float(np.clip(max(wide, least), 1.0, len(self.alive)))
 
     def _tells(self, features: Ints, present: Floats | None) -> Floats:
         """The score test of each feature on the rows that were looked at."""
@@ -175,18 +204,32 @@ class _Hunt:
                 found[i] = float(((part.T @ wrong) ** 2).sum()) / max(chance, 1e-12)
         return found
 
-    def _present(self) -> Floats:
-        """What the chosen features say of every row of the table, out of fold."""
+    def _present(self) -> tuple[Floats, float]:
+        """What the chosen features say of every row, out of fold; what further rows would gain.
+
+        A card from a third of the rows loses more than one from two thirds; where the excess goes
+        with one over the rows, half as many rows again gain 2/9 of that difference.
+        """
         features = np.array(self.chosen, dtype=np.int64)
         values = self.basket.values(features, self.rows)
         y, ones = self.basket.codes[: self.rows], np.ones(self.rows)
         folds = folds_by_class(y, np.random.default_rng(0))
         if folds is None:
-            return np.tile(np.bincount(y, minlength=self.n_classes) / len(y), (len(y), 1))
+            return np.tile(np.bincount(y, minlength=self.n_classes) / len(y), (len(y), 1)), 0.0
         categories = np.array([f in self.categories for f in self.chosen])
         design = Design.of(values, ones, categories, 8)
-        scores = oof_scores(design, y, self.n_classes, ones, 1.0, folds)
-        return softmax(scores + fit_intercepts(scores, y, ones))
+        k = self.n_classes
+        scores = oof_scores(design, y, k, ones, 1.0, folds)
+        found = softmax(scores + fit_intercepts(scores, y, ones))
+        from_two, from_one = _loss(found, y), 0.0
+        for fold in np.unique(folds):
+            few, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+            p = softmax(design.scores(design.fit(few, y, k, ones, 1.0), rest))
+            from_one += _loss(p, y[rest]) / len(np.unique(folds))
+        more = min(0.5 * self.rows, len(self.basket.codes) - self.rows)
+        price = more * float(self.prices[features].sum())
+        gain = 2 / 9 * (from_one - from_two) * more / (0.5 * self.rows)
+        return found, (gain / price if price > 0 else 0.0)
 
     def _afford_something(self) -> None:
         """Too little money to look at every feature: look at as many as it pays for."""
@@ -197,3 +240,8 @@ class _Hunt:
         self.alive = np.sort(order[:fits])
         if self.basket.buy(self.alive, k):
             self.looked = k
+
+
+def _loss(p: Floats, y: Ints) -> float:
+    """Mean log-loss."""
+    return -float(np.log(p[np.arange(len(y)), y] + 1e-9).mean())
