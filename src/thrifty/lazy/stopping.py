@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 
 from thrifty.errors import BadParameter
 
-__all__ = ["Rule", "Sure", "Worth", "equal_posterior", "expected_loss", "read_errors"]
+__all__ = [
+    "Rule",
+    "Settled",
+    "Sure",
+    "Worth",
+    "entropy",
+    "equal_posterior",
+    "expected_loss",
+    "read_errors",
+]
 
 Floats = NDArray[np.float64]
 
@@ -84,6 +93,30 @@ class Sure:
         self, p: Floats, class_shares: Floats, price_next: Any = 0.0, fall_next: Any = None
     ) -> NDArray[np.bool_]:
         return np.asarray(equal_posterior(p, class_shares).max(axis=1) >= self.probability)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Stop once the entropy of the posterior, as it is, is at most ``entropy`` (in nats).
+
+    The rule that spends a given sum best: with a rare label it lets go of those who do not have it
+    and goes on asking whoever may, where :class:`Sure` treats both sides alike.
+
+    >>> Settled(0.4).stops(np.array([[0.99, 0.01], [0.5, 0.5]]), np.ones(2)).tolist()
+    [True, False]
+    """
+
+    entropy: float
+
+    def stops(
+        self, p: Floats, class_shares: Floats, price_next: Any = 0.0, fall_next: Any = None
+    ) -> NDArray[np.bool_]:
+        return np.asarray(entropy(p) <= self.entropy)
+
+
+def entropy(p: Floats) -> Floats:
+    """Of each row, in nats."""
+    return np.asarray(-(p * np.log(np.clip(p, 1e-12, 1.0))).sum(axis=1))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.lazy.stopping import Sure, Worth, equal_posterior
+from thrifty.lazy.stopping import Settled, Worth, entropy
 from thrifty.models.prefixes import Prefixes
 
 __all__ = ["Ahead", "Plan", "look_ahead", "plan_for"]
@@ -71,48 +71,60 @@ def look_ahead(prefixes: Prefixes, worth: Worth) -> Ahead:
 
 @dataclass(frozen=True)
 class Plan:
-    """Stop once ``sure``, and after ``last`` prefixes in any case; ``mean`` is what it spends."""
+    """Stop by ``rule``, and after ``last`` prefixes in any case; ``mean`` is what it spends.
 
-    sure: Sure
+    ``go_on`` is the share of the rows at each prefix that goes on. Among many rows it says more
+    than the entropy: where hundreds of rows have the same answers so far (a word that does not
+    occur), an entropy next to theirs would let all of them go on here and none of them there.
+    """
+
+    rule: Settled
     last: int
     mean: float
     loss: float
+    go_on: tuple[float, ...] = ()
 
 
 def plan_for(prefixes: Prefixes, mean: float) -> Plan:
-    """The sureness and the last prefix of least log-loss among those that spend ``mean`` a row.
+    """The entropy and the last prefix of least log-loss among those that spend ``mean`` a row.
 
-    Both are found on the table's rows, out of fold: for every last prefix the sureness by
+    Both are found on the table's rows, out of fold: for every last prefix the entropy by
     bisection, then the best pair.
     """
     best: Plan | None = None
     for last in range(len(prefixes)):
-        plan = _surest(prefixes.capped(last + 1), mean)
+        plan = _within(prefixes.capped(last + 1), mean)
         if plan is not None and (best is None or plan.loss < best.loss - 1e-9):
             best = plan
-    return best or Plan(Sure(0.5 + 1e-9), 1, 0.0, float(prefixes.losses()[0]))
+    return best or Plan(Settled(np.inf), 1, 0.0, float(prefixes.losses()[0]))
 
 
-def _surest(prefixes: Prefixes, mean: float) -> Plan | None:
-    """The largest sureness that keeps within the mean."""
-    most = np.array([equal_posterior(p, prefixes.shares).max(axis=1) for p in prefixes.seen])
+def _within(prefixes: Prefixes, mean: float) -> Plan | None:
+    """The smallest entropy that keeps within the mean."""
+    doubt = np.array([entropy(p) for p in prefixes.seen])
     prices, last = prefixes.prices, len(prefixes) - 1
 
-    def at(logit: float) -> tuple[float, float]:
-        stop = most >= 1 / (1 + np.exp(-logit))
+    def stops_at(limit: float) -> NDArray[np.intp]:
+        stop = doubt <= limit
         stop[last] = True
-        first = stop.argmax(axis=0)
+        return np.asarray(stop.argmax(axis=0))
+
+    def at(limit: float) -> tuple[float, float]:
+        first = stops_at(limit)
         p = prefixes.seen[first, np.arange(len(first)), prefixes.codes]
         loss = np.average(-np.log(np.maximum(p, 1e-9)), weights=prefixes.weights)
         return float(np.average(prices[first], weights=prefixes.weights)), float(loss)
 
-    low, high = 1e-6, 16.0
-    if at(low)[0] > mean:
-        return None
+    low, high = -1e-9, float(doubt.max())
     if at(high)[0] > mean:
-        for _ in range(30):
-            middle = (low + high) / 2
-            low, high = (middle, high) if at(middle)[0] <= mean else (low, middle)
+        return None
+    if at(low)[0] <= mean:
         high = low
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if at(middle)[0] <= mean else (middle, high)
     spent, loss = at(high)
-    return Plan(Sure(float(1 / (1 + np.exp(-high)))), last + 1, spent, loss)
+    stay = np.bincount(stops_at(high), prefixes.weights, last + 1)
+    there = np.cumsum(stay[::-1])[::-1]
+    go_on = 1 - np.divide(stay, there, out=np.ones_like(stay), where=there > 0)
+    return Plan(Settled(high), last + 1, spent, loss, tuple(go_on.tolist()))

@@ -15,14 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.lazy.stopping import Rule, Sure, Worth, expected_loss
-from thrifty.models.ahead import Ahead, look_ahead, plan_for
+from thrifty.lazy.stopping import Rule, Worth, entropy, expected_loss
+from thrifty.models.ahead import Ahead, Plan, look_ahead, plan_for
 from thrifty.models.prefixes import Prefixes
 
 __all__ = ["Answers", "ask_in_order"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+#: from so many rows on a plan is followed by its shares instead of its entropy
+MANY = 50
 
 Get = Callable[[Ints, Ints], NDArray[Any]]
 
@@ -62,17 +65,17 @@ def ask_in_order(
     Parameters
     ----------
     get : ``get(rows, features)`` buys and returns values, rows x features
-    stop : a rule; None: all the model has, or with ``spend`` the sureness that spends it best
+    stop : a rule; None: all the model has, or with ``spend`` the rule that spends it best
     spend : at most so much for all rows together
     per_row : at most so much for each row
     owned_price : ``(rows, from prefix, to prefix)`` -> what that costs each row, where some cells
         are owned already; None: what the prefixes cost where nothing is
     """
-    last = len(prefixes)
+    plan = None
     if stop is None and spend is not None and n_rows:
-        plan = plan_for(prefixes, spend / n_rows)
-        stop, last = plan.sure, plan.last
-    return _Asking(prefixes, get, n_rows, stop, spend, per_row, last, owned_price).run()
+        plan = plan_for(prefixes, min(spend / n_rows, np.inf if per_row is None else per_row))
+        stop = plan.rule
+    return _Asking(prefixes, get, n_rows, stop, spend, per_row, plan, owned_price).run()
 
 
 class _Asking:
@@ -84,10 +87,11 @@ class _Asking:
         stop: Rule | None,
         spend: float | None,
         per_row: float | None,
-        last: int,
+        plan: Plan | None,
         owned_price: Callable[[Ints, int, int], Floats] | None,
     ) -> None:
-        self.prefixes, self.get, self.stop, self.last = prefixes, get, stop, last
+        self.prefixes, self.get, self.stop, self.plan = prefixes, get, stop, plan
+        self.last = len(prefixes) if plan is None else plan.last
         self.left = np.inf if spend is None else float(spend)
         self.per_row = np.inf if per_row is None else float(per_row)
         self._owned_price = owned_price
@@ -155,11 +159,15 @@ class _Asking:
         if self.stop is None:
             return rows
         p = self.p[rows]
-        if self.ahead is None:
+        if self.plan is not None and len(self.p) >= MANY:
+            n = int(np.ceil(self.plan.go_on[k] * len(rows) - 1e-9))
+            done = np.ones(len(rows), dtype=bool)
+            done[np.argsort(-entropy(p), kind="stable")[:n]] = False
+        elif self.ahead is None:
             done = self.stop.stops(p, self.prefixes.shares)
         else:
             later = range(k + 1, len(self.prefixes))
             price = np.stack([self.price(rows, k, j) for j in later], axis=1)
             done = self.stop.stops(p, self.prefixes.shares, price, self.ahead.fall(k, p))
-        self.why[rows[done]] = "sure" if isinstance(self.stop, Sure) else "worth"
+        self.why[rows[done]] = "worth" if isinstance(self.stop, Worth) else "sure"
         return rows[~done]

@@ -75,9 +75,7 @@ def prefixes_of(model: Any, cells: Cells) -> Prefixes:
         with threadpool_limits(1):
             seed = model.random_state or 0
             order = find_order(model.table_, price, orders, seed=seed)
-            kept[signature] = fit_prefixes(
-                model.table_, order, price, model.estimator, seed=seed, whole=model.estimator_
-            )
+            kept[signature] = fit_prefixes(model.table_, order, price, model.estimator, seed=seed)
         model._prefixes = kept
     found: Prefixes = kept[signature]
     return found

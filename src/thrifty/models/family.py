@@ -11,6 +11,7 @@ from thrifty.attempt import Expected, Failed, Found
 from thrifty.cells import Cells
 from thrifty.models.cohort import buy_cohort
 from thrifty.models.estimators import check_estimator, in_words
+from thrifty.models.horizon import read_predictions
 from thrifty.models.learning import LearnedTable, learn_table
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.model import ModelClassifier
@@ -52,7 +53,7 @@ class Models:
         check_estimator(estimator)
         # the protocol's verb has the parameter's name
         self.given = estimator
-        self.predictions, self.errors = predictions, errors
+        self.predictions, self.errors = read_predictions(predictions), errors
         self.random_state = random_state
         self._words = in_words(estimator)
 
@@ -80,7 +81,10 @@ class Models:
         return Expected()
 
     def use_rep(self, representation: Memory, cells: Cells, labels: Labels) -> Found[LearnedTable]:
-        learned = learn_table(cells, labels, representation, self.given, self.random_state or 0)
+        learned = learn_table(
+            cells, labels, representation, self.given, self.random_state or 0,
+            predictions=self.predictions, errors=self.errors,
+        )  # fmt: skip
         whole = cells.n_features * cells.n_examples
         route: Literal["screened", "scratch"] = (
             "scratch" if cells.n_bought >= whole else "screened"

@@ -2,9 +2,10 @@
 
 Thirty rows, half of each class, are bought whole and half of the features dropped. A probe, 75 rows
 of each class, is bought on the other half. Then features are bought one at a time, on the rare
-class and three others for each of it: the one with the largest gain on the probe, given what the
-present model says out of fold. So the money goes into few features on many rows, which is what a
-model that asks few questions wants; features that are free are bought on every row at once.
+class and three others for each of it (on fewer rows where eight features could not be paid): the
+one with the largest gain on the probe, given what the present model says out of fold. So the money
+goes into few features on many rows, which is what a model that asks few questions wants; features
+that are free are bought on every row at once.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ Ints = NDArray[np.int64]
 
 #: rows bought whole, rows of each class in the probe, other rows for each of the rare class
 WHOLE, PROBE, OTHERS = 30, 75, 3
+#: there are to be as many rows as leave the money for so many features
+FEATURES = 8
 #: bins of the quick model, and of the gains on the small probe
 FINE, COARSE = 32, 5
 #: at most this share of the money goes into the first look and into the probe
@@ -74,10 +77,7 @@ class _Buying:
     def _rows(self, others: float) -> Ints:
         """The rarest class whole, and at most so many rows of each other class for each of it."""
         most = int(np.ceil(others * self.counts[self.counts > 0].min()))
-        return np.sort(np.concatenate([rows[:most] for rows in self._ordered()]))
-
-    def _ordered(self) -> list[Ints]:
-        return self.by_class
+        return np.sort(self.balanced(most))
 
     def balanced(self, each: int) -> Ints:
         return np.concatenate([rows[:each] for rows in self.by_class])
@@ -109,6 +109,7 @@ class _Buying:
         self.alive = np.flatnonzero(self.prices > 0)
         self._first_look(FIRST_LOOK * start)
         probe = self._probe(FOR_PROBE * start)
+        self._fewer_rows(len(probe) // len(self.counts))
         while len(self.alive) and self._one_more(probe):
             pass
 
@@ -133,6 +134,15 @@ class _Buying:
         if not self.get(rows, self.alive):
             rows = self.balanced(max(WHOLE // len(self.counts), 2))
         return rows
+
+    def _fewer_rows(self, least: int) -> None:
+        """So few rows that several features can be bought on them; the probe's rows stay."""
+        others, rarest = float(OTHERS), self.counts[self.counts > 0].min()
+        wanted = min(FEATURES, len(self.alive))
+        price = wanted * float(np.mean(self.prices[self.alive])) if wanted else 0.0
+        while len(self.rows) * price > self.left and 0.9 * others * rarest >= max(least, 2):
+            others *= 0.9
+            self.rows = self._rows(others)
 
     def _gains(self, rows: Ints, features: Ints, present: Floats | None) -> Floats:
         """The gain of each feature on some rows, weighted to the shares of the classes."""

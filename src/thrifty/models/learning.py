@@ -13,8 +13,14 @@ from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.models.choice import policy_for
 from thrifty.models.fitting import fit
+from thrifty.models.horizon import prefix_worth_keeping
+from thrifty.models.in_order import InOrder
 from thrifty.models.memory import Memory
+from thrifty.models.order import find_order
 from thrifty.models.policy import Bought
+from thrifty.models.prefixes import fit_prefixes
+from thrifty.models.table import Table
+from thrifty.models.wide import Wide
 from thrifty.trees.labels import Labels
 
 __all__ = ["LearnedTable", "allowance_of", "learn_table"]
@@ -34,12 +40,25 @@ class LearnedTable:
 
 
 def learn_table(
-    cells: Cells, labels: Labels, memory: Memory, estimator: Any, seed: int
+    cells: Cells,
+    labels: Labels,
+    memory: Memory,
+    estimator: Any,
+    seed: int,
+    *,
+    predictions: int | None = None,
+    errors: Any = None,
 ) -> LearnedTable:
-    """Buy within the door's allowance and fit."""
+    """Buy within the door's allowance and fit.
+
+    Where it is known how many predictions are to come, few features are bought on many rows, and
+    the model keeps no more of them than its predictions are worth.
+    """
     _check_classes(labels)
     rng = np.random.default_rng(seed)
     policy = policy_for(cells, labels)
+    if predictions and not isinstance(policy, Wide):
+        policy = InOrder()
     # Small fits: on a busy machine more threads than one wait for each other a hundred times over.
     with threadpool_limits(1):
         bought = policy.buy(cells, labels, memory, allowance_of(cells), rng)
@@ -54,6 +73,9 @@ def learn_table(
         )
     if estimator is not None:  # it sees no beliefs: only what was bought together
         bought = replace(bought, table=bought.table.block())
+    if predictions:
+        kept = worth_keeping(bought.table, cells, estimator, seed, predictions, errors)
+        bought = replace(bought, table=kept)
     with threadpool_limits(1 if estimator is None else None):
         fitted = fit(bought.table, estimator, seed=seed)
     return LearnedTable(bought, fitted, words)
@@ -72,6 +94,20 @@ def _check_classes(labels: Labels) -> None:
             f"every class needs 2 rows at least; {labels.value(code)!r} has {int(sizes[code])}. "
             "Bring more rows of it, or leave the class out."
         )
+
+
+def worth_keeping(
+    table: Table, cells: Cells, estimator: Any, seed: int, predictions: int, errors: Any
+) -> Table:
+    """The features that so many predictions are worth, in the order in which they are asked."""
+    with threadpool_limits(1):
+        order = find_order(table, cells.price_between, cells.orders, seed=seed)
+        prefixes = fit_prefixes(table, order, cells.price_between, estimator, seed=seed)
+    spent = cells.receipt().cost
+    k = prefix_worth_keeping(prefixes, predictions=predictions, spent=spent, errors=errors)
+    at = {f: i for i, f in enumerate(table.features.tolist())}
+    kept = prefixes.parts[max(k, 1 if len(prefixes) > 1 else 0)].features
+    return table.of_features(np.array([at[f] for f in kept], dtype=np.int64))
 
 
 def allowance_of(cells: Cells) -> float:

@@ -18,6 +18,7 @@ from thrifty.models.calibration import Scaling, fit_scaling
 from thrifty.models.fitting import fit
 from thrifty.models.order import Order, Price
 from thrifty.models.quick import fold_of_rows
+from thrifty.models.stack import fit_stack_left_out
 from thrifty.models.table import Table
 
 __all__ = ["Prefix", "Prefixes", "fit_prefixes", "prefix_sizes"]
@@ -108,15 +109,12 @@ def fit_prefixes(
     *,
     folds: int = 4,
     seed: int = 0,
-    whole: Any = None,
     sizes: Sequence[int] | None = None,
 ) -> Prefixes:
     """Fit the estimator at every prefix.
 
     Parameters
     ----------
-    whole : a model fitted on all features of the table already, in the table's order of features;
-        it serves as the last prefix
     sizes : steps of each prefix; None: 1, 2, 3, 4, 6, 8, 12, ... and all
     """
     classes, codes = np.unique(table.labels, return_inverse=True)
@@ -133,8 +131,6 @@ def fit_prefixes(
             continue
         part = table.of_features(np.array([at[f] for f in features], dtype=np.int64))
         p, model = _fit_one(part, estimator, shares, folds, seed)
-        if whole is not None and len(features) == len(at):
-            model = _Rearranged(whole, [features.index(int(f)) for f in table.features])
         scaling = fit_scaling(p, codes, table.weights)
         before = parts[-1] if parts else None
         paid = before.price + price(before.features, features) if before else price((), features)
@@ -153,21 +149,32 @@ def _fit_one(
     if not len(part.features):
         return p, None
     fit_on = _useful_rows(part)
-    fold = np.full(part.n_rows, -1)
-    fold[fit_on] = fold_of_rows(part.labels[fit_on], folds, seed)
-    values = part.filled()
-    for i in np.unique(fold[fit_on]):
-        train = fit_on[fold[fit_on] != i]
-        test = np.flatnonzero(fold == i)
+    chosen = _balanced(part.of_rows(fit_on), part)
+    p[fit_on], model = _left_out(chosen, estimator, shares, folds, seed)
+    rest = np.setdiff1d(np.arange(part.n_rows), fit_on)
+    if len(rest):  # rows without all of the prefix's cells: never fitted on, so left out as well
+        p[rest] = _all_classes(model, part.filled()[rest], len(shares))
+    return p, model
+
+
+def _left_out(
+    part: Table, estimator: Any, shares: Floats, folds: int, seed: int
+) -> tuple[Floats, Any]:
+    """The model, and what models without a row's fold say of it."""
+    if estimator is None and part.effects is None:  # the stack leaves rows out anyway
+        categories = np.array(part.categories, dtype=np.int64) > 0 if part.categories else None
+        return fit_stack_left_out(
+            part.filled(), part.labels, part.weights, categories=categories, seed=seed
+        )[::-1]
+    p = np.repeat(shares[None, :], part.n_rows, axis=0)
+    fold, values = fold_of_rows(part.labels, folds, seed), part.filled()
+    for i in np.unique(fold):
+        train, test = np.flatnonzero(fold != i), np.flatnonzero(fold == i)
         if len(np.unique(part.labels[train])) < 2:
             continue
         model = fit(_balanced(part.of_rows(train), part), estimator, seed=seed)
         p[test] = _all_classes(model, values[test], len(shares))
-    model = fit(_balanced(part.of_rows(fit_on), part), estimator, seed=seed)
-    rest = np.flatnonzero(fold < 0)
-    if len(rest):  # rows without all of the prefix's cells: never fitted on, so out of fold
-        p[rest] = _all_classes(model, values[rest], len(shares))
-    return p, model
+    return p, fit(part, estimator, seed=seed)
 
 
 def _useful_rows(part: Table) -> Ints:
@@ -200,18 +207,3 @@ def _all_classes(model: Any, values: Floats, n_classes: int) -> Floats:
         p[:, np.asarray(model.classes_, dtype=np.int64)] = model.predict_proba(values)
     p = np.clip(p, 1e-6, 1.0)
     return np.asarray(p / p.sum(axis=1, keepdims=True))
-
-
-@dataclass(frozen=True, eq=False)
-class _Rearranged:
-    """A fitted model that is given its columns in another order."""
-
-    model: Any
-    columns: list[int]
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        return np.arange(len(self.model.classes_))
-
-    def predict_proba(self, values: Floats) -> Floats:
-        return np.asarray(self.model.predict_proba(values[:, self.columns]))

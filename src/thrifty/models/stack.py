@@ -21,7 +21,7 @@ from thrifty.models.boosted import BoostedTrees, boosted_from_dict, grow_boosted
 from thrifty.models.points import Design, Points, oof_scores
 from thrifty.models.shrunk import fit_intercepts, fit_slope, softmax
 
-__all__ = ["Stack", "fit_stack", "folds_by_class", "stack_from_dict"]
+__all__ = ["Stack", "fit_stack", "fit_stack_left_out", "folds_by_class", "stack_from_dict"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -138,6 +138,24 @@ def fit_stack(
     >>> float((model.predict(X) == y).mean()) > 0.95
     True
     """
+    made, _ = fit_stack_left_out(
+        values, labels, weights, categories=categories, seed=seed, shrinkage=shrinkage,
+        n_trees=n_trees,
+    )  # fmt: skip
+    return made
+
+
+def fit_stack_left_out(
+    values: Floats,
+    labels: Ints,
+    weights: Floats,
+    *,
+    categories: Bools | None = None,
+    seed: int = 0,
+    shrinkage: float = 1.0,
+    n_trees: int = 100,
+) -> tuple[Stack, Floats]:
+    """The same, with the probabilities of every row from parts that did not see it."""
     classes, codes = np.unique(labels, return_inverse=True)
     codes = codes.reshape(-1).astype(np.int64)
     if len(classes) < 2:
@@ -152,7 +170,8 @@ def fit_stack(
     own = design.scores(card, everything)
     folds = folds_by_class(codes, np.random.default_rng(seed))
     if folds is None:
-        return Stack(classes, card, None, 0.0, 1.0, fit_intercepts(own, codes, weights))
+        shift = fit_intercepts(own, codes, weights)
+        return Stack(classes, card, None, 0.0, 1.0, shift), softmax(own + shift)
     left_out = [oof_scores(design, codes, n_classes, soft, shrinkage, folds)]
     trees = None
     if np.bincount(codes).min() >= _FEW:
@@ -161,7 +180,9 @@ def fit_stack(
     share, slope = _mix(left_out, codes, weights)
     # trees know their own rows too well: the shift is found on rows left out, as the slope was
     outside = slope * (own if trees is None else _mixture(left_out, share))
-    return Stack(classes, card, trees, share, slope, fit_intercepts(outside, codes, weights))
+    shift = fit_intercepts(outside, codes, weights)
+    left = slope * _mixture(left_out, share)
+    return Stack(classes, card, trees, share, slope, shift), softmax(left + shift)
 
 
 def folds_by_class(codes: Ints, rng: np.random.Generator) -> Ints | None:

@@ -1,0 +1,83 @@
+"""How many questions a model should keep, where it is known how often it will be asked.
+
+What learning costs is paid once, what a prediction costs every time. With few predictions to come
+the whole model stays; the more of the bill the predictions are, the more a shorter prefix is worth
+a little of the quality. Where errors have a price, nothing has to be assumed: the prefix of least
+tests plus errors stays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.errors import BadParameter
+from thrifty.lazy.stopping import Worth
+from thrifty.models.prefixes import Prefixes
+
+__all__ = ["best_prefix", "prefix_worth_keeping", "read_predictions"]
+
+Floats = NDArray[np.float64]
+
+#: of the fall of the log-loss, what may be given up where predictions are all of the bill
+GIVEN_UP = 0.05
+
+
+def read_predictions(predictions: Any) -> int | None:
+    """A number of predictions to come, checked."""
+    whole = isinstance(predictions, int | np.integer) and not isinstance(predictions, bool)
+    if predictions is None or (whole and predictions >= 0):
+        return None if predictions is None else int(predictions)
+    raise BadParameter(
+        "predictions must be how many predictions are to come, a whole number of 0 or more; got "
+        f"{predictions!r}."
+    )
+
+
+def best_prefix(
+    prices: Floats, losses: Floats, *, predictions: int, spent: float, in_money: bool = False
+) -> int:
+    """Which prefix to keep, as its place.
+
+    Parameters
+    ----------
+    prices, losses : what a row costs at each prefix, and its mean loss there, out of fold
+    predictions : how many are to come
+    spent : what learning has cost, once
+    in_money : the losses are costs of errors, in the unit of the prices
+
+    Examples
+    --------
+    >>> prices, losses = np.array([0.0, 1.0, 4.0, 20.0]), np.array([0.7, 0.4, 0.31, 0.30])
+    >>> best_prefix(prices, losses, predictions=10, spent=10_000.0)
+    3
+    >>> best_prefix(prices, losses, predictions=100_000, spent=10_000.0)
+    2
+    """
+    if in_money:
+        return int(np.argmin(prices + losses))
+    best = float(losses.min())
+    bill = predictions * float(prices[-1])
+    share = bill / max(bill + spent, 1e-12)
+    enough = losses <= best + GIVEN_UP * share * max(float(losses[0]) - best, 0.0) + 1e-12
+    return int(np.argmin(np.where(enough, prices, np.inf))) if share > 0 else len(prices) - 1
+
+
+def prefix_worth_keeping(
+    prefixes: Prefixes, *, predictions: int, spent: float, errors: Any = None
+) -> int:
+    """The same for fitted prefixes; ``errors`` as in :class:`thrifty.Worth`."""
+    if errors is None:
+        return best_prefix(prefixes.prices, prefixes.losses(), predictions=predictions, spent=spent)
+    rule = Worth(errors=errors)
+    costs = rule.costs
+    assert costs is not None
+    mean = [
+        float(np.average(costs[prefixes.codes, rule.decide(p)], weights=prefixes.weights))
+        for p in prefixes.seen
+    ]
+    return best_prefix(
+        prefixes.prices, np.array(mean), predictions=predictions, spent=spent, in_money=True
+    )
