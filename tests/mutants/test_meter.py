@@ -1,0 +1,58 @@
+"""A cell is charged once: to the first task that looks at it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import thrifty
+from thrifty import kernels
+from thrifty.cells import Cells, Owned, Source
+from thrifty.cells.ledger.meter import Meter
+
+X = np.array([[0, 1], [1, 1], [1, 0], [0, 0]], dtype=bool)
+
+
+def rows(*which):
+    return kernels.mask_of_rows(np.array(which), 4)
+
+
+def test_what_was_looked_at_stays_looked_at():
+    cells = Cells(X)
+    for row in (0, 1, 0, 1, 2, 0):
+        cells.get([row], [1])
+    assert cells.receipt().cells == 3 and cells.receipt().max_cells_per_example == 1
+
+
+def test_what_every_earlier_task_bought_is_owned():
+    source = Source.from_array(X)
+    owned = Owned(4, 2)
+    bills = []
+    for row, feature in ((0, 0), (1, 1), (0, 0), (1, 1)):
+        cells = Cells(source, None, owned)
+        cells.get([row], [feature])
+        bills.append((cells.receipt().cells, cells.receipt().reused_cells))
+        owned.add(cells.meter)
+    assert bills == [(1, 0), (1, 0), (0, 1), (0, 1)] and owned.count() == 2
+
+
+def test_owned_cells_are_reused_once_each_where_everything_is_owned():
+    owned = Owned(4, 2)
+    everything = Meter(4, 2)
+    everything.charge_everything()
+    owned.add(everything)
+    meter = Meter(4, 2, owned)
+    for which in (rows(0), rows(1), rows(0), rows(0, 1)):
+        meter.charge(np.array([1]), which)
+    assert meter.reused_per_feature.tolist() == [0, 2]
+    assert meter.bought_per_feature.sum() == 0 and meter.max_per_example() == 0
+
+
+def test_the_third_task_over_a_source_pays_for_nothing_that_the_first_bought():
+    random = np.random.default_rng(0)
+    table = random.random((200, 12)) < 0.5
+    source = Source.from_array(table)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
+    first = life.learn("first", source, table[:, 3])
+    life.learn("second", source, table[:, 5])
+    assert first.receipt.cells > 0
+    assert life.learn("third", source, table[:, 3]).receipt.cells == 0
