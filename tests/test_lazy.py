@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 import thrifty
+from thrifty.cells import Cells, Ledger
 from thrifty.errors import BadParameter
+from thrifty.stores import MemoryStore
 
 
 def learned_tree(seed, rows=200, features=15):
@@ -64,10 +66,10 @@ def test_lifetime_models_ask_a_paid_source():
         laboratory, name="provider", examples=range(300), features=[f"x{i}" for i in range(40)]
     )
     model = life["task-0000"]
-    assert np.array_equal(model.predict(source), model.predict(X))
-    assert len(asked) == len(set(asked)) == model.receipt_.cells
-    model.predict(source)
-    assert model.receipt_.cells == 0  # the ledger remembers
+    first = life.predict("task-0000", source)
+    assert np.array_equal(first, model.predict(X))
+    assert len(asked) == len(set(asked)) == first.receipt.cells
+    assert life.predict("task-0000", source).receipt.cells == 0  # the ledger remembers
 
 
 def test_confidence_stops_early_and_says_how_sure():
@@ -163,12 +165,12 @@ def test_a_model_explains_one_example_for_the_price_of_its_path():
         laboratory, name="provider",
         examples=range(len(X)), features=[f"x{i}" for i in range(15)], prices=2.5
     )
-    told = model.explain(source, 7)
+    told = model.explain_asked(Cells(source, ledger=Ledger(MemoryStore().book("x", {}, {}))), 7)
     assert [int(step.feature[1:]) for step in told.steps] == path(model.tree_.to_dict(), X[7])
     assert {int(e) for e, _ in asked} == {7} and len(asked) == told.cells
     assert told.cost == 2.5 * told.cells and told.answer == model.predict(X)[7]
     with pytest.raises(thrifty.errors.BadInput, match=r"0\.\.199"):
-        model.explain(source, 200)
+        model.explain(X, 200)
 
 
 def test_explain_an_example_that_is_not_there():

@@ -22,6 +22,7 @@ _COMMANDS = (
     "show",
     "export",
     "resolve",
+    "keep",
     "report",
     "dashboard",
     "reproduce",

@@ -41,6 +41,7 @@ __all__ = [
     "CostAboveReservation",
     "DamagedFile",
     "FeaturesChanged",
+    "LabelLeftOut",
     "LifetimeExists",
     "MalformedAnswer",
     "MixedCurrencies",
@@ -159,6 +160,10 @@ class PurchaseFailed(ProviderError):
 
 class PurchaseInDoubt(ProviderError):
     """A purchase was begun and nobody knows how it ended; its money stays reserved."""
+
+
+class LabelLeftOut(UserWarning):
+    """A column of X is a label, or was one of the same source, and was not used as a feature."""
 
 
 class StoreError(ThriftyError):

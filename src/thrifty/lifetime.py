@@ -2,72 +2,40 @@
 
 from __future__ import annotations
 
-import time
-import uuid
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
-
-import numpy as np
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 from thrifty.agnostic import Counts, Rule, after_attempt, as_rule, learn_agnostic
-from thrifty.attempt import Failure, Found, Route
-from thrifty.cells import Balance, Budget, Cells, Ledger, Owned, Receipt, Source, as_source
-from thrifty.cells.ledger.allowance import read_spend
-from thrifty.cells.ledger.counted import count_as_owned, owned_by_id
-from thrifty.cells.matched import open_cells
-from thrifty.cells.matching import match_features
+from thrifty.attempt import Found
+from thrifty.billing import Bills
+from thrifty.brought import label_name
+from thrifty.cells import Balance, Budget, Ledger, Receipt
+from thrifty.desk import Desk, Task
 from thrifty.engines import learn_many
-from thrifty.errors import BadInput, BadParameter, FeaturesChanged, ThriftyError, UnknownTask
+from thrifty.errors import BadParameter, LabelLeftOut, ThriftyError, UnknownTask
+from thrifty.learned import Learned, parts_of_row
 from thrifty.models import Models
 from thrifty.prediction import Prediction
+from thrifty.progress import Progress
 from thrifty.protocol import AnyFamily
 from thrifty.quote import Quote, quote_task
-from thrifty.stores import MemoryStore
-from thrifty.stores.pages import TaskRow
-from thrifty.stores.saved import (
-    Finished,
-    SavedLifetime,
-    Snapshot,
-    commit_in_memory,
-    task_exists,
-)
+from thrifty.stores import existing_store, open_store
+from thrifty.stores.saved import FeaturesMoved, SavedLifetime, Snapshot, task_exists
+from thrifty.stores.settings import Settings
+from thrifty.wrapped.metered import Metered, match_model
+from thrifty.wrapped.reading import read_model
 
-AnySource = TypeVar("AnySource", bound=Source)
+__all__ = ["Learned", "Lifetime"]
 
-__all__ = ["Learned", "Lifetime", "learned_from_row"]
+#: a quote looks at this many tasks, the latest ones
+_HISTORY = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
-    """One learned task: how it was learned, the model, the bill.
-
-    ``failure`` says why the representation was not enough, where it was not; ``good`` is what the
-    user said of the task: whether it is related to the others.
-    """
-
-    name: str
-    route: Route
-    model: Any
-    receipt: Receipt
-    failure: Failure | None = None
-    good: bool | None = None
-
-    def bill_row(self) -> dict[str, Any]:
-        """The task's line of the bill."""
-        receipt = self.receipt
-        said = {} if self.good is None else {"good": self.good}
-        return {
-            "task": self.name,
-            "route": self.route,
-            "cells": receipt.cells,
-            "cost": receipt.cost,
-            "reused_cells": receipt.reused_cells,
-            "avoided_cells": receipt.avoided_cells,
-            "max_cells_per_example": receipt.max_cells_per_example,
-            **said,
-        }
+def default_family() -> AnyFamily:
+    """What a lifetime learns where nothing is said."""
+    return Models()
 
 
 class Lifetime:
@@ -83,9 +51,14 @@ class Lifetime:
         A store that holds this lifetime is opened again, and several processes may work on it
     budget : a :class:`thrifty.Budget`: what may be spent in total, on a task, on an example
     name : of the lifetime in its store
-    random_state : seed of what the default family draws
     agnostic : when to forget, for streams with unrelated tasks: ``thrifty.Expansion()`` (never,
         the default), ``Restart(k)``, ``Balanced(k, r)`` or ``Doubling()``
+    random_state : seed of what a family draws, where the family has none of its own
+    progress : whether ``learn`` and ``predict`` show a line when they take more than two seconds;
+        None: where the screen is a terminal
+
+    A store keeps all of this. What is given again and differs (prices, budget) is a change, and is
+    recorded; another family or rule is changed with :meth:`change`.
 
     Examples
     --------
@@ -109,14 +82,20 @@ class Lifetime:
         budget: Budget | None = None,
         name: str = "lifetime",
         random_state: int | None = None,
+        progress: bool | None = None,
     ) -> None:
-        if family is None and store is not None:
-            family = SavedLifetime.family_in(store, name)
-        if family is None:
-            family = Models(random_state=random_state)
-        self._start(family, as_rule(agnostic), prices, budget)
-        if store is not None:
-            self._keep_in(SavedLifetime.open(store, name, family, agnostic))
+        given = Settings(prices, budget, random_state)
+        rule = None if agnostic is None else as_rule(agnostic)
+        if store is None:
+            self._start(_seeded(family or default_family(), given), as_rule(rule), given, None)
+        else:
+            where = open_store(store)
+            if family is None and name not in where.lifetimes():
+                family = default_family()
+            family = None if family is None else _seeded(family, given)
+            saved = SavedLifetime.open(where, name, family, rule, given)
+            self._start(saved.family, saved.rule, saved.settings, saved)
+        self._progress = Progress(progress)
 
     @classmethod
     def open(
@@ -127,71 +106,117 @@ class Lifetime:
         prices: Any = None,
         budget: Budget | None = None,
         family: AnyFamily | None = None,
+        progress: bool | None = None,
     ) -> Lifetime:
-        """A lifetime that is in a store, with the family it was begun with.
+        """A lifetime that is in a store, as it was: family, rule, prices, budget, seed.
 
+        Only what exists is opened. ``prices`` or ``budget`` that differ are a recorded change;
         ``family=thrifty.Models(estimator)`` brings the estimator of a user again, of which a store
         keeps no more than its name: its models are fitted again on what was bought.
         """
-        saved = SavedLifetime.open(store, name, None, None)
+        given = Settings(prices, budget)
+        saved = SavedLifetime.open(existing_store(store), name, None, None, given)
         if family is not None:
             saved.bring(family)
         life = cls.__new__(cls)
-        life._start(saved.family, saved.rule, prices, budget)
-        life._keep_in(saved)
+        life._start(saved.family, saved.rule, saved.settings, saved)
+        life._progress = Progress(progress)
         return life
 
     def _start(
-        self, family: AnyFamily, rule: Rule, prices: Any, budget: Budget | None
+        self, family: AnyFamily, rule: Rule, settings: Settings, saved: SavedLifetime | None
     ) -> None:
-        self.family = family
-        self.agnostic: Rule = rule
-        self.budget = budget
-        self._prices = prices
+        self.family, self.agnostic = family, rule
         self._now = Snapshot(family.start(), Counts(), None, False, -1)
-        self._saved: SavedLifetime | None = None
-        self._ledger: Ledger | None = None
+        self._saved = saved
+        self._desk = Desk(family, settings, saved)
+        self._bills = Bills(self._desk)
         self._tasks: dict[str, Learned] = {}
-        # What earlier tasks bought of a Source that is used again.
-        self._owned: WeakKeyDictionary[Source, Owned] = WeakKeyDictionary()
-
-    def _keep_in(self, saved: SavedLifetime) -> None:
-        self._saved, self.agnostic = saved, saved.rule
         self.refresh()
+
+    @property
+    def budget(self) -> Budget | None:
+        """What may be spent."""
+        return self._desk.settings.budget
+
+    @property
+    def prices(self) -> Any:
+        """What cells cost, of sources that bring no prices."""
+        return self._desk.settings.prices
 
     @property
     def ledger(self) -> Ledger:
         """Every cell ever bought: its balance, what is in doubt, and how to resolve it."""
-        if self._ledger is None:
-            saved = self._saved
-            book = saved.book if saved is not None else MemoryStore().book("memory", {}, {})
-            self._ledger = Ledger(book, self.budget)
-        return self._ledger
-
-    def attach(self, source: AnySource) -> AnySource:
-        """Let a source be paid for through this lifetime's ledger, also by ``predict``."""
-        if not source.free:
-            source.ledger = self.ledger  # type: ignore[attr-defined]
-        return source
+        return self._desk.ledger
 
     def balance(self) -> Balance:
-        """What was spent, and what is reserved for purchases whose end is open."""
-        return self.ledger.balance()
+        """What was spent, what is reserved for open purchases, what is left; and what all costs."""
+        return self._bills.balance(self.tasks)
+
+    def change(
+        self,
+        *,
+        family: AnyFamily | None = None,
+        agnostic: Rule | None = None,
+        prices: Any = None,
+        budget: Budget | None = None,
+    ) -> None:
+        """Change what the lifetime was given, on purpose; its store records when and what.
+
+        Another family begins with an empty representation. Its models and everything that was
+        bought stay.
+        """
+        rule = None if agnostic is None else as_rule(agnostic)
+        given = Settings(prices, budget)
+        if self._saved is not None:
+            self._saved.change(family, rule)
+            self._saved.take(given, begun=True)
+            settings = self._saved.settings
+        else:
+            settings, _ = self._desk.settings.after(given)
+        if family is not None and family.to_dict() != self.family.to_dict():
+            self._now = Snapshot(
+                family.start(), Counts(), self._now.features, self._now.named, self._now.version,
+                self._now.position, self._now.forgets,
+            )  # fmt: skip
+        self.family, self.agnostic = family or self.family, rule or self.agnostic
+        self._desk.use(self.family, settings)
+        self.refresh()
+
+    def changes(self) -> list[tuple[float, str, Any, Any]]:
+        """What was changed on purpose: (when, what, before, after)."""
+        saved = self._saved
+        return [] if saved is None else saved.book.read(lambda pages: pages.changes())
 
     def refresh(self) -> None:
         """Take in what other processes have learned in the same store."""
-        if self._saved is not None:
-            now, rows = self._saved.news(self._now.version, len(self._tasks))
-            self._take_in(now, rows)
+        if self._saved is None:
+            return
+        now, heads, forgets = self._saved.news(self._now)
+        if self._saved.family is not self.family:  # changed by another process
+            self.family = self._saved.family
+            self._desk.use(self.family, self._saved.settings)
+        self.agnostic = self._saved.rule
+        if forgets != self._now.forgets:
+            self._tasks.clear()
+        self._take_in(now or self._now, heads, forgets)
 
     def _take_in(
-        self, now: Snapshot | None, rows: list[TaskRow], own: Learned | None = None
+        self, now: Snapshot, heads: Iterable[Any], forgets: int, own: Learned | None = None
     ) -> None:
-        if now is not None:
-            self._now = now
-        for row in rows:
-            mine = own is not None and own.name == row.name
-            self._tasks[row.name] = own if mine and own else learned_from_row(self.family, row)
+        position = self._now.position
+        for head in heads:
+            position = head.position
+            if own is not None and own.name == head.name:
+                self._tasks[head.name] = own
+            elif head.name not in self._tasks:
+                self._tasks[head.name] = Learned(head.name, head.route, self._loader(head.name))
+        self._now = replace(now, position=position, forgets=forgets)
+
+    def _loader(self, name: str) -> Any:
+        saved = self._saved
+        assert saved is not None
+        return lambda: parts_of_row(self.family, saved.row(name), self._now.features)
 
     @property
     def representation(self) -> Any:
@@ -205,22 +230,32 @@ class Lifetime:
         y: Any,
         *,
         spend: Any = None,
+        features: Sequence[str] | None = None,
         kinds: Any = None,
         good: bool | None = None,
     ) -> Learned:
         """Learn a task: from the representation if it can, from scratch if it must.
 
-        ``spend`` is the most that this task may spend in all: a number in the unit of the prices,
-        text such as "300 EUR", or a share such as "5 %" of every cell; for learners that can stop
-        anywhere.
-        ``kinds={name: "number" | "category" | "boolean" | [categories]}`` says what a feature is
-        where its dtype does not.
-        ``good`` changes nothing but the bill, which then says of each task whether it is related to
-        the others, where a stream knows that.
+        Parameters
+        ----------
+        X : an array, a frame, scipy sparse or a source. Features with names are matched by them,
+            may come in any order, may be more or fewer than before
+        spend : the most that this task may spend in all: a number in the unit of the prices, text
+            such as "300 EUR", or a share such as "5 %" of every cell; for learners that can stop
+            anywhere
+        features : the columns to use; None: all but those that are labels, or were labels of this
+            source, which are left out with a warning
+        kinds : ``{name: "number" | "category" | "boolean" | [categories]}`` says what a feature is
+            where its dtype does not
+        good : changes nothing but the bill, which then says of each task whether it is related to
+            the others, where a stream knows that
+
         When this raises no task is recorded and the representation stays. Cells that were paid for
         stay paid: learning again under the same name buys only what is missing.
         """
-        return self.learn_as(self.family, name, X, y, spend=spend, kinds=kinds, good=good)
+        return self.learn_as(
+            self.family, name, X, y, spend=spend, features=features, kinds=kinds, good=good
+        )
 
     def learn_many(
         self, tasks: Iterable[Any], *, n_jobs: int | None = None, engine: Any = "threads"
@@ -248,30 +283,64 @@ class Lifetime:
         X: Any,
         y: Any,
         *,
-        spend: Any = None,
-        kinds: Any = None,
         good: bool | None = None,
+        **given: Any,
     ) -> Learned:
         """``learn`` with another object in the family's place, as engines need it."""
-        source, labels, owned, cells = self._read_task(name, X, y, kinds, spend)
-        found, representation, counts = learn_agnostic(
-            family, self.agnostic, self._now.representation, self._now.counts, cells, labels
-        )
-        learned = Learned(
-            name=name,
-            route=found.route,
-            model=self.family.estimator(found.model, labels, source.feature_names),
-            receipt=replace(cells.receipt(), promise=found.promise),
-            failure=found.failure,
-            good=good,
-        )
-        after = Snapshot(
-            representation, counts, source.feature_names, source.named, self._now.version
-        )
-        self._commit(source, cells, learned, found, after)
-        owned.add(cells.meter)
-        self._owned[source] = owned
+        while True:
+            self.refresh()
+            if name in self._tasks:
+                raise task_exists(name)
+            task = self._desk.open_task(name, X, y, self._now, **given)
+            try:
+                return self._learn(family, task, good, label_name(y, task.source))
+            except FeaturesMoved:
+                continue  # what it bought is owned: the next turn pays nothing for it
+
+    def _learn(
+        self, family: Any, task: Task, good: bool | None, label: str | None
+    ) -> Learned:
+        if task.features.left_out:
+            warnings.warn(
+                f"{', '.join(task.features.left_out)} left out of the features of {task.name!r}: "
+                "labels of this source. features=[...] says otherwise.",
+                LabelLeftOut,
+                stacklevel=4,
+            )
+        cells, now = task.cells, self._now
+        with self._progress.shown(task.name, cells, self._desk):
+            found, representation, counts = learn_agnostic(
+                family, self.agnostic, now.representation, now.counts, cells, task.labels
+            )
+        model = self.family.estimator(found.model, task.labels, task.features.names)
+        receipt = replace(cells.receipt(), promise=found.promise)
+        parts = (model, receipt, found.failure, good)
+        learned = Learned(task.name, found.route, parts, task.features.left_out)
+        after = replace(
+            now, representation=representation, counts=counts, features=task.features.names,
+            named=task.features.named,
+        )  # fmt: skip
+        self._commit(task, learned, found, after, label)
         return learned
+
+    def _commit(
+        self, task: Task, learned: Learned, found: Found[Any], after: Snapshot, label: str | None
+    ) -> None:
+        """Write the task down, in the store if there is one."""
+        done = self._desk.finished(task, learned, label)
+        if self._saved is None:
+            self._desk.commit_in_memory(done)
+            self._now, self._tasks[learned.name] = after, learned
+        else:
+
+            def merge(representation: Any, counts: Counts) -> tuple[Any, Counts]:
+                return after_attempt(
+                    self.family, self.agnostic, representation, counts, task.cells, found
+                )
+
+            now, heads = self._saved.commit(self.ledger, done, after, merge)
+            self._take_in(now, heads, self._now.forgets, learned)
+        self._desk.keep(task)
 
     def background(self, X: Any, *, rows: int, kinds: Any = None) -> Receipt:
         """Buy a control cohort on purpose: so many rows of X whole, drawn without any label.
@@ -279,6 +348,7 @@ class Lifetime:
         What they teach of the features need not be bought again by later tasks; where X has ids,
         later tasks own the rows themselves. For ``thrifty.Models``.
 
+        >>> import numpy as np
         >>> import thrifty
         >>> life = thrifty.Lifetime()
         >>> life.background(np.eye(50, dtype=bool), rows=20).cells
@@ -291,35 +361,28 @@ class Lifetime:
                 "for thrifty.Models()."
             )
         self.refresh()
-        source = self._source_of(X, kinds)
-        self._check_features(source)
-        ledger = self.ledger if self._needs_ledger(source) else None
-        owned = self._owned_of(source)
-        run = f"background {uuid.uuid4().hex[:8]}"
-        cells = Cells(source, self._prices, owned, ledger=ledger, task=run)
-        lesson = buy(cells, rows)
+        task = self._desk.open_background(X, self._now, kinds)
+        lesson = buy(task.cells, rows)
         after = replace(
             self._now,
-            representation=self._taught(self._now.representation, lesson, cells),
-            features=source.feature_names,
-            named=source.named,
+            representation=self._taught(self._now.representation, lesson, task),
+            features=task.features.names,
+            named=task.features.named,
         )
-        done = _counted(source, cells, run)
+        done = self._desk.counted(task)
         if self._saved is not None:
             self._now = self._saved.commit_lesson(
-                self.ledger, done, after, lambda known: self._taught(known, lesson, cells)
+                self.ledger, done, after, lambda known: self._taught(known, lesson, task)
             )
         else:
-            if self._ledger is not None:
-                commit_in_memory(self._ledger, done)
+            self._desk.commit_in_memory(done)
             self._now = after
-        owned.add(cells.meter)
-        self._owned[source] = owned
-        return cells.receipt()
+        self._desk.keep(task)
+        return task.cells.receipt()
 
-    def _taught(self, representation: Any, lesson: Any, cells: Cells) -> Any:
+    def _taught(self, representation: Any, lesson: Any, task: Task) -> Any:
         family: Any = self.family  # one that buys backgrounds
-        return family.with_background(representation, lesson, cells.n_features)
+        return family.with_background(representation, lesson, task.cells.n_features)
 
     def predict(
         self, name: str, X: Any, *, stop: Any = None, spend: Any = None, per_row: Any = None
@@ -342,38 +405,41 @@ class Lifetime:
         """
         self.refresh()
         model = self[name]
-        source = self._source_of(X, None).recoded(getattr(model, "words_", {}))
-        features = model.features_
-        match = match_features(
-            model.feature_names_, source, needed=features.tolist(), whose=f"the model of {name!r}"
-        )
-        rows = np.arange(source.n_examples)
-        ledger = self.ledger if self._needs_ledger(source) else None
-        owned = self._owned_of(source)
-        run = f"{name} (prediction {uuid.uuid4().hex[:8]})"
+        run = self._desk.open_prediction(name, model, X, spend, per_row)
+        with self._progress.shown(name, run.cells, self._desk):
+            asked = model.ask(
+                run.cells, run.rows, stop=stop, spend=run.spend, per_row=run.per_row
+            )
+        prediction = Prediction(model, run.cells, asked)
+        self._desk.end_prediction(run, prediction.receipt)
+        return prediction
 
-        def door(most: float | None) -> Cells:
-            return open_cells(
-                source, self._prices, match=match, owned=owned, ledger=ledger,
-                task=run, spend=most, is_task=False,
-            )  # fmt: skip
+    def metered(
+        self, fitted: Any, source: Any, *, confidence: float | None = None, budget: Any = None
+    ) -> Metered:
+        """Lazy predictions of a foreign tree or forest, paid through this lifetime's ledger.
 
-        cells = door(None)
+        ``fitted`` is of scikit-learn, LightGBM or XGBoost (or Thrifty's own); ``confidence`` and
+        ``budget`` stop early, as in :func:`thrifty.metered`.
+        """
+        readable = read_model(fitted)
+        title = f"{type(fitted).__name__} (metered)"
+        run = self._desk.open_metered(title, source, lambda s: match_model(readable, s))
+        return Metered.of(
+            readable, run.cells, confidence, budget,
+            after=lambda receipt: self._desk.end_prediction(run, receipt),
+        )  # fmt: skip
 
-        def everything() -> float:
-            return cells.price_of(rows, features)
-
-        most = read_spend(spend, cells.currency, everything)
-        each = read_spend(per_row, cells.currency, lambda: everything() / len(rows), "per_row")
-        if most is not None:
-            cells = door(most)
-        asked = model.ask(cells, rows, stop=stop, spend=most, per_row=each)
-        owned.add(cells.meter)
-        self._owned[source] = owned
-        return Prediction(model, cells, asked)
-
-    def quote(self, name: str, X: Any, y: Any, *, kinds: Any = None) -> Quote:
-        """What the task would cost, reused and from scratch, before a cell is bought.
+    def quote(
+        self,
+        name: str,
+        X: Any,
+        y: Any,
+        *,
+        features: Sequence[str] | None = None,
+        kinds: Any = None,
+    ) -> Quote:
+        """What the task would cost, reused and from scratch; nothing is bought, nothing written.
 
         >>> import thrifty
         >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
@@ -381,104 +447,47 @@ class Lifetime:
         >>> life.quote(task.name, task.X, task.y).scratch_cells
         20000
         """
-        _, labels, _, cells = self._read_task(name, X, y, kinds)
-        history = [(task.route, task.receipt) for task in self.tasks]
-        n_classes = getattr(labels, "n_classes", None)
-        return quote_task(
-            name, self.family, self.representation, history, cells, n_classes
-        )
-
-    def _read_task(
-        self, name: str, X: Any, y: Any, kinds: Any = None, spend: Any = None
-    ) -> tuple[Source, Any, Owned, Cells]:
-        """Check what a user brought, and open a door to it."""
         self.refresh()
         if name in self._tasks:
             raise task_exists(name)
-        words = getattr(self._now.representation, "words", {})
-        source = self._source_of(X, kinds).recoded(words)
-        self._check_features(source)
-        labels = self.family.read_labels(y)
-        if len(labels) != source.n_examples:
-            raise BadInput(
-                f"y must hold one label per example; X has {source.n_examples} examples and y has "
-                f"{len(labels)} labels."
-            )
-        ledger = self.ledger if self._needs_ledger(source) else None
-        owned = self._owned_of(source)
-        cells = Cells(source, self._prices, owned, ledger=ledger, task=name)
-        if spend is None:
-            return source, labels, owned, cells
-        if not getattr(self.family, "stops_anywhere", False):
-            raise BadParameter(
-                f"{type(self.family).__name__} learns all of a task or nothing and cannot stop "
-                "where the money ends: leave out spend=, and limit what a task may cost with "
-                "Lifetime(budget=thrifty.Budget(per_task=...))."
-            )
-        whole = (np.arange(cells.n_examples), np.arange(cells.n_features))
-        most = read_spend(spend, cells.currency, lambda: cells.price_of(*whole))
-        cells = Cells(source, self._prices, owned, ledger=ledger, task=name, spend=most)
-        return source, labels, owned, cells
-
-    def _source_of(self, X: Any, kinds: Any) -> Source:
-        return as_source(
-            X,
-            allow_missing=getattr(self.family, "allow_missing", False),
-            categories=getattr(self.family, "reads_categories", False),
-            kinds=kinds,
+        task = self._desk.open_task(
+            name, X, y, self._now, features=features, kinds=kinds, to_buy=False
+        )
+        history = [(one.route, one.receipt) for one in self.tasks[-_HISTORY:]]
+        n_classes = getattr(task.labels, "n_classes", None)
+        return quote_task(
+            name, self.family, self.representation, history, task.cells, n_classes
         )
 
-    def _needs_ledger(self, source: Source) -> bool:
-        return self.budget is not None or not source.free or source.examples is not None
+    def forget(self, name: str) -> None:
+        """Forget a task's model, so that it can be learned again; what it bought stays owned.
 
-    def _owned_of(self, source: Source) -> Owned:
-        """What earlier tasks paid for: of this very source, or of its examples by their ids."""
-        if source.free and source.examples is not None:
-            return self.ledger.book.write(lambda pages: owned_by_id(pages, source))
-        return self._owned.get(source) or Owned(source.n_examples, source.n_features)
+        Its cost stays in the balance. The representation keeps what it taught.
+        """
+        self[name]  # says which tasks there are
+        if self._saved is not None:
+            self._saved.book.write(lambda pages: pages.forget(name))
+            self.refresh()
+        else:
+            self._bills.remember_forgotten(self._tasks.pop(name))
 
-    def _commit(
-        self, source: Source, cells: Cells, learned: Learned, found: Found[Any], after: Snapshot
-    ) -> None:
-        """Write the task down, in the store if there is one."""
-        if self._saved is None:
-            if self._ledger is not None:
-                done = _finished(source, cells, learned, durable=False)
-                commit_in_memory(self._ledger, done)
-            self._now, self._tasks[learned.name] = after, learned
-            return
+    def note_label(self, source: Any, name: str) -> None:
+        """Say that a column of a named source is a label: it is no feature of later tasks."""
+        if source.name:
+            self.ledger.book.write(lambda pages: pages.note_label(source.name, name))
 
-        def merge(representation: Any, counts: Counts) -> tuple[Any, Counts]:
-            return after_attempt(
-                self.family, self.agnostic, representation, counts, cells, found
-            )
-
-        now, rows = self._saved.commit(
-            self.ledger,
-            _finished(source, cells, learned, durable=True),
-            after,
-            merge,
-            len(self._tasks),
-        )
-        self._take_in(now, rows, learned)
-
-    def _check_features(self, source: Source) -> None:
+    def fits_in(self, X: Any) -> bool:
+        """Whether X has the lifetime's features in their order, as workers need them."""
         known = self._now.features
         if known is None:
-            return
-        if len(known) != source.n_features:
-            raise FeaturesChanged(
-                f"this lifetime has {len(known)} features; the new task has {source.n_features}. "
-                "All tasks of a lifetime share their features: bring the same ones, or start "
-                "another lifetime."
-            )
-        if self._now.named and source.named and known != source.feature_names:
-            pairs = zip(known, source.feature_names)
-            i, (old, new) = next((i, p) for i, p in enumerate(pairs) if p[0] != p[1])
-            raise FeaturesChanged(
-                f"the features must have the lifetime's names, in its order; feature {i} is "
-                f"{old!r} here and {new!r} in the new task. Reorder or rename the columns."
-            )
+            return True
+        names = getattr(X, "feature_names", None)
+        if names is None and hasattr(X, "columns"):
+            names = tuple(map(str, X.columns))
+        if names is not None:
+            return tuple(names) == known
+        shape = getattr(X, "shape", None)
+        return shape is None or (len(shape) == 2 and shape[1] == len(known))
 
     @property
     def tasks(self) -> tuple[Learned, ...]:
@@ -511,7 +520,7 @@ class Lifetime:
         )
 
     def bill(self) -> Any:
-        """A pandas DataFrame with a row per task."""
+        """A pandas DataFrame: a row per task, per prediction run, and per task not learned."""
         try:
             import pandas
         except ImportError as error:
@@ -519,49 +528,20 @@ class Lifetime:
                 "life.bill() returns a pandas DataFrame and pandas is not installed. "
                 "Type: pip install 'thrifty[frames]'"
             ) from error
-        return pandas.DataFrame([learned.bill_row() for learned in self.tasks])
+        return pandas.DataFrame(self._bills.rows(self.tasks))
+
+    def bill_rows(self) -> list[dict[str, Any]]:
+        """The same rows as plain data."""
+        return self._bills.rows(self.tasks)
 
 
-def _finished(source: Source, cells: Cells, learned: Learned, *, durable: bool) -> Finished:
-    failure = learned.failure
-    why = None if failure is None else {"reason": failure.reason, "message": failure.message}
-    row = TaskRow(
-        name=learned.name,
-        route=learned.route,
-        model=learned.model.to_dict() if durable else {},
-        receipt={**learned.receipt.to_dict(), "good": learned.good},
-        failure=why,
-        token=uuid.uuid4().hex,
-        learned_at=time.time(),
-    )
+def _seeded(family: AnyFamily, given: Settings) -> AnyFamily:
+    """A family that draws and was given no seed takes the lifetime's."""
+    seed = given.random_state
+    if seed is None or getattr(family, "random_state", seed) is not None:
+        return family
+    from copy import copy
 
-    def count(pages: Any) -> None:
-        if source.free and source.examples is not None:
-            count_as_owned(pages, source, cells.meter, row.learned_at)
-
-    return Finished(row, cells.counted, learned.receipt.currency, count)
-
-
-def _counted(source: Source, cells: Cells, run: str) -> Finished:
-    """A purchase that is no task: what it cost, and what is owned by it."""
-    row = TaskRow(run, "screened", {}, {}, None, uuid.uuid4().hex, time.time())
-
-    def count(pages: Any) -> None:
-        if source.free and source.examples is not None:
-            count_as_owned(pages, source, cells.meter, row.learned_at)
-
-    return Finished(row, cells.counted, cells.currency, count)
-
-
-def learned_from_row(family: AnyFamily, row: TaskRow) -> Learned:
-    """A task as it stands in a store."""
-    receipt = dict(row.receipt)
-    good = receipt.pop("good", None)
-    return Learned(
-        name=row.name,
-        route=row.route,  # type: ignore[arg-type]
-        model=family.load_estimator(row.model),
-        receipt=Receipt.from_dict(receipt),
-        failure=None if row.failure is None else Failure(**row.failure),
-        good=good,
-    )
+    seeded = copy(family)
+    object.__setattr__(seeded, "random_state", seed)
+    return seeded

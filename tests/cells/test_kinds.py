@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from thrifty.cells import Cells, Source, as_source
+from thrifty.cells import Cells, Ledger, Source, as_source
 from thrifty.cells.bits import Bit, BitCells, bits_of, bits_to_dict, read_bits
 from thrifty.errors import BadInput, BadParameter, MalformedAnswer, UnknownFeature
+from thrifty.stores import MemoryStore
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -115,6 +116,10 @@ def test_tables_on_disk_hold_categories_too(tmp_path):
         assert there.categories[0] == ("y", "z", "x")
 
 
+def book():
+    return Ledger(MemoryStore().book("x", {}, {}))
+
+
 def test_a_provider_answers_categories_by_their_text():
     def ask(ids, names):
         return [[{"colour": "red" if i == "a" else "green", "n": 2}[n] for n in names] for i in ids]
@@ -123,13 +128,13 @@ def test_a_provider_answers_categories_by_their_text():
         ask, name="provider", examples=["a", "b"], features=["colour", "n"],
         kinds={"colour": ["green", "red"], "n": "number"},
     )  # fmt: skip
-    assert Cells(source).get([0, 1], [0, 1]).tolist() == [[1, 2], [0, 2]]
+    assert Cells(source, ledger=book()).get([0, 1], [0, 1]).tolist() == [[1, 2], [0, 2]]
     wrong = Source.from_callable(
         ask, name="provider",
         examples=["a"], features=["colour"], kinds={"colour": ["green", "blue"]}
     )
     with pytest.raises(MalformedAnswer, match="'red'"):
-        Cells(wrong).get([0], [0])
+        Cells(wrong, ledger=book()).get([0], [0])
     with pytest.raises(BadInput, match="what can be answered"):
         Source.from_callable(
             ask, name="provider", examples=["a"], features=["c"], kinds={"c": "category"}

@@ -8,7 +8,9 @@ from scipy import sparse
 
 import thrifty
 from thrifty import Cells, Source
+from thrifty.cells import Ledger
 from thrifty.errors import BadInput, MalformedAnswer
+from thrifty.stores import MemoryStore
 
 X = np.array([[0.0, 1.5], [1.0, 2.5], [1.0, 3.5], [0.0, 4.5]])
 Y = [0, 1, 1, 0]
@@ -38,7 +40,7 @@ def test_a_masked_answer_is_malformed():
 
     lab = Source.from_callable(ask, examples=["p", "q"], features=["a", "b"], name="lab")
     with pytest.raises(MalformedAnswer):
-        Cells(lab).get([0, 1], [0, 1])
+        Cells(lab, ledger=Ledger(MemoryStore().book("x", {}, {}))).get([0, 1], [0, 1])
 
 
 def bad_matrices():

@@ -310,7 +310,7 @@ def test_a_feature_may_be_computed_from_several():
             derived={"fti": (["tt4", "t4u"], np.divide), "fti>1": ("fti", lambda v: v > 1)},
         ),
     )  # fmt: skip
-    cells = Cells(source)
+    cells = Cells(source, ledger=Ledger(MemoryStore().book("x", {}, {})))
     assert cells.get([0, 1], [2, 3]).tolist() == [[1.5, 1.0]] * 2
     assert cells.receipt().cost == 18.0
 

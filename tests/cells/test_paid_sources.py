@@ -205,23 +205,29 @@ def test_predictions_pay_through_the_lifetimes_ledger(tmp_path):
     train = provider.source(IDS[:50], FEATURES, prices=2)
     life.learn("t", train, [provider.value(e, "f4") for e in IDS[:50]])
     before = provider.bill().calls
-    new = life.attach(provider.source(IDS[40:70], FEATURES, prices=2))
+    new = provider.source(IDS[40:70], FEATURES, prices=2)
     right = [provider.value(e, "f4") for e in IDS[40:70]]
-    assert life["t"].predict(new).tolist() == right
-    assert life["t"].receipt_.cells == 20, "ten of the thirty were paid for in learning"
+    with pytest.raises(BadInput, match=r"life\.predict"):
+        life["t"].predict(new)
+    first = life.predict("t", new)
+    assert first.values.tolist() == right
+    assert first.receipt.cells == 20, "ten of the thirty were paid for in learning"
     assert provider.bill().calls == before + 1
     again = thrifty.Lifetime.open(store)
-    other = again.attach(provider.source(IDS[40:70], FEATURES, prices=2))
-    assert again["t"].predict(other).tolist() == right
+    other = provider.source(IDS[40:70], FEATURES, prices=2)
+    assert again.predict("t", other).values.tolist() == right
     assert provider.bill().calls == before + 1, "paid for in another process"
     assert again.balance().spent == 2 * sum(provider.bill().cells.values())
 
 
-def test_a_source_outside_a_lifetime_pays_once_too():
+def test_a_source_that_costs_is_not_read_outside_a_lifetime():
     provider = FakeProvider()
     source = provider.source(IDS, FEATURES, prices=1)
-    assert (Cells(source).get([0], [0]) == Cells(source).get([0], [0])).all()
-    assert provider.bill().calls == 1
+    with pytest.raises(BadInput, match=r"life\.predict"):
+        Cells(source)
+    with pytest.raises(BadInput, match=r"life\.metered"):
+        thrifty.metered(thrifty.TreeClassifier().fit([[0] * 9, [1] * 9], [0, 1]), source)
+    assert provider.bill().calls == 0
 
 
 def test_there_is_no_way_around_the_ledger():

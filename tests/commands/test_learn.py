@@ -160,10 +160,11 @@ def test_learn_from_a_provider_stops_in_doubt_and_goes_on_when_resolved(clinic):
     assert len(exported) == 240
     assert all(
         pseudo_random(e, f) == v
-        for e, f, v in exported.itertuples(index=False)
-    )  # fmt: skip
+        for e, f, v in exported[["example", "feature", "value"]].itertuples(index=False)
+    )
+    assert set(exported["task"]) == {"ill"} and set(exported["source"]) == {"lab:ask"}
     predicted = run("predict", file, "--task", "ill")
-    assert predicted.stdout.splitlines()[0] == "id,ill"
+    assert predicted.stdout.splitlines()[0] == "id,ill,probability of 0,probability of 1,cost"
     assert "0 cells bought" in predicted.stderr
 
 

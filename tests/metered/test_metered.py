@@ -233,11 +233,13 @@ def test_few_requests_not_one_per_example(data):
         provider, name="provider",
         examples=range(500), features=[f"x{i}" for i in range(30)], boolean=False
     )
-    lazy = thrifty.metered(model, source)
+    life = thrifty.Lifetime(thrifty.Trees(), prices=5)
+    lazy = life.metered(model, source)
     assert np.array_equal(lazy.predict(), model.predict(X))
+    assert lazy.receipt.cost == life.balance().predictions == 5 * lazy.receipt.cells
     assert sum(calls) == lazy.receipt.cells
     assert len(calls) <= model.tree_.node_count
-    again = thrifty.metered(model, source)
+    again = life.metered(model, source)
     again.predict()
     assert again.receipt.cells == 0 and sum(calls) == lazy.receipt.cells
 

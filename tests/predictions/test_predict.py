@@ -77,14 +77,16 @@ def test_every_row_has_its_bill():
 
 
 def test_spend_per_row_and_sure_stop_a_tree_and_the_answers_say_so():
-    life, frame, y = made("trees")
+    life, learned, y = made("trees")
+    assert life.predict("task", learned).receipt.cells == 0, "the very object that was learned"
+    frame = learned.copy()
     some = life.predict("task", frame, spend=100)
     assert some.receipt.cells <= 100 and "spend" in some.stopped
-    each = life.predict("task", frame, per_row=1)
+    each = life.predict("task", frame.copy(), per_row=1)
     assert each.receipt.cells_per_row.max() <= 1 and "per_row" in each.stopped
-    share = life.predict("task", frame, spend="10 %")
+    share = life.predict("task", frame.copy(), spend="10 %")
     assert share.receipt.cells <= 60  # of 300 x 2 that it may ask for
-    sure = life.predict("task", frame, stop=thrifty.Sure(0.5))
+    sure = life.predict("task", frame.copy(), stop=thrifty.Sure(0.5))
     assert sure.receipt.cells == 0 and set(sure.stopped) == {"sure"}
     assert life.predict("task", frame, stop=thrifty.Sure(1.0)).values.tolist() == y.tolist()
 

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import thrifty
+from thrifty.cells import Ledger
 from thrifty.errors import BadParameter, NotInFamily
+from thrifty.stores import MemoryStore
 from thrifty.trees.paper.anchors import cut_at
 from thrifty.trees.tree import MOST_DEPTH, affix, is_grown_from, stump
 
@@ -116,7 +118,8 @@ def test_a_source_is_asked_only_for_the_cells_on_each_path():
     source = thrifty.Source.from_callable(
         provider, name="provider", examples=list(range(200)), features=[f"x{i}" for i in range(12)]
     )
-    assert (model.predict(source) == y).all()
+    cells = thrifty.Cells(source, ledger=Ledger(MemoryStore().book("x", {}, {})))
+    assert (model.ask(cells, np.arange(200)).values == y).all()
     on_paths = sum(n * len(features) for n, features in asked)
     root = model.tree_.split.feature
     assert on_paths == 200 + int((BOOLEANS[:, root] == 0).sum())  # "or": one test, or two

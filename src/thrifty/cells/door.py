@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells.ledger.allowance import limits_of
-from thrifty.cells.ledger.ledger import Ledger, default_ledger
+from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned
 from thrifty.cells.ledger.paid import PaidCells
 from thrifty.cells.ledger.plan import known_cells
@@ -23,7 +23,7 @@ from thrifty.cells.ledger.purse import Purse
 from thrifty.cells.ledger.receipt import Receipt
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.lines import Line, lines_of_counts, sum_lines
-from thrifty.cells.prices.money import UNIT, product, to_units
+from thrifty.cells.prices.money import UNIT, product, read_amount, to_units, total
 from thrifty.cells.prices.per_feature import read_prices
 from thrifty.cells.prices.price_list import PriceList, as_price_list
 from thrifty.cells.prices.tariff import Holdings, OwnedCells, Tariff
@@ -55,14 +55,15 @@ class Cells:
         task: str = "",
         spend: float | None = None,
         is_task: bool = True,
+        to_buy: bool = True,
     ) -> None:
         self._source: Source = as_source(source, categories=True)
-        self._spend, self._is_task = spend, is_task
+        self._spend, self._is_task, self._to_buy = spend, is_task, to_buy
         self._paid: PaidCells | None = None
         self._purse: Purse | None = None
         self._tariff: Tariff | None = None
         if isinstance(self._source, CallableSource):
-            self._open_paid(self._source, prices, ledger or self._source.ledger, task)
+            self._open_paid(self._source, prices, ledger, task)
         else:
             self._open_free(prices, owned, ledger)
         #: what a cell of each feature costs, where nothing is bought yet
@@ -71,9 +72,13 @@ class Cells:
     def _open_paid(
         self, source: CallableSource, prices: Any, ledger: Ledger | None, task: str
     ) -> None:
-        if ledger is None:  # kept with the source, so that it too pays once
-            ledger = source.ledger = default_ledger()
-        self._paid = PaidCells(source, ledger, prices, task)
+        if ledger is None:
+            raise BadInput(
+                f"{source.name!r} costs, and is only read through a ledger, which pays for each "
+                "cell once: learn with life.learn, predict with life.predict(task, source) or, for "
+                "trees of other libraries, life.metered(model, source)."
+            )
+        self._paid = PaidCells(source, ledger, prices, task, to_buy=self._to_buy)
         self._tariff = self._paid.tariff
         limits = ledger.limits(self._tariff.currency)
         self._paid.limit(limits_of(limits, self._spend, is_task=self._is_task))
@@ -103,6 +108,16 @@ class Cells:
             # What an order costs depends on what was there before it: counted look by look.
             self._purse = Purse(Limits(), self._tariff, self.meter, 0, source.feature_names)
 
+    def price_of_an_example(self) -> int:
+        """What all features of an example cost that has none of them, in minor units."""
+        if self._tariff is None:
+            return read_amount(round(float(self._each.sum()), 6), "price")[0]
+        everything = frozenset(range(self._source.n_features))
+        if self._tariff.parts or self._tariff.roots:
+            return self._tariff.one_price(frozenset(), everything)
+        fees = {d for needs in self._tariff.needs for d in needs}
+        return total(self._tariff.own) + sum(self._tariff.draws[d].fee for d in fees)
+
     @property
     def allowance(self) -> float | None:
         """What may still be spent through this door, in the unit of the prices; None: no limit.
@@ -116,6 +131,11 @@ class Cells:
     def spend(self) -> float | None:
         """What the user said this task may spend, in the unit of the prices; None: nothing said."""
         return self._spend
+
+    @property
+    def is_free(self) -> bool:
+        """Whether reading costs nothing, and is counted all the same."""
+        return self._paid is None
 
     @property
     def currency(self) -> str:

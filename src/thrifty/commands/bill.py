@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from thrifty.cells import Balance
 from thrifty.commands.opening import (
     AsJson,
     LifetimeName,
@@ -21,6 +22,8 @@ from thrifty.commands.opening import (
 
 __all__ = ["register"]
 
+_ROUTES = ("reused", "screened", "scratch")
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -29,25 +32,45 @@ def register(app: typer.Typer) -> None:
     def bill(store: StorePlace, lifetime: LifetimeName = None, as_json: AsJson = False) -> None:
         """What each task bought, reused, avoided and cost; what is spent and reserved in all."""
         life = open_lifetime(store, lifetime)
-        rows = [one.bill_row() for one in life.tasks]
+        rows = life.bill_rows()
         balance, waiting = life.balance(), life.ledger.open_purchases()
         if as_json:
             print_json(
                 {
-                    "tasks": rows,
-                    "spent": balance.spent,
-                    "reserved": balance.reserved,
-                    "currency": balance.currency,
+                    "tasks": [row for row in rows if row["route"] in _ROUTES],
+                    "beside": [row for row in rows if row["route"] not in _ROUTES],
+                    **balance.to_dict(),
                     "in_doubt": [p.to_dict() for p in waiting],
                 }
             )
             return
         Console().print(_table(rows))
-        typer.echo(f"spent {money(balance.spent, balance.currency)}")
+        for line in _lines(balance):
+            typer.echo(line)
         if balance.reserved or waiting:
             typer.echo(f"reserved {money(balance.reserved, balance.currency)}")
             place = life.ledger.book.place
             typer.echo(f"{len(waiting)} purchases wait for you: thrifty resolve {place}")
+
+
+def _lines(balance: Balance) -> list[str]:
+    """What was spent, of what, and what is left."""
+
+    def said(amount: float) -> str:
+        return money(amount, balance.currency)
+
+    lines = [f"spent {said(balance.spent)}"]
+    if balance.predictions:
+        lines[0] += f": {said(balance.learning)} on learning, "
+        lines[0] += f"{said(balance.predictions)} on predictions"
+    if balance.everything_cells:
+        lines.append(
+            f"everything: {balance.everything_cells:,} distinct cells for "
+            f"{said(balance.everything)}; {said(balance.saved)} saved"
+        )
+    if balance.left is not None:
+        lines.append(f"left of the budget {said(balance.left)}")
+    return lines
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from thrifty.cells.ledger.columns import read_column
-from thrifty.cells.ledger.purchase import unpack_values
+from thrifty.cells.ledger.compact import compact_all
 from thrifty.commands.opening import LifetimeName, StorePlace, open_lifetime
 from thrifty.lifetime import Lifetime
 
 __all__ = ["register"]
+
+_HEAD = ("source", "example", "feature", "value", "bought_at", "lifetime", "task")
 
 
 def register(app: typer.Typer) -> None:
@@ -31,12 +35,12 @@ def register(app: typer.Typer) -> None:
         lifetime: LifetimeName = None,
     ) -> None:
         """Write family, representation, models and receipts as JSON; or the cells as CSV."""
-        life = open_lifetime(store, lifetime)
+        life = open_lifetime(store, lifetime, write=cells)
         handle = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(handle, "w", newline="", encoding="utf-8") as target:
             if cells:
                 rows = _cells(life)
-                csv.writer(target).writerows([("example", "feature", "value"), *rows])
+                csv.writer(target).writerows([_HEAD, *rows])
                 typer.echo(f"{len(rows)} cells written to {out}.", err=True)
             else:
                 json.dump(_everything(life), target, indent=1)
@@ -59,27 +63,62 @@ def _everything(life: Lifetime) -> dict[str, Any]:
     }
 
 
-def _cells(life: Lifetime) -> list[tuple[str, str, float]]:
-    """Every value in the ledger, the latest where one was bought again."""
+def _cells(life: Lifetime) -> list[tuple[Any, ...]]:
+    """Every value in the store, the latest where one was bought again; who bought it, and when."""
 
-    def work(pages: Any) -> list[tuple[str, str, float]]:
-        found: dict[tuple[int, int], tuple[float, float]] = {}
-        for column in pages.columns():
-            if column.kind != "feature":
-                continue
+    def work(pages: Any) -> list[tuple[Any, ...]]:
+        compact_all(pages)
+        bought = _buyers(pages)
+        at_time = _bookings(pages)
+        features, rows = pages.sources_of("feature"), []
+        for column in pages.columns("feature"):
+            source, feature = features[column.number]
             facts = read_column(column)
-            for e, v, t in zip(facts.examples.tolist(), facts.values, facts.times):
-                found[e, column.number] = (float(t), float(v))
-        for purchase in pages.settled_after(0):
-            values = unpack_values(purchase.answer, purchase.block)
-            for i, e in enumerate(purchase.block.examples.tolist()):
-                for j, f in enumerate(purchase.block.features.tolist()):
-                    before = found.get((e, f), (-1.0, 0.0))
-                    found[e, f] = max(before, (purchase.settled_at, float(values[i, j])))
-        examples = sorted({e for e, _ in found})
-        features = sorted({f for _, f in found})
-        e_names = dict(zip(examples, pages.names("example", examples)))
-        f_names = dict(zip(features, pages.names("feature", features)))
-        return [(e_names[e], f_names[f], found[e, f][1]) for e, f in sorted(found)]
+            names = pages.names("example", facts.examples.tolist())
+            for e, name, v, t in zip(facts.examples.tolist(), names, facts.values, facts.times):
+                lifetime, task = bought.get((column.number, e)) or at_time.get(float(t), ("", ""))
+                when = datetime.fromtimestamp(float(t), UTC).isoformat(timespec="seconds")
+                rows.append((source, name, feature, float(v), when, lifetime, task))
+        return sorted(rows, key=lambda row: row[:3])
 
-    return life.ledger.book.read(work)
+    # compacted inside, and given up: a look changes nothing
+    rows: list[tuple[Any, ...]] = _rolled_back(life, work)
+    return rows
+
+
+def _rolled_back(life: Lifetime, work: Any) -> Any:
+    found: list[Any] = []
+
+    class Done(Exception):
+        pass
+
+    def look(pages: Any) -> None:
+        found[:] = [work(pages)]
+        raise Done
+
+    with contextlib.suppress(Done):
+        life.ledger.book.write(look)
+    return found[0]
+
+
+def _buyers(pages: Any) -> dict[tuple[int, int], tuple[str, str]]:
+    """Who bought each cell from a provider: (lifetime, task), the latest purchase."""
+    lifetimes = dict(pages._run("SELECT id, name FROM lifetimes"))
+    found = {}
+    for p in pages.all_settled():
+        for f in p.block.features.tolist():
+            for e in p.block.examples.tolist():
+                found[f, e] = (str(lifetimes[p.lifetime]), p.task)
+    return found
+
+
+def _bookings(pages: Any) -> dict[float, tuple[str, str]]:
+    """Tasks and predictions on tables, by the moment at which they were booked."""
+    tasks = pages._run(
+        "SELECT t.learned_at, l.name, t.name FROM tasks t JOIN lifetimes l ON l.id = t.lifetime"
+    )
+    runs = pages._run(
+        "SELECT p.begun_at, l.name, p.account FROM predictions p "
+        "JOIN lifetimes l ON l.id = p.lifetime"
+    )
+    return {float(at): (str(life), str(task)) for at, life, task in [*tasks, *runs]}

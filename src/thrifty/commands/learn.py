@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from thrifty.cells.ledger.purchase import Purchase
-from thrifty.cells.prices.money import amount_text
 from thrifty.commands.opening import AsJson, money, print_json
 from thrifty.commands.task_file import TaskFile, read_task_file
 from thrifty.commands.task_source import open_source
@@ -100,6 +96,7 @@ def register(app: typer.Typer) -> None:
             name=spec.lifetime,
             prices=spec.prices,
             budget=spec.budget,
+            progress=False if as_json else None,
         )
         failed: ThriftyError | None = None
         try:
@@ -144,8 +141,9 @@ def _learn_all(
             console.print(f"{task.name}: learned before", highlight=False)
             continue
         labels = opened.labels(task)
-        with _progress(life, task.name, console):
-            learned = life.learn(task.name, opened.source, labels)
+        learned = life.learn(task.name, opened.source, labels)
+        if task.label is not None:
+            life.note_label(opened.source, task.label)
         receipt = learned.receipt
         cost = money(receipt.cost, receipt.currency)
         console.print(
@@ -154,25 +152,3 @@ def _learn_all(
             highlight=False,
         )
         yield learned
-
-
-@contextmanager
-def _progress(life: Lifetime, task: str, console: Console) -> Iterator[None]:
-    """The task's name, time, and what it has cost so far."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    cells = spent = 0
-    with Progress(*columns, console=console, transient=True) as progress:
-        line = progress.add_task(f"{task}: learning")
-
-        def bought(purchase: Purchase) -> None:
-            nonlocal cells, spent
-            spent += purchase.spent
-            cells += purchase.block.n_cells if purchase.status == "settled" else 0
-            so_far = amount_text(spent, life.ledger.currency)
-            progress.update(line, description=f"{task}: {cells} cells bought, {so_far}")
-
-        life.ledger.on_purchase = bought
-        try:
-            yield
-        finally:
-            life.ledger.on_purchase = None

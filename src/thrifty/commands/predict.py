@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from thrifty.commands.opening import AsJson, money, print_json
 from thrifty.commands.task_file import read_task_file
 from thrifty.commands.task_source import open_source
 from thrifty.lifetime import Lifetime
+from thrifty.prediction import Prediction
 
 __all__ = ["register"]
 
@@ -36,33 +38,49 @@ def register(app: typer.Typer) -> None:
         """Predict with a learned model. Cells that were paid for before cost nothing."""
         spec = read_task_file(file)
         life = Lifetime.open(
-            store or spec.store, name=spec.lifetime, prices=spec.prices, budget=spec.budget
-        )
-        model = life[task]
+            store or spec.store, name=spec.lifetime, prices=spec.prices, budget=spec.budget,
+            progress=False if as_json else None,
+        )  # fmt: skip
         opened = open_source(spec)
-        source = life.attach(opened.source)
-        answers = [_plain(v) for v in model.predict(source)]
-        receipt = getattr(model, "receipt_", None)
+        made = life.predict(task, opened.source)
+        answers = [_plain(v) for v in made.values]
         if as_json:
+            shown = None if made.probabilities is None else made.probabilities.tolist()
             print_json(
                 {
                     "task": task,
                     "predictions": dict(zip(opened.ids, answers)),
-                    "receipt": None if receipt is None else receipt.to_dict(),
+                    "classes": None if made.classes is None else made.classes.tolist(),
+                    "probabilities": None if shown is None else dict(zip(opened.ids, shown)),
+                    "receipt": made.receipt.to_dict(),
                 }
             )
             return
-        rows = [("id", task), *zip(opened.ids, answers)]
+        rows = _table(task, opened.ids, answers, made)
         if out is None:
             csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
         else:
             with out.open("w", newline="", encoding="utf-8") as target:
                 csv.writer(target).writerows(rows)
-        if receipt is not None:
-            # A table is free to read, and the bill is about learning: here only cells are counted.
-            cost = "" if source.free else f" for {money(receipt.cost, receipt.currency)}"
-            done = "read" if source.free else "bought"
-            typer.echo(f"{receipt.cells} cells {done}{cost}.", err=True)
+        receipt = made.receipt
+        cost = money(receipt.cost, receipt.currency)
+        typer.echo(
+            f"{receipt.cells} cells bought for {cost}, {receipt.reused_cells} reused.", err=True
+        )
+
+
+def _table(
+    task: str, ids: Sequence[str], answers: list[Any], made: Prediction
+) -> list[tuple[Any, ...]]:
+    """Answers, a column of probabilities per class, and what each row has cost."""
+    head: list[Any] = ["id", task]
+    columns: list[Any] = [ids, answers]
+    if made.probabilities is not None and made.classes is not None:
+        head += [f"probability of {_plain(c)}" for c in made.classes]
+        columns += [[round(float(p), 6) for p in column] for column in made.probabilities.T]
+    head.append("cost")
+    columns.append([float(c) for c in made.receipt.cost_per_row])
+    return [tuple(head), *zip(*columns)]
 
 
 def _plain(value: Any) -> Any:

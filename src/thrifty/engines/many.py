@@ -35,10 +35,15 @@ class Life(Protocol):
 
     family: AnyFamily
     agnostic: Rule
-    budget: Any
+
+    @property
+    def budget(self) -> Any: ...
 
     @property
     def representation(self) -> Any: ...
+
+    def fits_in(self, X: Any) -> bool:
+        """Whether X has the lifetime's features in their order."""
 
     def learn_as(self, family: Any, name: str, X: Any, y: Any, *, good: Any = None) -> Any:
         """``learn``, with another object in the family's place."""
@@ -99,7 +104,7 @@ def _fill(
 
 
 def _may_be_tried(life: Life, X: Any) -> bool:
-    if life.budget is not None:
+    if life.budget is not None or not life.fits_in(X):
         return False
     return not isinstance(X, Source) or (X.free and getattr(X, "examples", None) is None)
 

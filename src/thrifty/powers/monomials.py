@@ -64,6 +64,8 @@ class Monomials:
     log_labels: bool = False
 
     kind: ClassVar[Literal["regressor"]] = "regressor"
+    #: a feature that is not there has no value that a formula could do without
+    takes_absent: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         set_checked(self, max_degree=whole_number("max_degree", self.max_degree))

@@ -75,6 +75,8 @@ class Polynomials:
     smallest_coefficient: float = 0.5
 
     kind: ClassVar[Literal["regressor"]] = "regressor"
+    #: a feature that is not there has no value that a formula could do without
+    takes_absent: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         set_checked(

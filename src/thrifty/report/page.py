@@ -43,6 +43,15 @@ def cards_of(view: LifetimeView) -> list[Card]:
     ]
     if view.priced:
         cards.insert(2, Card("cost", f"spent ({view.unit})", _short(view.cost)))
+    balance = view.balance
+    if balance is not None and balance.predictions:
+        cards.append(
+            Card("predictions", f"on predictions ({view.unit})", _short(balance.predictions))
+        )
+    if balance is not None and view.priced and balance.saved:
+        cards.append(Card("saved", f"saved ({view.unit})", _short(balance.saved)))
+    if balance is not None and balance.left is not None:
+        cards.append(Card("left", "left of the budget", _short(balance.left)))
     if view.ledger is not None and view.ledger.reserved:
         cards.append(Card("reserved", "reserved", _short(view.ledger.reserved)))
     return cards
@@ -85,9 +94,11 @@ def templates() -> Any:
         raise ThriftyError(
             "the report needs Jinja2, which is not installed. Type: pip install 'thrifty[report]'"
         ) from error
-    return Environment(
+    made = Environment(
         loader=PackageLoader("thrifty.report"), autoescape=True, undefined=StrictUndefined
     )
+    made.filters["amount"] = amount
+    return made
 
 
 def static_text(name: str) -> str:

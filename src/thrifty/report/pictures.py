@@ -60,7 +60,7 @@ def _bill(view: LifetimeView) -> Picture:
         "The bill so far",
         f"Cells bought after each task, on a logarithmic axis. This lifetime stands at "
         f"{view.cells:,} cells; learning every task from scratch would have bought "
-        f"{view.everything:,}."
+        f"{view.from_scratch:,}."
         + (" The naive baseline is replayed: it remembers features, not metafeatures."
            if "features seen (naive)" in curves else "")
         + (" The bound is Theorem 1 with the tasks that were learned from scratch."

@@ -7,14 +7,19 @@ ledger's latest lines.
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from thrifty.agnostic import Counts
+from thrifty.billing import balance_of, rows_beside
+from thrifty.cells import Balance
 from thrifty.cells.ledger.ledger import Ledger, OpenPurchase
+from thrifty.cells.ledger.owner import is_alive
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.prices.money import to_units
 from thrifty.errors import StoreError
-from thrifty.lifetime import learned_from_row
+from thrifty.learned import Learned, parts_of_row
 from thrifty.report.view import (
     LedgerView,
     LifetimeView,
@@ -97,23 +102,42 @@ class Reader:
         return wanted
 
     def _read(self, saved: SavedLifetime) -> LifetimeView:
-        before = self._now.version if self._now is not None else -1
-        now, rows = saved.news(before, len(self._tasks))
-        self._now = now or self._now
-        self._tasks += [task_view(learned_from_row(saved.family, row)) for row in rows]
-        assert self._now is not None, "the first look always reads the representation"
+        before = self._now or Snapshot(None, Counts(), None, False, -1)
+        now, heads, forgets = saved.news(before)
+        if forgets != before.forgets:
+            self._tasks.clear()
+        position = heads[-1].position if heads else before.position
+        self._now = replace(now or before, position=position, forgets=forgets)
         names = self._now.features or ()
+        for head in heads:
+            parts = parts_of_row(saved.family, saved.row(head.name), names)
+            route: Any = head.route
+            self._tasks.append(task_view(Learned(head.name, route, parts)))
         currency, ledger = self._ledger(saved)
+        balance, beside = self._bill(saved)
         return LifetimeView(
             title=self.title,
+            balance=balance,
+            beside=tuple(beside),
             family=saved.family.to_dict(),
             feature_names=names,
-            **prices_by_name(self.prices, names),
+            **prices_by_name(self.prices or saved.settings.prices, names),
             currency=currency,
             tasks=tuple(self._tasks),
             ledger=ledger,
             **members_of(self._now.representation, names),
         )
+
+    def _bill(self, saved: SavedLifetime) -> tuple[Balance, list[dict[str, Any]]]:
+        budget = saved.settings.budget
+        total = None if budget is None else budget.limits("").total
+        learned = {task.name for task in self._tasks}
+
+        def work(pages: SqlPages) -> tuple[Balance, list[dict[str, Any]]]:
+            beside = rows_beside(learned, pages.predictions(), pages.accounts())
+            return balance_of(pages, total), beside
+
+        return saved.book.read(work)
 
     def _ledger(self, saved: SavedLifetime) -> tuple[str, LedgerView]:
         waiting = Ledger(saved.book).open_purchases()
@@ -122,7 +146,12 @@ class Reader:
         def work(pages: SqlPages) -> tuple[str, LedgerView]:
             reserved, spent = pages.balance(None)
             latest = pages.latest(_LATEST)
-            running = {p.task for p in latest if p.task not in learned}
+            ended = {one.account for one in pages.predictions() if one.receipt is not None}
+            running = {  # whose process still runs, as far as one can tell from here
+                p.task
+                for p in latest
+                if p.task not in learned | ended and is_alive(p.owner) is not False
+            }
             return pages.currency(""), LedgerView(
                 spent=to_units(spent),
                 reserved=to_units(reserved),

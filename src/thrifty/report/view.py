@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from thrifty.cells import Balance
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.prices.price_list import as_price_list
 from thrifty.lifetime import Learned, Lifetime
@@ -91,6 +92,8 @@ class LifetimeView:
     fees : paid once per example before a feature can be had: ``{feature: {panel: fee}}``
     metafeatures : the representation, where it consists of trees
     metafeature_texts : each of its members as text, whatever they are
+    balance : spent on learning and on predictions, in doubt, left; what everything would cost
+    beside : rows of the bill that are no learned task: predictions, and what was not learned
     """
 
     title: str = "lifetime"
@@ -103,6 +106,8 @@ class LifetimeView:
     metafeatures: tuple[Tree, ...] = ()
     metafeature_texts: tuple[str, ...] = ()
     ledger: LedgerView | None = None
+    balance: Balance | None = None
+    beside: tuple[Mapping[str, Any], ...] = ()
 
     @cached_property
     def cells(self) -> int:
@@ -113,8 +118,8 @@ class LifetimeView:
         return sum(task.cost for task in self.tasks)
 
     @cached_property
-    def everything(self) -> int:
-        """Cells that learning every task from scratch would have bought."""
+    def from_scratch(self) -> int:
+        """Cells that learning every task from scratch, with no memory, would have bought."""
         return sum(task.everything for task in self.tasks)
 
     @cached_property
@@ -127,6 +132,12 @@ class LifetimeView:
             both[1] += amount
         lines = [(what, int(n), amount) for what, (n, amount) in found.items()]
         return sorted(lines, key=lambda line: (-line[2], line[0]))
+
+    @cached_property
+    def everything(self) -> int:
+        """The distinct cells there are to buy for these tasks."""
+        known = self.balance.everything_cells if self.balance is not None else 0
+        return known or self.from_scratch  # stores of 0.1 did not write it down
 
     @cached_property
     def priced(self) -> bool:
@@ -180,8 +191,12 @@ def view_of(life: Lifetime, title: str = "lifetime", prices: Any = None) -> Life
     ('scratch', 8, 1)
     """
     names = _feature_names(life)
+    tasks = {task.name for task in life.tasks}
+    beside = [row for row in life.bill_rows() if row["task"] not in tasks or _other(row)]
     return LifetimeView(
         title=title,
+        balance=life.balance(),
+        beside=tuple(beside),
         family=_family(life),
         feature_names=names,
         **prices_by_name(prices, names),
@@ -189,6 +204,10 @@ def view_of(life: Lifetime, title: str = "lifetime", prices: Any = None) -> Life
         tasks=tuple(task_view(learned) for learned in life.tasks),
         **members_of(life.representation, names),
     )
+
+
+def _other(row: Mapping[str, Any]) -> bool:
+    return row["route"] not in ("reused", "screened", "scratch")
 
 
 def members_of(representation: Any, feature_names: Sequence[str]) -> dict[str, Any]:

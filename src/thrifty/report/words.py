@@ -71,9 +71,22 @@ def _learned(view: LifetimeView) -> str:
 def _paid(view: LifetimeView) -> str:
     text = (
         f"Bought {counted(view.cells, 'cell')}, {share(view.cells, view.everything)} of the "
-        f"{view.everything:,} that learning each task from scratch would have bought"
+        f"{view.everything:,} there are to buy"
     )
-    return f"{text}, for {amount(view.cost)} {view.unit}." if view.priced else f"{text}."
+    text = f"{text}, for {amount(view.cost)} {view.unit}." if view.priced else f"{text}."
+    balance = view.balance
+    if balance is None:
+        return text
+    if view.priced and balance.everything:
+        text += (
+            f" All of them would cost {amount(balance.everything)} {view.unit}: "
+            f"{amount(balance.saved)} {view.unit} saved."
+        )
+    if balance.predictions:
+        text += f" Predictions have cost {amount(balance.predictions)} {view.unit}."
+    if balance.left is not None:
+        text += f" {amount(balance.left)} {view.unit} of the budget is left."
+    return text
 
 
 def _knows(view: LifetimeView, lineage: Lineage) -> str:

@@ -6,13 +6,14 @@ import json
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from thrifty.errors import LifetimeExists, StoreError
 from thrifty.stores.families import as_written_now
 from thrifty.stores.pages import SqlPages
 
-__all__ = ["LifetimeBook", "Store", "open_store"]
+__all__ = ["LifetimeBook", "Store", "existing_store", "open_store"]
 
 T = TypeVar("T")
 
@@ -71,7 +72,9 @@ class Store(ABC):
         if family is not None and as_written_now(stored) != json.loads(json.dumps(family)):
             raise LifetimeExists(
                 f"the store holds a lifetime named {name!r} with another family: {stored}; asked "
-                f"for {family}. Open it with its own family, or choose another name=."
+                f"for {family}. Open it with its own family; change it on purpose, "
+                "Lifetime.open(store).change(family=...); or choose another name=. The store's "
+                "cells are there for all of them."
             )
         return LifetimeBook(self, name, id)
 
@@ -108,6 +111,18 @@ class LifetimeBook:
 
     def read(self, work: Callable[[Any], T]) -> T:
         return self.store.read(self.id, work)
+
+
+def existing_store(where: Any) -> Store:
+    """A store that is there; a file name that is not there is an error, not a new store."""
+    if isinstance(where, Store) or where is None or "://" in str(where):
+        return open_store(where)
+    if not Path(where).is_file():
+        raise StoreError(
+            f"there is no store at {where}. A lifetime makes one when it learns: "
+            f"thrifty.Lifetime(..., store={str(where)!r}), or the command thrifty learn."
+        )
+    return open_store(where)
 
 
 def open_store(where: Any) -> Store:

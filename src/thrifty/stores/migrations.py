@@ -160,15 +160,9 @@ CREATE TABLE changes (
     before TEXT NOT NULL,
     after TEXT NOT NULL
 );
-CREATE TABLE running (
-    lifetime {int} NOT NULL REFERENCES lifetimes (id),
-    task TEXT NOT NULL,
-    owner TEXT NOT NULL,
-    begun_at {real} NOT NULL,
-    PRIMARY KEY (lifetime, task)
-);
 ALTER TABLE lifetimes ADD COLUMN settings TEXT NOT NULL DEFAULT '{{}}';
 ALTER TABLE lifetimes ADD COLUMN forgets {int} NOT NULL DEFAULT 0;
+ALTER TABLE lifetimes ADD COLUMN n_features {int};
 ALTER TABLE tasks ADD COLUMN family TEXT;
 CREATE UNIQUE INDEX tasks_by_position ON tasks (lifetime, position);
 CREATE INDEX purchases_in_store ON purchases (status, compacted, sequence);

@@ -5,10 +5,8 @@ Every value travels as a parameter; no statement is ever put together from data.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,8 +15,9 @@ from numpy.typing import NDArray
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.book import Column
 from thrifty.cells.ledger.purchase import BLOCKING, Block, Purchase
+from thrifty.stores.task_pages import PredictionRow, State, TaskHead, TaskPages, TaskRow
 
-__all__ = ["SqlPages", "State", "TaskRow"]
+__all__ = ["PredictionRow", "SqlPages", "State", "TaskHead", "TaskRow"]
 
 _CHUNK = 1024
 _PURCHASE = (
@@ -31,31 +30,7 @@ Run = Callable[..., Any]
 _AT_ONCE = 500
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """A lifetime as it stands in a store; JSON is read, nothing is run."""
-
-    family: dict[str, Any]
-    features: tuple[str, ...] | None
-    named: bool
-    representation: dict[str, Any]
-    version: int
-
-
-@dataclass(frozen=True, slots=True)
-class TaskRow:
-    """A learned task as it stands in a store."""
-
-    name: str
-    route: str
-    model: dict[str, Any]
-    receipt: dict[str, Any]
-    failure: dict[str, Any] | None
-    token: str
-    learned_at: float
-
-
-class SqlPages:
+class SqlPages(TaskPages):
     """One lifetime's pages inside one transaction. ``run(sql, params)`` gives rows."""
 
     def __init__(self, run: Run, many: Run, lifetime: int) -> None:
@@ -162,6 +137,11 @@ class SqlPages:
     def settled_after(self, sequence: int) -> list[Purchase]:
         where = "WHERE status = 'settled' AND compacted = 0 AND sequence > ? ORDER BY sequence"
         return [_purchase(row) for row in self._run(_PURCHASE + where, (sequence,))]
+
+    def all_settled(self) -> list[Purchase]:
+        """Every settled purchase of the store, in order."""
+        where = "WHERE status = 'settled' ORDER BY sequence"
+        return [_purchase(row) for row in self._run(_PURCHASE + where)]
 
     def settled_of(self, task: str) -> list[Purchase]:
         where = (
@@ -326,70 +306,6 @@ class SqlPages:
             self._run("UPDATE lifetimes SET currency = ? WHERE id = ?", (label, self._id))
             return label
         return kept
-
-    # -- the lifetime and its tasks -----------------------------------------------------------
-
-    def version(self) -> int:
-        return int(self._one("SELECT version FROM lifetimes WHERE id = ?"))
-
-    def state(self) -> State:
-        family, features, named, representation, version = self._run(
-            "SELECT family, features, named, representation, version FROM lifetimes WHERE id = ?",
-            (self._id,),
-        )[0]
-        names = None if features is None else tuple(json.loads(features))
-        return State(
-            json.loads(family), names, bool(named), json.loads(representation), int(version)
-        )
-
-    def put_representation(self, representation: dict[str, Any]) -> int:
-        self._run(
-            "UPDATE lifetimes SET representation = ?, version = version + 1 WHERE id = ?",
-            (json.dumps(representation), self._id),
-        )
-        return self.version()
-
-    def put_features(self, names: Sequence[str], named: bool) -> None:
-        self._run(
-            "UPDATE lifetimes SET features = ?, named = ? WHERE id = ? AND features IS NULL",
-            (json.dumps(list(names)), int(named), self._id),
-        )
-
-    def add_task(self, task: TaskRow) -> None:
-        self._run(
-            "INSERT INTO tasks (lifetime, position, name, route, model, receipt, failure, token, "
-            "learned_at) VALUES (?, (SELECT COUNT(*) FROM tasks WHERE lifetime = ?), "
-            "?, ?, ?, ?, ?, ?, ?)",
-            (
-                self._id, self._id, task.name, task.route, json.dumps(task.model),
-                json.dumps(task.receipt),
-                None if task.failure is None else json.dumps(task.failure),
-                task.token, task.learned_at,
-            ),
-        )  # fmt: skip
-
-    def task_token(self, name: str) -> str | None:
-        rows = self._run(
-            "SELECT token FROM tasks WHERE lifetime = ? AND name = ?", (self._id, name)
-        )
-        return str(rows[0][0]) if rows else None
-
-    def tasks(self, from_position: int = 0) -> list[TaskRow]:
-        rows = self._run(
-            "SELECT name, route, model, receipt, failure, token, learned_at FROM tasks "
-            "WHERE lifetime = ? AND position >= ? ORDER BY position",
-            (self._id, from_position),
-        )
-        return [
-            TaskRow(
-                str(name), str(route), json.loads(model), json.loads(receipt),
-                None if failure is None else json.loads(failure), str(token), float(at),
-            )
-            for name, route, model, receipt, failure, token, at in rows
-        ]  # fmt: skip
-
-    def _one(self, sql: str) -> Any:
-        return self._run(sql, (self._id,))[0][0]
 
 
 def _purchase(row: Sequence[Any]) -> Purchase:

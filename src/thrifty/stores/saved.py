@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,26 +10,35 @@ from typing import Any
 from thrifty.agnostic import Counts, Rule, as_rule, rule_from_dict, rule_to_dict
 from thrifty.cells import Ledger
 from thrifty.cells.ledger.points import reached
-from thrifty.errors import BadParameter, TaskExists
+from thrifty.errors import BadParameter, TaskExists, UnknownTask
 from thrifty.protocol import AnyFamily
 from thrifty.stores.base import LifetimeBook, open_store
 from thrifty.stores.families import family_from_dict
-from thrifty.stores.pages import SqlPages, TaskRow
+from thrifty.stores.pages import SqlPages, TaskHead, TaskRow
+from thrifty.stores.settings import Settings, versions
 
-__all__ = ["Finished", "SavedLifetime", "Snapshot", "commit_in_memory", "task_exists"]
+__all__ = [
+    "FeaturesMoved", "Finished", "SavedLifetime", "Snapshot", "charge", "commit_in_memory",
+    "task_exists",
+]  # fmt: skip
 
 Merge = Callable[[Any, Counts], tuple[Any, Counts]]
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a lifetime has learned, at one moment."""
+    """What a lifetime has learned, at one moment.
+
+    ``position`` is that of the last task that was heard of, ``forgets`` how many were forgotten.
+    """
 
     representation: Any
     counts: Counts
     features: tuple[str, ...] | None
     named: bool
     version: int
+    position: int = -1
+    forgets: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +55,29 @@ class Finished:
     also: Callable[[SqlPages], None] | None = None
 
 
+class FeaturesMoved(Exception):
+    """Another process has added features while a task was learned: it has to be tried again."""
+
+
 class SavedLifetime:
     """One lifetime, by name, in a store."""
 
-    def __init__(self, book: LifetimeBook, family: AnyFamily, rule: Rule) -> None:
-        self.book, self.family, self.rule = book, family, rule
+    def __init__(
+        self, book: LifetimeBook, family: AnyFamily, rule: Rule, settings: Settings
+    ) -> None:
+        self.book, self.family, self.rule, self.settings = book, family, rule, settings
 
     @classmethod
     def open(
-        cls, where: Any, name: str, family: AnyFamily | None, rule: Rule | None
-    ) -> SavedLifetime:
-        """Open a lifetime; a family begins it where it is not there."""
+        cls, where: Any, name: str, family: AnyFamily | None, rule: Rule | None,
+        given: Settings | None = None,
+    ) -> SavedLifetime:  # fmt: skip
+        """Open a lifetime; a family begins it where it is not there.
+
+        What is given beside it and differs from what is kept is a change, and is recorded.
+        """
         store = open_store(where)
+        begun = name in store.lifetimes()
         if family is None:
             book = store.book(name, None, None)
         else:
@@ -65,16 +86,54 @@ class SavedLifetime:
         state = book.read(lambda pages: pages.state())
         if family is None:
             family = family_from_dict(state.family)
-        kept: Rule = rule_from_dict(state.representation["rule"]) if rule is None else rule
-        return cls(book, family, kept)
+        kept = rule_from_dict(state.representation["rule"])
+        if rule is not None and rule_to_dict(rule) != rule_to_dict(kept):
+            raise BadParameter(
+                f"this lifetime was begun with agnostic={kept!r} and is opened with {rule!r}. "
+                "Leave it out, or change it on purpose: Lifetime.open(store).change(agnostic=...)."
+            )
+        saved = cls(book, family, kept, _settings(state.settings, given))
+        if given is not None:
+            saved.take(given, begun)
+        return saved
 
-    @classmethod
-    def family_in(cls, where: Any, name: str) -> AnyFamily | None:
-        """The family of a lifetime that is in a store; None where it is not there yet."""
-        store = open_store(where)
-        if name not in store.lifetimes():
-            return None
-        return cls.open(store, name, None, None).family
+    def take(self, given: Settings, begun: bool) -> None:
+        """Keep what was given now; what that changes is written down."""
+        kept = self.settings.to_dict()
+        self.settings, changed = self.settings.after(given)
+        if begun and self.settings.to_dict() == kept:
+            return
+        if not begun:
+            self.settings = replace(self.settings, versions=versions())
+        wanted = self.settings.to_dict()
+
+        def work(pages: SqlPages) -> None:
+            if pages.state().settings == wanted:
+                return  # written already, as the connection was lost
+            pages.put_settings(wanted)
+            for what, (before, after) in changed.items():
+                pages.note_change(time.time(), what, before, after)
+
+        self.book.write(work)
+
+    def change(self, family: AnyFamily | None, rule: Rule | None) -> None:
+        """Another family, which begins with an empty representation, or another rule."""
+
+        def work(pages: SqlPages) -> None:
+            state = pages.state()
+            data, now = dict(state.representation), time.time()
+            if rule is not None and data["rule"] != rule_to_dict(rule):
+                pages.note_change(now, "agnostic", data["rule"], rule_to_dict(rule))
+                data["rule"] = rule_to_dict(rule)
+            if family is not None and state.family != family.to_dict():
+                pages.note_change(now, "family", state.family, family.to_dict())
+                pages.put_family(family.to_dict())
+                data["representation"] = family.start().to_dict()
+                data["counts"] = Counts().to_dict()
+            pages.put_representation(data)
+
+        self.book.write(work)
+        self.family, self.rule = family or self.family, rule or self.rule
 
     def bring(self, family: AnyFamily) -> None:
         """The same family, with what a store cannot keep of it."""
@@ -83,13 +142,18 @@ class SavedLifetime:
             if family.to_dict() != kept:
                 raise BadParameter(
                     f"this lifetime was begun with {kept} and is opened with {family.to_dict()}. "
-                    "Bring the same family, or begin another lifetime under another name=."
+                    "Bring the same family; or change it on purpose, "
+                    "Lifetime.open(store).change(family=...); or begin another lifetime under "
+                    "another name=. What the store owns costs nothing in any of them."
                 )
         self.family = family
 
     def snapshot(self, pages: SqlPages) -> Snapshot:
         state = pages.state()
         data = state.representation
+        if state.family != self.family.to_dict() and data:
+            self._follow(state.family)
+        self.rule = rule_from_dict(data["rule"])
         return Snapshot(
             self.family.load_representation(data["representation"]),
             Counts.from_dict(data["counts"]),
@@ -98,46 +162,63 @@ class SavedLifetime:
             state.version,
         )
 
-    def news(
-        self, version: int, n_tasks: int
-    ) -> tuple[Snapshot | None, list[TaskRow]]:
-        """What other processes have committed since."""
+    def _follow(self, family: dict[str, Any]) -> None:
+        """Another process has changed the family."""
+        made = family_from_dict(family)
+        if made.to_dict() != self.family.to_dict():
+            self.family = made
 
-        def work(pages: SqlPages) -> tuple[Snapshot | None, list[TaskRow]]:
-            fresh = self.snapshot(pages) if pages.version() != version else None
-            return fresh, pages.tasks(n_tasks)
+    def news(self, now: Snapshot) -> tuple[Snapshot | None, list[TaskHead], int]:
+        """What other processes have committed since: (snapshot, tasks, how many forgotten)."""
+
+        def work(pages: SqlPages) -> tuple[Snapshot | None, list[TaskHead], int]:
+            fresh = self.snapshot(pages) if pages.version() != now.version else None
+            forgets = pages.forgets()
+            return fresh, pages.heads(now.position if forgets == now.forgets else -1), forgets
 
         return self.book.read(work)
 
+    def row(self, name: str) -> TaskRow:
+        """All of a task."""
+        found: TaskRow | None = self.book.read(lambda pages: pages.task(name))
+        if found is None:
+            raise UnknownTask(f"the task {name!r} was forgotten by another process.")
+        return found
+
     def commit(
-        self, ledger: Ledger, task: Finished, after: Snapshot, merge: Merge, n_tasks: int
-    ) -> tuple[Snapshot, list[TaskRow]]:
+        self, ledger: Ledger, task: Finished, after: Snapshot, merge: Merge
+    ) -> tuple[Snapshot, list[TaskHead]]:
         """Task, representation, bill and compacted cells, in one transaction.
 
         ``after`` is what is known after the task, if the store still is at its version. Where
         another process has committed meanwhile, ``merge`` adds what this task taught to what is
-        there now. Returns what the store holds then, and the tasks from ``n_tasks`` on.
+        there now. Returns what the store holds then, and the tasks that came since.
         """
         reached("before-commit")
 
-        def work(pages: SqlPages) -> tuple[Snapshot, list[TaskRow]]:
+        def work(pages: SqlPages) -> tuple[Snapshot, list[TaskHead]]:
             token = pages.task_token(task.row.name)
             if token == task.row.token:  # it was committed when the connection was lost
-                return self.snapshot(pages), pages.tasks(n_tasks)
+                return self.snapshot(pages), pages.heads(after.position)
             if token is not None:
                 raise task_exists(task.row.name)
-            _charge(ledger, pages, task)
             representation, counts = after.representation, after.counts
             if pages.version() != after.version:
                 now = self.snapshot(pages)
+                if now.features is not None and now.features != (after.features or ())[
+                    : len(now.features)
+                ]:
+                    raise FeaturesMoved
                 representation, counts = merge(now.representation, now.counts)
-            pages.put_features(after.features or (), after.named)
+            _charge(ledger, pages, task)
+            if pages.n_features() != len(after.features or ()):
+                pages.put_features(after.features or (), after.named)
             version = pages.put_representation(_state(representation, counts, self.rule))
             pages.add_task(task.row)
             ledger.compact(pages, task.row.name)
             reached("in-commit")
             new = replace(after, representation=representation, counts=counts, version=version)
-            return new, pages.tasks(n_tasks)
+            return new, pages.heads(after.position)
 
         done = self.book.write(work)
         reached("after-commit")
@@ -154,13 +235,24 @@ class SavedLifetime:
             if pages.version() != after.version:
                 known = self.snapshot(pages)
                 now = replace(known, representation=teach(known.representation))
-            pages.put_features(after.features or (), after.named)
+            if pages.n_features() is None:
+                pages.put_features(after.features or (), after.named)
             state = _state(now.representation, now.counts, self.rule)
             version = pages.put_representation(state)
             ledger.compact(pages, paid.row.name)
             return replace(now, features=after.features, named=after.named, version=version)
 
         return self.book.write(work)
+
+
+def _settings(kept: dict[str, Any], given: Settings | None) -> Settings:
+    """What is kept; prices that a store cannot keep must be brought again."""
+    try:
+        return Settings.from_dict(kept)
+    except BadParameter:
+        if given is None or given.prices is None:
+            raise
+        return Settings.from_dict({**kept, "prices": None})
 
 
 def commit_in_memory(ledger: Ledger, task: Finished) -> None:
@@ -175,20 +267,26 @@ def commit_in_memory(ledger: Ledger, task: Finished) -> None:
 
 def task_exists(name: str) -> TaskExists:
     return TaskExists(
-        f"a task named {name!r} was learned before. Choose another name, or read the model with "
-        f"life[{name!r}]."
+        f"a task named {name!r} was learned before. Choose another name, read the model with "
+        f"life[{name!r}], or learn it again after life.forget({name!r}): what it bought stays "
+        "owned."
     )
 
 
 def _charge(ledger: Ledger, pages: SqlPages, task: Finished) -> None:
     if task.also is not None:
         task.also(pages)
-    if not task.counted:
+    charge(ledger, pages, task.row.name, task.counted, task.currency)
+
+
+def charge(ledger: Ledger, pages: SqlPages, account: str, counted: int, currency: str) -> None:
+    """Book what was counted and not bought from a provider."""
+    if not counted:
         return
-    ledger.pay_in(pages, task.currency)
-    limits = ledger.limits(task.currency)
-    limits.check("total", task.counted, sum(pages.balance(None)), f" for {task.row.name!r}")
-    pages.move(task.row.name, 0, task.counted)
+    ledger.pay_in(pages, currency)
+    limits = ledger.limits(currency)
+    limits.check("total", counted, sum(pages.balance(None)), f" for {account!r}")
+    pages.move(account, 0, counted)
 
 
 def _state(representation: Any, counts: Counts, rule: Rule) -> dict[str, Any]:

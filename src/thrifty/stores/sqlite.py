@@ -210,6 +210,13 @@ class SQLiteStore(Store):
             )
         return StoreError(f"{self.path}: {error}.")
 
+    def shrink(self) -> None:
+        """Write the file anew without what was taken out of it, its free pages included."""
+        with self._lock:
+            connection = self._open()
+            connection.execute("PRAGMA secure_delete = ON").fetchall()
+            connection.execute("VACUUM")
+
     def close(self) -> None:
         with self._lock:
             if self._connection is not None and self._pid == os.getpid():

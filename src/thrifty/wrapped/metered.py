@@ -52,13 +52,10 @@ def metered(
     >>> lazy.predict().tolist(), lazy.receipt.cells
     ([0, 1, 1, 1], 6)
     """
-    stopping = None
-    if confidence is not None or budget is not None:
-        stopping = Stopping(confidence, budget)
     readable = read_model(model)
     cells_from = as_source(source, allow_missing=True)
     cells = open_cells(cells_from, prices, match=match_model(readable, cells_from))
-    return Metered(readable, cells, stopping)
+    return Metered.of(readable, cells, confidence, budget)
 
 
 class Metered:
@@ -71,7 +68,21 @@ class Metered:
     finished : which examples reached the leaves of all trees
     """
 
+    @classmethod
+    def of(
+        cls, model: Readable, cells: Cells, confidence: float | None, budget: Any, *,
+        after: Callable[[Receipt], None] | None = None,
+    ) -> Metered:  # fmt: skip
+        """Through a door; ``after`` hears what was bought."""
+        stopping = None
+        if confidence is not None or budget is not None:
+            stopping = Stopping(confidence, budget)
+        made = cls(model, cells, stopping)
+        made._after = after
+        return made
+
     def __init__(self, model: Readable, cells: Cells, stopping: Stopping | None) -> None:
+        self._after: Callable[[Receipt], None] | None = None
         self._model, self._cells, self._stopping = model, cells, stopping
         self._forest: Forest = model.forest
         if stopping is not None and model.forest.share is None:
@@ -125,6 +136,8 @@ class Metered:
     def _walk(self) -> Walked:
         if self._walked is None:
             self._walked = walk(self._cells, self._forest, self._stopping)
+            if self._after is not None:
+                self._after(self.receipt)
         return self._walked
 
     def _shares(self) -> NDArray[np.float64]:

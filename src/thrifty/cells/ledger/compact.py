@@ -9,7 +9,7 @@ from thrifty.cells.ledger.columns import Facts, read_column, write_column
 from thrifty.cells.ledger.points import reached
 from thrifty.cells.ledger.purchase import Purchase, unpack_values
 
-__all__ = ["compact"]
+__all__ = ["compact", "compact_all"]
 
 
 def compact(pages: Pages, task: str) -> int:
@@ -18,7 +18,17 @@ def compact(pages: Pages, task: str) -> int:
     Those of other tasks that are not finished stay as they are: should such a task have to begin
     again, its receipt still knows what it paid itself.
     """
-    chosen = [*pages.settled_of(task), *(pages.settled_of("") if task else [])]
+    return _into_columns(
+        pages, [*pages.settled_of(task), *(pages.settled_of("") if task else [])]
+    )
+
+
+def compact_all(pages: Pages) -> int:
+    """Move every settled purchase of the store into columns."""
+    return _into_columns(pages, pages.settled_after(0))
+
+
+def _into_columns(pages: Pages, chosen: list[Purchase]) -> int:
     if not chosen:
         return 0
     parts: dict[tuple[str, int], list[Facts]] = {}

@@ -37,9 +37,7 @@ from thrifty.errors import (
     PurchaseInDoubt,
 )
 
-__all__ = ["Balance", "Ledger", "OpenPurchase", "default_ledger", "use_ledgers_of"]
-
-_make: Callable[[], Ledger] | None = None
+__all__ = ["Balance", "Ledger", "OpenPurchase"]
 
 #: features of a source that are all looked up at once; of more, only those that are asked for
 _FEW = 2000
@@ -49,26 +47,37 @@ _UNSAVED: list[tuple[Buyer, Purchase, Outcome]] = []
 os.register_at_fork(after_in_child=_UNSAVED.clear)  # its parent writes them
 
 
-def use_ledgers_of(make: Callable[[], Ledger]) -> None:
-    """Who makes the ledger of a source that belongs to no lifetime; stores, a layer above, say."""
-    global _make
-    _make = make
-
-
-def default_ledger() -> Ledger:
-    """A ledger in memory, for a source that is used outside a lifetime."""
-    if _make is None:
-        raise BadInput("a source that costs needs a ledger: use it in a Lifetime.")
-    return _make()
-
-
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What a lifetime has spent, and what is reserved for purchases that are open."""
+    """What a lifetime has spent, and what there is.
+
+    Attributes
+    ----------
+    spent : in all
+    reserved : for purchases whose end is open (in doubt, or being made)
+    left : of the budget, None where it has no total
+    learning, predictions : what was spent on each
+    everything_cells, everything : the distinct cells there are to buy for the tasks learned, and
+        what they would cost
+    saved : everything, less what was spent on learning
+    """
 
     spent: float
     reserved: float
     currency: str = ""
+    left: float | None = None
+    learning: float = 0.0
+    predictions: float = 0.0
+    everything_cells: int = 0
+    everything: float = 0.0
+
+    @property
+    def saved(self) -> float:
+        return max(0.0, self.everything - self.learning)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {**asdict(self), "saved": self.saved}
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,8 +119,6 @@ class CallableSource(Source):
         self.limits = limits or CallLimits()
         self._tariff: tuple[PriceList, Tariff] | None = None
         self._places: dict[str, int] | None = None
-        #: the ledger it is bought through, once it has one
-        self.ledger: Any = None
         #: whether a good answer has come: until then one call is made at a time, a small one first
         self.proven = False
         #: when the last calls began, for the rate limit

@@ -1,0 +1,45 @@
+"""Taking out the values of one example; what it cost stays on the bill."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thrifty.cells.ledger.book import Pages
+from thrifty.cells.ledger.columns import Facts, read_column, write_column
+from thrifty.cells.ledger.compact import compact_all
+from thrifty.errors import BadInput
+
+__all__ = ["purge_example"]
+
+
+def purge_example(pages: Any, example: str) -> int:
+    """Forget every value of an example, in every source; returns how many there were.
+
+    Its cells are not owned any more: whoever needs them buys them again. Purchases keep their
+    lines and their money, without what was answered.
+    """
+    number = int(pages.numbers("example", [example])[0])
+    if number < 0:
+        raise BadInput(f"the store knows no example {example!r}.")
+    compact_all(pages)
+    gone = _from_columns(pages, number)
+    for purchase in pages.blocking():
+        if number in purchase.block.examples.tolist() and purchase.answer is not None:
+            pages.finish(purchase.with_(answer=None))
+    return gone
+
+
+def _from_columns(pages: Pages, number: int) -> int:
+    gone, changed = 0, []
+    for column in pages.columns():
+        if column.kind not in ("feature", "counted"):
+            continue
+        facts = read_column(column)
+        keep = facts.examples != number
+        if keep.all():
+            continue
+        gone += 1
+        left = Facts(facts.examples[keep], facts.values[keep], facts.times[keep])
+        changed.append(write_column(column.kind, column.number, column.boolean, left))
+    pages.put_columns(changed)
+    return gone

@@ -1,0 +1,91 @@
+"""``thrifty backup``, ``restore`` and ``purge``: for those who must keep, and must not keep."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thrifty.cells.ledger.purge import purge_example
+from thrifty.commands.opening import LifetimeName, StorePlace, open_lifetime
+from thrifty.errors import BadInput, StoreError
+from thrifty.stores import SQLiteStore, existing_store
+
+__all__ = ["copy_store", "register"]
+
+
+def copy_store(source: Path, target: Path, *, replace: bool = False) -> None:
+    """A consistent copy of a store in a file, also while others write; readable by its owner."""
+    existing_store(source).close()  # says what is wrong with it
+    if target.exists() and not replace:
+        raise BadInput(f"{target} is there already; choose another name, or say --replace.")
+    beside = target.with_name(target.name + ".part")
+    with contextlib.suppress(FileNotFoundError):
+        beside.unlink()
+    os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    where = f"{source.absolute().as_uri()}?mode=ro"
+    closing = contextlib.closing
+    with closing(sqlite3.connect(where, uri=True)) as a, closing(sqlite3.connect(beside)) as b:
+        a.backup(b)
+        problems = b.execute("PRAGMA integrity_check").fetchall()
+    if problems != [("ok",)]:
+        raise StoreError(f"the copy of {source} is damaged: {problems[0][0]}.")
+    handle = os.open(beside, os.O_RDONLY)
+    os.fsync(handle)
+    os.close(handle)
+    os.replace(beside, target)
+    folder = os.open(target.absolute().parent, os.O_RDONLY)
+    os.fsync(folder)
+    os.close(folder)
+
+
+def _file(store: str) -> Path:
+    if "://" in store:
+        raise BadInput(
+            "a PostgreSQL store is backed up with PostgreSQL's own tools: pg_dump and pg_restore."
+        )
+    return Path(store)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+
+    @app.command()
+    def backup(
+        store: StorePlace,
+        to: Annotated[Path, typer.Argument(help="The copy; it must not be there yet.")],
+    ) -> None:
+        """Copy a store, also while others are learning in it."""
+        copy_store(_file(store), to)
+        typer.echo(f"{store} copied to {to}.", err=True)
+
+    @app.command()
+    def restore(
+        copy: Annotated[Path, typer.Argument(help="A copy that thrifty backup made.")],
+        store: StorePlace,
+        replace: Annotated[bool, typer.Option(help="Replace a store that is there.")] = False,
+    ) -> None:
+        """Bring a copy back. What was bought since it was made is unknown to it."""
+        copy_store(copy, _file(store), replace=replace)
+        typer.echo(
+            f"{store} is as {copy} was. What was bought since then is not in it: compare the "
+            "provider's bill.",
+            err=True,
+        )
+
+    @app.command()
+    def purge(
+        store: StorePlace,
+        example: Annotated[str, typer.Argument(help="The id of the example.")],
+        lifetime: LifetimeName = None,
+    ) -> None:
+        """Take out every value of one example; what it cost stays on the bill."""
+        life = open_lifetime(store, lifetime, write=True)
+        gone = life.ledger.book.write(lambda pages: purge_example(pages, example))
+        if isinstance(kept := getattr(life.ledger.book, "store", None), SQLiteStore):
+            kept.shrink()
+        typer.echo(f"{gone} columns held a value of {example!r}; none does now.", err=True)

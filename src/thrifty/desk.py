@@ -1,0 +1,362 @@
+"""Where a lifetime opens doors to cells and books what went through them.
+
+A task and a prediction run are opened here: what the user brought is checked and matched, and a
+door is opened under the lifetime's prices and budget. When they end, what they looked at is owned,
+and its cost is booked, in the store or in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.brought import Features, label_name, read_features
+from thrifty.cells import Cells, Ledger, Owned, Receipt, Source, as_source
+from thrifty.cells.ledger.allowance import read_spend
+from thrifty.cells.ledger.counted import count_as_owned, owned_by_id
+from thrifty.cells.ledger.everything import ToBuy
+from thrifty.cells.ledger.owner import me
+from thrifty.cells.ledger.remembered import Remembered
+from thrifty.cells.matched import open_cells
+from thrifty.cells.matching import Match, match_features
+from thrifty.cells.sources.checks import default_names
+from thrifty.errors import BadInput, BadParameter, FeaturesChanged
+from thrifty.learned import Learned, model_to_store
+from thrifty.protocol import AnyFamily
+from thrifty.stores import MemoryStore
+from thrifty.stores.pages import PredictionRow, SqlPages, TaskRow
+from thrifty.stores.saved import Finished, SavedLifetime, Snapshot, charge, commit_in_memory
+from thrifty.stores.settings import Settings
+
+__all__ = ["Desk", "Run", "Task"]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A task that is being learned."""
+
+    name: str
+    source: Source
+    labels: Any
+    features: Features
+    cells: Cells
+    owned: Owned
+    place: str
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A prediction that is being made; its spending has an account of its own."""
+
+    account: str
+    task: str
+    source: Source
+    cells: Cells
+    owned: Owned
+    rows: NDArray[np.int64]
+    begun_at: float
+    spend: float | None = None
+    per_row: float | None = None
+
+
+class Desk:
+    """Doors and bookings of one lifetime."""
+
+    def __init__(
+        self, family: AnyFamily, settings: Settings, saved: SavedLifetime | None
+    ) -> None:
+        self.family, self.settings, self.saved = family, settings, saved
+        self._ledger: Ledger | None = None
+        self._remembered = Remembered()
+        #: without a store: what there is to buy, and the predictions that were made
+        self.to_buy: dict[tuple[str, str], ToBuy] = {}
+        self.predictions: list[PredictionRow] = []
+
+    def use(self, family: AnyFamily, settings: Settings) -> None:
+        """From now on, this family and these settings."""
+        self.family, self.settings = family, settings
+        if self._ledger is not None:
+            self._ledger.budget = settings.budget
+
+    @property
+    def has_ledger(self) -> bool:
+        return self._ledger is not None or self.saved is not None
+
+    @property
+    def ledger(self) -> Ledger:
+        """The lifetime's ledger, in its store or in memory."""
+        if self._ledger is None:
+            saved = self.saved
+            book = saved.book if saved is not None else MemoryStore().book("memory", {}, {})
+            self._ledger = Ledger(book, self.settings.budget)
+        return self._ledger
+
+    # -- tasks --------------------------------------------------------------------------------
+
+    def open_task(
+        self, name: str, X: Any, y: Any, now: Snapshot, *, spend: Any = None, features: Any = None,
+        kinds: Any = None, to_buy: bool = True,
+    ) -> Task:  # fmt: skip
+        """Check what a user brought, and open a door to it."""
+        source = self._source_of(X, kinds).recoded(_words(now))
+        brought = read_features(
+            now.features, now.named, source, self._label_columns(source, y), features
+        )
+        self._no_gaps(brought.match)
+        labels = self.family.read_labels(y)
+        if len(labels) != source.n_examples:
+            raise BadInput(
+                f"y must hold one label per example; X has {source.n_examples} examples and y has "
+                f"{len(labels)} labels."
+            )
+        owned, place = self._owned_of(X, source)
+        ledger = self.ledger if self._needs_ledger(source) else None
+
+        def door(most: float | None) -> Cells:
+            return open_cells(
+                source, self.settings.prices, match=brought.match, owned=owned, ledger=ledger,
+                task=name, spend=most, to_buy=to_buy,
+            )  # fmt: skip
+
+        cells = door(None)
+        if spend is not None:
+            cells = door(self._read_spend(spend, cells))
+        return Task(name, source, labels, brought, cells, owned, place)
+
+    def open_background(self, X: Any, now: Snapshot, kinds: Any) -> Task:
+        """A door to rows that are bought for what they teach of the features."""
+        source = self._source_of(X, kinds).recoded(_words(now))
+        brought = read_features(
+            now.features, now.named, source, self._label_columns(source, None), None
+        )
+        owned, place = self._owned_of(X, source)
+        name = f"background {uuid.uuid4().hex[:8]}"
+        cells = open_cells(
+            source, self.settings.prices, match=brought.match, owned=owned, task=name,
+            ledger=self.ledger if self._needs_ledger(source) else None,
+        )  # fmt: skip
+        return Task(name, source, None, brought, cells, owned, place)
+
+    def counted(self, task: Task) -> Finished:
+        """A purchase that is no task: what it cost, and what is owned by it."""
+        row = TaskRow(task.name, "screened", {}, {}, None, uuid.uuid4().hex, time.time())
+
+        def count(pages: SqlPages) -> None:
+            self._count(pages, task.source, task.cells, row.learned_at)
+
+        return Finished(row, task.cells.counted, task.cells.currency, count)
+
+    def _read_spend(self, spend: Any, cells: Cells) -> float | None:
+        if not getattr(self.family, "stops_anywhere", False):
+            raise BadParameter(
+                f"{type(self.family).__name__} learns all of a task or nothing and cannot stop "
+                "where the money ends: leave out spend=, and limit what a task may cost with "
+                "Lifetime(budget=thrifty.Budget(per_task=...))."
+            )
+        whole = (np.arange(cells.n_examples), np.arange(cells.n_features))
+        return read_spend(spend, cells.currency, lambda: cells.price_of(*whole))
+
+    def _label_columns(self, source: Source, y: Any) -> set[str]:
+        """Columns of a source that are a label now, or were one before."""
+        found = {label} if (label := label_name(y, source)) is not None else set()
+        if source.name and self.has_ledger:
+            found |= self.ledger.book.read(lambda pages: pages.labels_of(source.name))
+        return found
+
+    def _no_gaps(self, match: Match | None) -> None:
+        if match is None or getattr(self.family, "takes_absent", True) or not match.absent.any():
+            return
+        lacking = [match.names[i] for i in np.flatnonzero(match.absent)[:5].tolist()]
+        raise FeaturesChanged(
+            f"{type(self.family).__name__} needs all of the lifetime's features in every task; X "
+            f"lacks {lacking}. Add them, or begin another lifetime."
+        )
+
+    def _source_of(self, X: Any, kinds: Any) -> Source:
+        return as_source(
+            X,
+            allow_missing=getattr(self.family, "allow_missing", False),
+            categories=getattr(self.family, "reads_categories", False),
+            kinds=kinds,
+        )
+
+    def _needs_ledger(self, source: Source) -> bool:
+        budget = self.settings.budget
+        return budget is not None or not source.free or source.examples is not None
+
+    def _owned_of(self, X: Any, source: Source) -> tuple[Owned, str]:
+        """What was paid for before: of this very object, or of its examples by their ids."""
+        if source.examples is None:
+            return self._remembered.of(X, source)
+        if not source.free:
+            return Owned(source.n_examples, source.n_features), source.name
+        read = self.ledger.book.read
+        return read(lambda pages: owned_by_id(pages, source)), source.name
+
+    def finished(self, task: Task, learned: Learned, label: str | None) -> Finished:
+        """A learned task as it is committed."""
+        failure, durable = learned.failure, self.saved is not None
+        why = None if failure is None else {"reason": failure.reason, "message": failure.message}
+        now = time.time()
+        row = TaskRow(
+            name=learned.name,
+            route=learned.route,
+            model=model_to_store(learned.model, task.features.names) if durable else {},
+            receipt={**learned.receipt.to_dict(), "good": learned.good},
+            failure=why,
+            token=uuid.uuid4().hex,
+            learned_at=now,
+            family=self.family.to_dict() if durable else None,
+        )
+        entry = self._entry(task)
+
+        def also(pages: SqlPages) -> None:
+            self._count(pages, task.source, task.cells, now)
+            if task.source.name and label is not None:
+                pages.note_label(task.source.name, label)
+            if durable:
+                pages.note_to_buy(self._placed(pages, entry, task.source))
+
+        if not durable:
+            key = (entry.place, entry.features)
+            before = self.to_buy.get(key)
+            self.to_buy[key] = entry if before is None else before.with_(entry)
+        return Finished(row, task.cells.counted, learned.receipt.currency, also)
+
+    def _entry(self, task: Task) -> ToBuy:
+        source = task.source
+        if source.examples is None or self.saved is not None:
+            examples = np.arange(source.n_examples)
+        else:
+            numbers = self.ledger.book.write(lambda pages: pages.number("example", source.examples))
+            examples = np.sort(numbers.astype(np.int64))
+        n = source.n_features - len(task.features.left_out)
+        price = task.cells.price_of_an_example()
+        return ToBuy(task.place, _features_key(source), n, price, examples)
+
+    @staticmethod
+    def _placed(pages: SqlPages, entry: ToBuy, source: Source) -> ToBuy:
+        if source.examples is None:
+            return entry
+        numbers = pages.number("example", source.examples)
+        return replace(entry, examples=np.sort(numbers.astype(np.int64)))
+
+    @staticmethod
+    def _count(pages: SqlPages, source: Source, cells: Cells, now: float) -> None:
+        if source.free and source.examples is not None:
+            count_as_owned(pages, source, cells.meter, now)
+
+    def commit_in_memory(self, done: Finished) -> None:
+        """Without a store only the ledger has something to commit, where there is one."""
+        if self._ledger is not None:
+            commit_in_memory(self._ledger, done)
+
+    def keep(self, task: Task | Run) -> None:
+        """What was looked at is owned from now on."""
+        if task.source.examples is None:
+            task.owned.add(task.cells.meter)
+
+    # -- predictions --------------------------------------------------------------------------
+
+    def open_prediction(
+        self, name: str, model: Any, X: Any, spend: Any, per_row: Any
+    ) -> Run:
+        """A door to the examples that a model is to predict."""
+        features: NDArray[np.int64] = model.features_
+
+        def match(source: Source) -> Match | None:
+            return match_features(
+                model.feature_names_, source, needed=features.tolist(),
+                whose=f"the model of {name!r}",
+            )  # fmt: skip
+
+        words = getattr(model, "words_", {})
+        run = self._open_run(name, X, match, words=words)
+        rows, cells = run.rows, run.cells
+
+        def everything() -> float:
+            return cells.price_of(rows, features)
+
+        most = read_spend(spend, cells.currency, everything)
+        each = read_spend(per_row, cells.currency, lambda: everything() / len(rows), "per_row")
+        if most is not None:
+            run = self._open_run(name, X, match, most, words=words)
+        run = replace(run, spend=most, per_row=each)
+        self._begin(run)
+        return run
+
+    def open_metered(
+        self, title: str, X: Any, match: Callable[[Source], Match | None]
+    ) -> Run:
+        """A door to the examples of a foreign model."""
+        run = self._open_run(title, X, match, allow_missing=True)
+        self._begin(run)
+        return run
+
+    def _open_run(
+        self, name: str, X: Any, match: Callable[[Source], Match | None],
+        most: float | None = None, *, words: Any = None, allow_missing: bool = False,
+    ) -> Run:  # fmt: skip
+        source = as_source(X, allow_missing=True) if allow_missing else self._source_of(X, None)
+        source = source.recoded(words or {})
+        account = f"{name} (prediction {uuid.uuid4().hex[:12]})"
+        owned, _ = self._owned_of(X, source)
+        ledger = self.ledger if self._needs_ledger(source) else None
+        cells = open_cells(
+            source, self.settings.prices, match=match(source), owned=owned, ledger=ledger,
+            task=account, spend=most, is_task=False,
+        )  # fmt: skip
+        return Run(account, name, source, cells, owned, np.arange(source.n_examples), time.time())
+
+    def _begin(self, run: Run) -> None:
+        """A run that buys is written down first: its account is then never nobody's."""
+        if self.saved is not None and not run.source.free:
+            self.saved.book.write(
+                lambda pages: pages.begin_prediction(run.task, run.account, me(), run.begun_at)
+            )
+
+    def end_prediction(self, run: Run, receipt: Receipt) -> None:
+        """Book what a prediction has cost; what it looked at is owned."""
+        whole = {f: getattr(receipt, f) for f in Receipt.__slots__}
+        data = Receipt(**whole).to_dict()
+
+        def work(pages: SqlPages) -> None:
+            if self.saved is not None:
+                pages.begin_prediction(run.task, run.account, me(), run.begun_at)
+                if not pages.end_prediction(run.account, data):
+                    return  # done already, as the connection was lost
+            self._count(pages, run.source, run.cells, run.begun_at)
+            charge(self.ledger, pages, run.account, run.cells.counted, receipt.currency)
+            self.ledger.compact(pages, run.account)
+
+        if self.saved is not None or self._needs_ledger(run.source):
+            self.ledger.book.write(work)
+        if self.saved is None:
+            number = len(self.predictions) + 1
+            self.predictions.append(
+                PredictionRow(number, run.task, run.account, me(), run.begun_at, data)
+            )
+        self.keep(run)
+
+
+def _words(now: Snapshot) -> Any:
+    """Categories as the lifetime knows them: each means the same in every task."""
+    return getattr(now.representation, "words", {})
+
+
+def _features_key(source: Source) -> str:
+    names = source.feature_names
+    if names is default_names(len(names)):
+        return f"{len(names)} without names"
+    kept = getattr(source, "_features_key", None)
+    if kept is None:
+        kept = hashlib.sha256("\x00".join(names).encode()).hexdigest()[:16]
+        source._features_key = kept  # type: ignore[attr-defined]
+    return str(kept)

@@ -1,0 +1,101 @@
+"""A running line for whatever takes more than two seconds: cells, money, rate, what is left."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from thrifty.cells import Cells
+from thrifty.cells.prices.money import amount_text, to_units
+
+if TYPE_CHECKING:
+    from thrifty.desk import Desk
+
+__all__ = ["Progress", "line_of"]
+
+#: seconds before a line is shown, and between two of its states
+_PATIENCE, _EVERY = 2.0, 0.25
+
+
+def line_of(
+    what: str, cells: int, spent: int, currency: str, seconds: float, left: float | None
+) -> str:
+    """What the line says.
+
+    >>> line_of("stroke", 1200, 30_000_000, "EUR", 4.0, 70.0)
+    'stroke: 1,200 cells, 30 EUR, 300 cells a second, 70.00 EUR left'
+    """
+    unit = f" {currency}" if currency else ""
+    rest = "" if left is None else f", {left:,.2f}{unit} left"
+    rate = f"{cells / max(seconds, 1e-9):,.0f} cells a second"
+    return f"{what}: {cells:,} cells, {amount_text(spent, currency)}, {rate}{rest}"
+
+
+class Progress:
+    """Whether and how a lifetime says what it is doing.
+
+    ``wanted``: True and False are an order; None shows the line where the screen is a terminal.
+    """
+
+    def __init__(self, wanted: bool | None = None, patience: float = _PATIENCE) -> None:
+        self.wanted, self.patience = wanted, patience
+
+    @contextmanager
+    def shown(self, what: str, cells: Cells, desk: Desk) -> Iterator[None]:
+        """Watch a door while something is bought through it."""
+        if not (sys.stderr.isatty() if self.wanted is None else self.wanted):
+            yield
+            return
+        watch = _Watch(what, cells, desk, self.patience)
+        watch.start()
+        try:
+            yield
+        finally:
+            watch.stop()
+
+
+class _Watch(threading.Thread):
+    def __init__(self, what: str, cells: Cells, desk: Desk, patience: float) -> None:
+        super().__init__(daemon=True)
+        self.what, self.cells, self.patience = what, cells, patience
+        self.begun, self.over = time.monotonic(), threading.Event()
+        self.bought = self.spent = 0
+        self.left = cells.allowance
+        self._ledger = None if cells.is_free else desk.ledger
+        self._before: Any = None
+        if self._ledger is not None:
+            self._before, self._ledger.on_purchase = self._ledger.on_purchase, self._note
+
+    def _note(self, purchase: Any) -> None:
+        self.spent += purchase.spent
+        self.bought += purchase.block.n_cells if purchase.status == "settled" else 0
+        if self._before is not None:
+            self._before(purchase)
+
+    def _line(self) -> str:
+        cells, spent = self.bought, self.spent
+        if self._ledger is None:
+            cells, spent = self.cells.n_bought, self.cells.counted
+        left = None if self.left is None else max(0.0, self.left - to_units(spent))
+        seconds = time.monotonic() - self.begun
+        return line_of(self.what, cells, spent, self.cells.currency, seconds, left)
+
+    def run(self) -> None:
+        if self.over.wait(self.patience):
+            return
+        from rich.console import Console
+        from rich.status import Status
+
+        with Status(self._line(), console=Console(stderr=True)) as status:
+            while not self.over.wait(_EVERY):
+                status.update(self._line())
+
+    def stop(self) -> None:
+        self.over.set()
+        if self._ledger is not None:
+            self._ledger.on_purchase = self._before
+        self.join()

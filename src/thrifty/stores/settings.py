@@ -1,0 +1,129 @@
+"""What a lifetime was given, as JSON: prices, budget, seed, and the versions that wrote it."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import sklearn
+
+from thrifty.cells.prices.budget import Budget
+from thrifty.cells.prices.price_list import PriceList
+from thrifty.errors import BadParameter
+
+__all__ = ["Settings", "prices_from_json", "prices_to_json", "versions"]
+
+_NOT_STORED = "computed by functions, which a store does not keep"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was given to a lifetime beside its family and rule; None where nothing was said."""
+
+    prices: Any = None
+    budget: Budget | None = None
+    random_state: int | None = None
+    versions: Mapping[str, str] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "prices": prices_to_json(self.prices),
+            "budget": None if self.budget is None else _plain(asdict(self.budget)),
+            "random_state": self.random_state,
+            "versions": dict(self.versions or {}),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Settings:
+        """The inverse of :meth:`to_dict`; stores of 0.1 have none of it."""
+        budget = data.get("budget")
+        return cls(
+            prices_from_json(data.get("prices")),
+            None if budget is None else Budget(**budget),
+            data.get("random_state"),
+            data.get("versions"),
+        )
+
+    def after(self, given: Settings) -> tuple[Settings, dict[str, tuple[Any, Any]]]:
+        """These settings with what is given now, and what that changes: {name: (before, after)}."""
+        changed: dict[str, tuple[Any, Any]] = {}
+        new = self
+        before, now = self.to_dict(), given.to_dict()
+        for name in ("prices", "budget", "random_state"):
+            if getattr(given, name) is None or before[name] == now[name]:
+                continue
+            new = replace(new, **{name: getattr(given, name)})
+            if before[name] is not None:
+                changed[name] = (before[name], now[name])
+        return new, changed
+
+
+def versions() -> dict[str, str]:
+    """What a lifetime is being written with.
+
+    >>> sorted(versions())
+    ['numpy', 'python', 'scikit-learn', 'thrifty']
+    """
+    from importlib.metadata import version
+
+    return {
+        "thrifty": version("thrifty"),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+
+
+def prices_to_json(prices: Any) -> Any:
+    """Whatever a user gave as prices, as plain data.
+
+    >>> prices_from_json(prices_to_json(PriceList({"a": 2}, currency="EUR"))).currency
+    'EUR'
+    """
+    if not isinstance(prices, PriceList):
+        return _plain(prices)
+    given = {f.name: getattr(prices, f.name) for f in fields(PriceList)}
+    functions = any(callable(part) for d in prices.derived.values() for part in _parts(d))
+    if functions:
+        given["derived"] = {}
+    out = {"price list": _plain(given)}
+    return {**out, "without": _NOT_STORED} if functions else out
+
+
+def prices_from_json(data: Any) -> Any:
+    """The inverse of :func:`prices_to_json`."""
+    if not (isinstance(data, Mapping) and "price list" in data):
+        return data
+    if "without" in data:
+        raise BadParameter(
+            f"the prices of this lifetime have features {data['without']}: bring them again, "
+            "Lifetime.open(store, prices=...)."
+        )
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # names of 0.1, as they were written
+        return PriceList(**data["price list"])
+
+
+def _parts(given: Any) -> Sequence[Any]:
+    return given if isinstance(given, tuple | list) else (given,)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(v) for key, v in value.items()}
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray | list | tuple):
+        return [_plain(v) for v in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)  # decimals and such: exact as text

@@ -1,0 +1,276 @@
+"""A lifetime's own pages: what it was given, its tasks, its predictions, all there is to buy.
+
+Every value travels as a parameter; no statement is ever put together from data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
+from thrifty.cells.ledger.everything import ToBuy
+from thrifty.stores.feature_names import names_from_text, names_to_text
+
+__all__ = ["PredictionRow", "State", "TaskHead", "TaskPages", "TaskRow"]
+
+_TASK = "SELECT name, route, model, receipt, failure, token, learned_at, family FROM tasks "
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A lifetime as it stands in a store; JSON is read, nothing is run."""
+
+    family: dict[str, Any]
+    features: tuple[str, ...] | None
+    named: bool
+    representation: dict[str, Any]
+    version: int
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """A learned task as it stands in a store."""
+
+    name: str
+    route: str
+    model: dict[str, Any]
+    receipt: dict[str, Any]
+    failure: dict[str, Any] | None
+    token: str
+    learned_at: float
+    family: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskHead:
+    """As much of a learned task as opening a lifetime needs."""
+
+    position: int
+    name: str
+    route: str
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionRow:
+    """A prediction run as it stands in a store; without a receipt it has not ended."""
+
+    run: int
+    task: str
+    account: str
+    owner: str
+    begun_at: float
+    receipt: dict[str, Any] | None
+
+
+class TaskPages:
+    """The pages of one lifetime; ``run(sql, params)`` gives rows."""
+
+    _run: Callable[..., Any]
+    _id: int
+
+    # -- the lifetime and its tasks -----------------------------------------------------------
+
+    def version(self) -> int:
+        return int(self._one("SELECT version FROM lifetimes WHERE id = ?"))
+
+    def state(self) -> State:
+        family, features, named, representation, version, settings = self._run(
+            "SELECT family, features, named, representation, version, settings FROM lifetimes "
+            "WHERE id = ?",
+            (self._id,),
+        )[0]
+        names = None if features is None else names_from_text(features)
+        return State(
+            json.loads(family), names, bool(named), json.loads(representation), int(version),
+            json.loads(settings),
+        )  # fmt: skip
+
+    def forgets(self) -> int:
+        """How many tasks were forgotten so far."""
+        return int(self._one("SELECT forgets FROM lifetimes WHERE id = ?"))
+
+    def put_settings(self, settings: dict[str, Any]) -> None:
+        self._run(
+            "UPDATE lifetimes SET settings = ? WHERE id = ?", (json.dumps(settings), self._id)
+        )
+
+    def put_family(self, family: dict[str, Any]) -> None:
+        self._run("UPDATE lifetimes SET family = ? WHERE id = ?", (json.dumps(family), self._id))
+
+    def note_change(self, at: float, what: str, before: Any, after: Any) -> None:
+        """Write down that something of the lifetime was changed by its user."""
+        self._run(
+            "INSERT INTO changes (lifetime, at, what, before, after) VALUES (?, ?, ?, ?, ?)",
+            (self._id, at, what, json.dumps(before), json.dumps(after)),
+        )
+
+    def changes(self) -> list[tuple[float, str, Any, Any]]:
+        rows = self._run(
+            "SELECT at, what, before, after FROM changes WHERE lifetime = ? ORDER BY at",
+            (self._id,),
+        )
+        return [(float(t), str(w), json.loads(b), json.loads(a)) for t, w, b, a in rows]
+
+    def put_representation(self, representation: dict[str, Any]) -> int:
+        self._run(
+            "UPDATE lifetimes SET representation = ?, version = version + 1 WHERE id = ?",
+            (json.dumps(representation), self._id),
+        )
+        return self.version()
+
+    def n_features(self) -> int | None:
+        """How many features the lifetime knows; they only grow, so this says which."""
+        number, text = self._run(
+            "SELECT n_features, features FROM lifetimes WHERE id = ?", (self._id,)
+        )[0]
+        if number is None and text is not None:  # written by 0.1
+            return len(names_from_text(text))
+        return None if number is None else int(number)
+
+    def put_features(self, names: Sequence[str], named: bool) -> None:
+        self._run(
+            "UPDATE lifetimes SET features = ?, named = ?, n_features = ? WHERE id = ?",
+            (names_to_text(names), int(named), len(names), self._id),
+        )
+
+    def add_task(self, task: TaskRow) -> None:
+        self._run(
+            "INSERT INTO tasks (lifetime, position, name, route, model, receipt, failure, token, "
+            "learned_at, family) VALUES (?, (SELECT COALESCE(MAX(position), -1) + 1 FROM tasks "
+            "WHERE lifetime = ?), ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                self._id, self._id, task.name, task.route, json.dumps(task.model),
+                json.dumps(task.receipt),
+                None if task.failure is None else json.dumps(task.failure),
+                task.token, task.learned_at,
+                None if task.family is None else json.dumps(task.family),
+            ),
+        )  # fmt: skip
+
+    def task_token(self, name: str) -> str | None:
+        rows = self._run(
+            "SELECT token FROM tasks WHERE lifetime = ? AND name = ?", (self._id, name)
+        )
+        return str(rows[0][0]) if rows else None
+
+    def heads(self, after: int) -> list[TaskHead]:
+        """Tasks in the order of learning, those after a position, without what they hold."""
+        rows = self._run(
+            "SELECT position, name, route FROM tasks WHERE lifetime = ? AND position > ? "
+            "ORDER BY position",
+            (self._id, after),
+        )
+        return [TaskHead(int(position), str(name), str(route)) for position, name, route in rows]
+
+    def task(self, name: str) -> TaskRow | None:
+        rows = self._run(_TASK + "WHERE lifetime = ? AND name = ?", (self._id, name))
+        return _task(rows[0]) if rows else None
+
+    def tasks(self, from_position: int = 0) -> list[TaskRow]:
+        rows = self._run(
+            _TASK + "WHERE lifetime = ? AND position >= ? ORDER BY position",
+            (self._id, from_position),
+        )
+        return [_task(row) for row in rows]
+
+    def forget(self, name: str) -> None:
+        """Take a task out; what it bought stays owned, what it cost stays spent."""
+        self._run("DELETE FROM tasks WHERE lifetime = ? AND name = ?", (self._id, name))
+        # Learned again it begins a bill of its own.
+        before = f"{name} (forgotten {self.forgets() + 1})"
+        for table in ("accounts", "purchases"):
+            self._run(
+                f"UPDATE {table} SET task = ? WHERE lifetime = ? AND task = ?",
+                (before, self._id, name),
+            )
+        self._run("UPDATE lifetimes SET forgets = forgets + 1 WHERE id = ?", (self._id,))
+
+    # -- predictions, labels, and all there is to buy -----------------------------------------
+
+    def begin_prediction(self, task: str, account: str, owner: str, at: float) -> None:
+        if self._run("SELECT 1 FROM predictions WHERE account = ?", (account,)):
+            return  # written already, as the connection was lost
+        self._run(
+            "INSERT INTO predictions (lifetime, run, task, account, owner, begun_at) VALUES "
+            "(?, (SELECT COALESCE(MAX(run), 0) + 1 FROM predictions WHERE lifetime = ?), "
+            "?, ?, ?, ?)",
+            (self._id, self._id, task, account, owner, at),
+        )
+
+    def end_prediction(self, account: str, receipt: dict[str, Any]) -> bool:
+        """Write its bill; False where that was done already."""
+        rows = self._run(
+            "UPDATE predictions SET receipt = ? WHERE lifetime = ? AND account = ? "
+            "AND receipt IS NULL RETURNING run",
+            (json.dumps(receipt), self._id, account),
+        )
+        return bool(rows)
+
+    def predictions(self) -> list[PredictionRow]:
+        rows = self._run(
+            "SELECT run, task, account, owner, begun_at, receipt FROM predictions "
+            "WHERE lifetime = ? ORDER BY run",
+            (self._id,),
+        )
+        return [
+            PredictionRow(int(r), str(t), str(a), str(o), float(at), json.loads(d) if d else None)
+            for r, t, a, o, at, d in rows
+        ]
+
+    def labels_of(self, source: str) -> set[str]:
+        """Columns that were a label of this source."""
+        rows = self._run("SELECT name FROM label_columns WHERE source = ?", (source,))
+        return {str(name) for (name,) in rows}
+
+    def note_label(self, source: str, name: str) -> None:
+        self._run(
+            "INSERT INTO label_columns (source, name) VALUES (?, ?) "
+            "ON CONFLICT (source, name) DO NOTHING",
+            (source, name),
+        )
+
+    def note_to_buy(self, entry: ToBuy) -> None:
+        """Add to what there is to buy."""
+        rows = self._run(
+            "SELECT price, examples FROM to_buy WHERE lifetime = ? AND place = ? "
+            "AND features = ?",
+            (self._id, entry.place, entry.features),
+        )
+        if rows:
+            entry = _to_buy(entry.place, entry.features, entry.n_features, *rows[0]).with_(entry)
+        block = pack_arrays({"examples": entry.examples.astype(np.int64)})
+        self._run(
+            "INSERT INTO to_buy (lifetime, place, features, n_features, price, examples) "
+            "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (lifetime, place, features) DO UPDATE SET "
+            "price = excluded.price, examples = excluded.examples",
+            (self._id, entry.place, entry.features, entry.n_features, entry.price, block),
+        )
+
+    def to_buy(self) -> list[ToBuy]:
+        rows = self._run(
+            "SELECT place, features, n_features, price, examples FROM to_buy WHERE lifetime = ?",
+            (self._id,),
+        )
+        return [_to_buy(str(p), str(f), int(n), price, block) for p, f, n, price, block in rows]
+
+    def _one(self, sql: str) -> Any:
+        return self._run(sql, (self._id,))[0][0]
+
+
+def _to_buy(place: str, features: str, n: int, price: Any, block: Any) -> ToBuy:
+    return ToBuy(place, features, n, int(price), unpack_arrays(bytes(block))["examples"])
+
+
+def _task(row: Sequence[Any]) -> TaskRow:
+    name, route, model, receipt, failure, token, at, family = row
+    return TaskRow(
+        str(name), str(route), json.loads(model), json.loads(receipt),
+        None if failure is None else json.loads(failure), str(token), float(at),
+        None if family is None else json.loads(family),
+    )  # fmt: skip
