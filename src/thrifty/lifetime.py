@@ -115,9 +115,7 @@ class Lifetime:
         keeps no more than its name: its models are fitted again on what was bought.
         """
         given = Settings(prices, budget)
-        saved = SavedLifetime.open(existing_store(store), name, None, None, given)
-        if family is not None:
-            saved.bring(family)
+        saved = SavedLifetime.open(existing_store(store), name, None, None, given, family)
         life = cls.__new__(cls)
         life._start(saved.family, saved.rule, saved.settings, saved)
         life._progress = Progress(progress)

@@ -31,7 +31,8 @@ def family_from_dict(data: Mapping[str, Any]) -> Any:
     if made is None:
         raise StoreError(
             f"the store holds a lifetime of a family that this Thrifty does not know: {name!r}; it "
-            f"knows {', '.join(sorted(_HOMES))}. Upgrade Thrifty."
+            f"knows {', '.join(sorted(_HOMES))}. Upgrade Thrifty, or bring a "
+            "family of your own: Lifetime.open(..., family=...)."
         )
     try:
         if hasattr(made, "from_dict"):

@@ -13,7 +13,7 @@ from thrifty.cells.ledger.points import reached
 from thrifty.errors import BadParameter, TaskExists, UnknownTask
 from thrifty.protocol import AnyFamily
 from thrifty.stores.base import LifetimeBook, open_store
-from thrifty.stores.families import family_from_dict
+from thrifty.stores.families import as_written_now, family_from_dict
 from thrifty.stores.pages import SqlPages, TaskHead, TaskRow
 from thrifty.stores.settings import Settings, versions
 
@@ -70,9 +70,11 @@ class SavedLifetime:
     @classmethod
     def open(
         cls, where: Any, name: str, family: AnyFamily | None, rule: Rule | None,
-        given: Settings | None = None,
+        given: Settings | None = None, brought: AnyFamily | None = None,
     ) -> SavedLifetime:  # fmt: skip
         """Open a lifetime; a family begins it where it is not there.
+
+        ``brought`` stands in for the family that the store names, which may be a user's own.
 
         What is given beside it and differs from what is kept is a change, and is recorded.
         """
@@ -85,7 +87,7 @@ class SavedLifetime:
             book = store.book(name, family.to_dict(), start)
         state = book.read(lambda pages: pages.state())
         if family is None:
-            family = family_from_dict(state.family)
+            family = family_from_dict(state.family) if brought is None else brought
         kept = rule_from_dict(state.representation["rule"])
         if rule is not None and rule_to_dict(rule) != rule_to_dict(kept):
             raise BadParameter(
@@ -93,6 +95,8 @@ class SavedLifetime:
                 "Leave it out, or change it on purpose: Lifetime.open(store).change(agnostic=...)."
             )
         saved = cls(book, family, kept, _settings(state.settings, given))
+        if brought is not None:
+            saved.bring(brought)
         if given is not None:
             saved.take(given, begun)
         return saved
@@ -137,15 +141,14 @@ class SavedLifetime:
 
     def bring(self, family: AnyFamily) -> None:
         """The same family, with what a store cannot keep of it."""
-        if family.to_dict() != self.family.to_dict():
-            kept = self.book.read(lambda pages: pages.state()).family
-            if family.to_dict() != kept:
-                raise BadParameter(
-                    f"this lifetime was begun with {kept} and is opened with {family.to_dict()}. "
-                    "Bring the same family; or change it on purpose, "
-                    "Lifetime.open(store).change(family=...); or begin another lifetime under "
-                    "another name=. What the store owns costs nothing in any of them."
-                )
+        kept = self.book.read(lambda pages: pages.state()).family
+        if family.to_dict() not in (kept, as_written_now(kept)):
+            raise BadParameter(
+                f"this lifetime was begun with {kept} and is opened with {family.to_dict()}. "
+                "Bring the same family; or change it on purpose, "
+                "Lifetime.open(store).change(family=...); or begin another lifetime under "
+                "another name=. What the store owns costs nothing in any of them."
+            )
         self.family = family
 
     def snapshot(self, pages: SqlPages) -> Snapshot:

@@ -1,19 +1,22 @@
 """For your own tests: a provider that bills nobody, and what every store must do.
 
 ``FakeProvider`` counts and bills calls and injects faults, so that code which pays can be tested
-without paying. ``StoreConformance`` is the suite that every store passes. ``Tribunal`` kills and
-pauses processes that buy, and holds the bill of an independent provider against the ledger.
+without paying. ``family_checks`` is what every family must do, ``StoreConformance`` the suite that
+every store passes. ``Tribunal`` kills and pauses processes that buy, and holds the bill of an
+independent provider against the ledger.
 """
 
 from thrifty.testing.chat_server import LocalChatServer
 from thrifty.testing.conformance import StoreConformance
 from thrifty.testing.crash import Crash, crash_at, kill_at
+from thrifty.testing.family_checks import Check, family_checks
 from thrifty.testing.malformed import malformed_answers
 from thrifty.testing.provider import Bill, FakeProvider
 from thrifty.testing.tribunal import Tribunal, Verdict
 
 __all__ = [
     "Bill",
+    "Check",
     "Crash",
     "FakeProvider",
     "LocalChatServer",
@@ -21,6 +24,7 @@ __all__ = [
     "Tribunal",
     "Verdict",
     "crash_at",
+    "family_checks",
     "kill_at",
     "malformed_answers",
 ]

@@ -1,0 +1,83 @@
+"""Every family passes the checks; a family that falls short is found out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import thrifty
+from thrifty.attempt import Found
+from thrifty.testing import family_checks
+
+FAMILIES = [
+    thrifty.Trees(max_depth=4),
+    thrifty.Trees(max_depth=4, learner=thrifty.Paper(gain="gini")),
+    thrifty.Trees(max_depth=4, learner=thrifty.Tested(0.2, 0.8)),
+    thrifty.Trees(max_depth=4, learner=thrifty.Verified()),
+    thrifty.Lists(max_depth=4),
+    thrifty.Monomials(max_degree=4),
+    thrifty.Polynomials(max_degree=4, max_terms=2),
+    thrifty.Polynomials(2, 1, distribution=scipy.stats.uniform(1, 1)),
+    thrifty.Models(),
+]
+
+
+@pytest.mark.parametrize(
+    "family, check",
+    [(family, check) for family in FAMILIES for check in family_checks(family)],
+    ids=repr,
+)
+def test_every_family_passes(family, check):
+    check()
+
+
+def test_trees_over_numbers_pass():
+    X = np.random.default_rng(0).random((200, 6))
+    for check in family_checks(thrifty.Trees(max_depth=4), X, (X[:, 3] > 0.5).astype(int)):
+        check()
+
+
+@dataclass(frozen=True)
+class Forgetful(thrifty.Lists):
+    """Forgets what a task taught, and what the features are called."""
+
+    def improve_rep(self, representation, found):
+        return representation  # teaches nothing
+
+    def estimator(self, model, labels, feature_names):
+        return super().estimator(model, labels, [name.upper() for name in feature_names])
+
+
+@dataclass(frozen=True)
+class Sloppy(thrifty.Lists):
+    """Takes any number for a depth, and what it finds is not a Found."""
+
+    def __post_init__(self):
+        pass
+
+    def use_rep(self, representation, cells, labels):
+        return None
+
+    def from_scratch(self, cells, labels, failed):
+        found = super().from_scratch(cells, labels, failed)
+        return Found("scratch", replace(found).model)
+
+
+@pytest.mark.parametrize(
+    "family, falls_short",
+    [
+        (Forgetful(4), {"the_protocol_is_kept", "names_are_kept", "columns_in_any_order"}),
+        (Sloppy(4), {"the_protocol_is_kept", "numpy_integers"}),
+    ],
+)
+def test_what_falls_short_is_found(family, falls_short):
+    failed = set()
+    for check in family_checks(family):
+        try:
+            check()
+        except Exception:
+            failed.add(check.name)
+    assert falls_short <= failed
