@@ -106,3 +106,24 @@ def test_more_than_two_classes():
     y = np.where(X[:, 1] > 0.5, 2, np.where(X[:, 3] > 0, 1, 0))
     order = find_order(table_of(X, y), each_costs(np.ones(5)))
     assert set(order.features()[:2]) == {1, 3}
+
+
+def test_which_cells_were_bought_tells_nothing():
+    """Cells bought on one class alone must not make a feature look useful."""
+    rng = np.random.default_rng(4)
+    X = rng.integers(0, 2, (1000, 6)).astype(float)
+    y = (rng.random(1000) < np.where(X[:, 4] == 1, 0.7, 0.2)).astype(int)
+    bought = np.ones(X.shape, dtype=bool)
+    bought[y == 0, 1] = rng.random((y == 0).sum()) < 0.2  # mostly on the rare class
+    order = find_order(table_of(np.where(bought, X, np.nan), y, bought=bought),
+                       each_costs(np.ones(6)))  # fmt: skip
+    assert order.features()[0] == 4
+
+
+def test_with_beliefs_the_order_is_theirs_per_price():
+    X = np.zeros((40, 3))
+    y = np.arange(40) % 2
+    table = Table(np.arange(3), np.arange(40), X, np.zeros(X.shape, bool), np.ones(40), y,
+                  np.full(3, 0.3), np.array([[0.5, 0.1], [2.0, 0.1], [1.0, 0.1]]))  # fmt: skip
+    assert find_order(table, each_costs(np.ones(3))).features() == [1, 2, 0]
+    assert find_order(table, each_costs(np.array([1.0, 50.0, 1.0]))).features() == [2, 0, 1]

@@ -23,6 +23,9 @@ from thrifty.models.table import Table
 
 __all__ = ["Prefix", "Prefixes", "fit_prefixes", "prefix_sizes"]
 
+#: rows on which so many of the first features were bought are judged by
+FIRST = 8
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -122,6 +125,9 @@ def fit_prefixes(
     shares = np.bincount(codes, table.weights, len(classes))
     shares = shares / shares.sum()
     at = {int(f): i for i, f in enumerate(table.features)}
+    first = np.array([at[f] for f in order.features()[:FIRST]], dtype=np.int64)
+    judged = _judged(table, first)
+    weights = _balanced(table.of_rows(judged), table).weights
     parts: list[Prefix] = []
     seen: list[Floats] = []
     steps = [0, *(s + 1 for s in (sizes or prefix_sizes(len(order.steps) - 1)))]
@@ -131,14 +137,24 @@ def fit_prefixes(
             continue
         part = table.of_features(np.array([at[f] for f in features], dtype=np.int64))
         p, model = _fit_one(part, estimator, shares, folds, seed)
-        scaling = fit_scaling(p, codes, table.weights)
+        scaling = fit_scaling(p[judged], codes[judged], weights)
         before = parts[-1] if parts else None
         paid = before.price + price(before.features, features) if before else price((), features)
         parts.append(Prefix(tuple(features), paid, model, scaling))
-        seen.append(scaling(p) if model is not None else p)
+        seen.append(scaling(p[judged]) if model is not None else p[judged])
     return Prefixes(
-        tuple(parts), classes, shares, np.array(seen), codes.astype(np.int64), table.weights
+        tuple(parts), classes, shares, np.array(seen), codes[judged].astype(np.int64), weights
     )
+
+
+def _judged(table: Table, first: Ints) -> Ints:
+    """Rows to calibrate and to plan with: those on which the first features were all bought.
+
+    A row that was never asked says nothing of what asking it brings.
+    """
+    whole = np.flatnonzero(table.bought[:, first].all(axis=1))
+    counts = np.bincount(table.labels[whole], minlength=int(table.labels.max()) + 1)
+    return whole if counts.min() >= 20 else np.arange(table.n_rows)
 
 
 def _fit_one(
@@ -180,14 +196,15 @@ def _left_out(
 def _useful_rows(part: Table) -> Ints:
     """Rows with every cell of the prefix, where there are enough of each class; else all rows.
 
-    A table with the background's means at hand fills its holes with them and uses every row.
+    A table with the background's means at hand fills its holes with them, and needs but one.
     """
     everyone = np.arange(part.n_rows)
-    if part.centres is not None or part.is_whole:
+    if part.is_whole:
         return everyone
-    whole = np.flatnonzero(part.bought.all(axis=1))
-    counts = np.bincount(part.labels[whole], minlength=int(part.labels.max()) + 1)
-    return whole if counts.min() >= 20 else everyone
+    share = part.bought.mean(axis=1)
+    useful = np.flatnonzero(share == 1 if part.centres is None else share > 0)
+    counts = np.bincount(part.labels[useful], minlength=int(part.labels.max()) + 1)
+    return useful if counts.min() >= 20 else everyone
 
 
 def _balanced(part: Table, whole: Table) -> Table:
