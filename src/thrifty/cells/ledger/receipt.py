@@ -45,9 +45,9 @@ class Receipt:
 
         >>> print(Receipt(2, 13.9, 0, 0, 1, 1, 2, currency="USD",
         ...               lines=(("blood draw", 1, 9.09), ("Na", 1, 4.81))).itemised())
-            1 x blood draw              9.09
-            1 x Na                      4.81
-                                       13.90 USD
+            1 x blood draw                  9.09
+            1 x Na                          4.81
+                                           13.90 USD
         """
         rows = [f"{n:>5} x {what:<20} {amount:>11,.2f}" for what, n, amount in self.lines]
         return "\n".join([*rows, f"{'':28} {self.cost:>11,.2f} {self.currency}".rstrip()])
