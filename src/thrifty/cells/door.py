@@ -180,6 +180,27 @@ class Cells:
         return tuple((to_units(fee), members) for fee, members in some if fee)
 
     @property
+    def shared_prices(self) -> NDArray[np.float64]:
+        """What a cell costs in company: ``prices``, scaled so that they sum to the price of a row.
+
+        Where fees, orders or calls are shared by features the prices of single cells sum to far
+        more than all of them cost together.
+
+        >>> cells = Cells(np.eye(2), PriceList([1, 1], fees={"draw": (8, ["x0", "x1"])}))
+        >>> cells.prices.tolist(), cells.shared_prices.tolist()
+        ([9.0, 9.0], [5.0, 5.0])
+        """
+        fees, prices = self.fees, np.asarray(self.prices, dtype=np.float64)
+        tied = self._tariff is not None and bool(self._tariff.parts)
+        if (not fees and not tied) or not prices.sum() > 0:
+            return prices
+        whole = float(prices.sum()) - sum(fee * (len(members) - 1) for fee, members in fees)
+        if tied and self._tariff is not None:
+            every = frozenset(range(self._source.n_features))
+            whole = to_units(self._tariff.one_price(frozenset(), every))
+        return np.asarray(prices * (whole / float(prices.sum())), dtype=np.float64)
+
+    @property
     def absent(self) -> NDArray[np.bool_]:
         """Features that are known elsewhere and that this source lacks: constant 0, free."""
         return np.zeros(self.n_features, dtype=np.bool_)

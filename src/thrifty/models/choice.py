@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from thrifty.cells import Cells
+from thrifty.models.in_order import InOrder
 from thrifty.models.policy import Policy
 from thrifty.models.screening import Screening
 from thrifty.models.wide import Wide
@@ -12,5 +15,12 @@ __all__ = ["policy_for"]
 
 
 def policy_for(cells: Cells, labels: Labels) -> Policy:
-    """Boolean features and two classes: the wide way; else that for numbers, categories, gaps."""
-    return Wide() if labels.n_classes == 2 and bool(cells.boolean.all()) else Screening()
+    """Boolean features and two classes: the wide way; else that for numbers, categories, gaps.
+
+    Where orders fill several features and some features are free, as in a laboratory's list, the
+    free ones are taken on every row and the others bought in order.
+    """
+    if labels.n_classes == 2 and bool(cells.boolean.all()):
+        return Wide()
+    some_free = bool((np.asarray(cells.prices) <= 0).any())
+    return InOrder() if cells.orders and some_free else Screening()

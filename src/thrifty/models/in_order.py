@@ -170,12 +170,27 @@ class _Buying:
         return np.asarray(p[place])
 
     def _one_more(self, probe: Ints) -> bool:
-        """Buy the feature of the largest gain per price on all rows; False: no money is left."""
-        per_price = self._gains(probe, self.alive, self._present(probe)) / self.prices[self.alive]
-        for f in self.alive[np.argsort(-per_price, kind="stable")].tolist():
-            self.alive = self.alive[self.alive != f]
-            if self.get(self.rows, np.array([f])):
-                self.taken.append(f)
+        """Buy what gains most per root of its price on all rows; False: no money is left.
+
+        One feature, or all that an order fills: its best and half of the others count.
+        """
+        found = dict(zip(self.alive.tolist(), self._gains(probe, self.alive, self._present(probe))))
+        wanted: list[tuple[int, ...]] = [(f,) for f in found]
+        wanted += [
+            left for order in self.cells.orders
+            if len(left := tuple(f for f in order if f in found)) > 1
+        ]  # fmt: skip
+        worth = []
+        for features in wanted:
+            price = self.price(self.rows, np.array(features)) / len(self.rows)
+            gain = sorted((float(found[f]) for f in features), reverse=True)
+            both = gain[0] + 0.5 * sum(gain[1:])
+            worth.append(both / max(price, 1e-9) ** (0.5 if self.cells.orders else 1.0))
+        for i in np.argsort(-np.array(worth), kind="stable").tolist():
+            chosen = np.array(wanted[i], dtype=np.int64)
+            if self.get(self.rows, chosen):
+                self.alive = self.alive[~np.isin(self.alive, chosen)]
+                self.taken.extend(wanted[i])
                 return True
         return False
 

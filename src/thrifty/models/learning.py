@@ -121,7 +121,7 @@ def allowance_of(cells: Cells) -> float:
     limit = cells.allowance
     if cells.spend is not None and limit is not None:
         return limit
-    row = float(np.asarray(cells.prices).sum())
+    row = float(np.asarray(cells.shared_prices).sum())
     whole = row * cells.n_examples
     default = max(_DEFAULT_SHARE * whole, _DEFAULT_CELLS * row / max(cells.n_features, 1))
     return min(whole, default, *(() if limit is None else (limit,)))

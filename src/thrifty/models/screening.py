@@ -86,7 +86,9 @@ class _Hunt:
         self.how, self.cells, self.n_classes = how, cells, n_classes
         self.basket = Basket(cells, codes, allowance, rng)
         self.sizes = np.bincount(codes, minlength=n_classes)
-        self.prices = np.asarray(cells.prices, dtype=np.float64)
+        self.prices = np.asarray(cells.shared_prices, dtype=np.float64)
+        # what is free is worth a look whatever it tells
+        self.prices = np.maximum(self.prices, 1e-3 * float(self.prices.mean()))
         self.categories = cells.categories
         self.rng = rng
         self.alive = np.arange(cells.n_features)
