@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from thrifty.errors import ThriftyError
 from thrifty.models.estimators import fit_user
-from thrifty.models.linear import LinearScore, fit_linear
+from thrifty.models.linear import LinearScore
 from thrifty.models.stack import fit_stack, stack_from_dict
 from thrifty.models.table import Table
+from thrifty.models.with_trees import fit_wide, linear_and_trees_from_dict
 
 __all__ = ["NotBrought", "fit", "fitted_from_dict", "fitted_to_dict"]
 
@@ -33,7 +34,7 @@ def fit(table: Table, estimator: Any = None, *, seed: int = 0) -> Any:
 def default_fit(table: Table, seed: int) -> Any:
     """The default for this kind of table."""
     if table.effects is not None:
-        return fit_linear(table)
+        return fit_wide(table, seed)
     categories = np.array(table.categories, dtype=np.int64) > 0 if table.categories else None
     return fit_stack(table.filled(), table.labels, table.weights, categories=categories, seed=seed)
 
@@ -74,4 +75,6 @@ def fitted_from_dict(data: Mapping[str, Any]) -> Any:
     """The inverse of :func:`fitted_to_dict`."""
     if data.get("model") == "Stack":
         return stack_from_dict(dict(data))
+    if data.get("model") == "LinearAndTrees":
+        return linear_and_trees_from_dict(dict(data))
     return LinearScore.from_dict(dict(data))

@@ -91,19 +91,26 @@ class Table:
             labels=self.labels[which],
         )
 
-    def block(self) -> Table:
-        """The rows and features of it that were bought together: a table without holes.
+    def joint(self) -> tuple[Ints, Ints]:
+        """The features and the rows of it that were bought together, by their positions here.
 
         Features join in the order of how often they were bought; of all blocks that so come about,
         the one with the most cells.
         """
         if self.is_whole:
-            return self
+            return np.arange(self.width), np.arange(self.n_rows)
         order = np.argsort(-self.bought.sum(axis=0), kind="stable")
         complete = np.logical_and.accumulate(self.bought[:, order], axis=1).sum(axis=0)
         j = int((complete * np.arange(1, len(complete) + 1)).argmax())
         some = np.sort(order[: j + 1])
-        return self.of_features(some).of_rows(np.flatnonzero(self.bought[:, some].all(axis=1)))
+        return some, np.flatnonzero(self.bought[:, some].all(axis=1))
+
+    def block(self) -> Table:
+        """What was bought together: a table without holes; see :meth:`joint`."""
+        if self.is_whole:
+            return self
+        features, rows = self.joint()
+        return self.of_features(features).of_rows(rows)
 
     def filled(self) -> Floats:
         """The values, with the background's mean where a cell was not bought."""

@@ -1,0 +1,36 @@
+"""Trees beside the linear score: taken where features act together, left where they add up."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from thrifty.cells import Cells
+from thrifty.models import Models
+from thrifty.models.fitting import fitted_from_dict
+from thrifty.models.linear import LinearScore
+from thrifty.models.with_trees import LinearAndTrees
+
+
+def learned(y_of, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    X = rng.random((1500, 40)) < 0.4
+    y = (rng.random(1500) < y_of(X)).astype(int)
+    family = Models()
+    found = family.use_rep(family.start(), Cells(X, spend=0.6 * X.size), family.read_labels(y))
+    return X, found.model
+
+
+def test_features_that_act_together() -> None:
+    X, model = learned(lambda X: np.where(X[:, 0] ^ X[:, 1], 0.6, 0.05))
+    assert isinstance(model.fitted, LinearAndTrees)
+    values = X[:, model.bought.table.features].astype(float)
+    kept = json.loads(json.dumps(model.fitted.to_dict()))
+    again = fitted_from_dict(kept).predict_proba(values)
+    assert np.allclose(again, model.fitted.predict_proba(values))
+
+
+def test_features_that_add_up() -> None:
+    _, model = learned(lambda X: 1 / (1 + np.exp(3 - 1.5 * X[:, :5].sum(axis=1))))
+    assert isinstance(model.fitted, LinearScore)
