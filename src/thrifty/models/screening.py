@@ -16,6 +16,7 @@ gap is a bin. First against the shares of the classes, then against the present 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from thrifty.models.bins import make_bins
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.points import Design, oof_scores
 from thrifty.models.policy import Bought
+from thrifty.models.remembered import as_rows, note_of, remember, rests_on
 from thrifty.models.shrunk import fit_intercepts, softmax
 from thrifty.models.stack import folds_by_class
 from thrifty.models.table import Table
@@ -38,6 +40,12 @@ Ints = NDArray[np.int64]
 
 #: a table of n cells has about sqrt(n) / 7 features; halving leaves twice as many
 _WIDTH = 7.0
+#: rows that the background of a feature must rest on, and as how many rows it counts
+_KNOWN, _BACKGROUND = 40.0, 64
+#: how many of a task's features, the first bought, the memory calls useful, and how much more
+#: believed a feature is that every earlier task found useful
+_USEFUL, _AGAIN = 20, 1.0
+_NOTHING: dict[str, Any] = {"rows": 0.0, "gaps": 1.0, "at": []}
 
 
 @dataclass(frozen=True)
@@ -49,11 +57,13 @@ class Screening:
     looking : the share of the bill that halving may take
     most_looks : rows of each class in the last look, at most
     start : rows of the table at first: on so many a feature costs this share of what is left
+    spread : rows that the table has at most for each root of its cells while features wait
     """
 
     looking: float = 0.4
     most_looks: int = 75
     start: float = 0.08
+    spread: float = 7.0
 
     def buy(
         self,
@@ -64,11 +74,12 @@ class Screening:
         rng: np.random.Generator,
     ) -> Bought:
         codes = np.asarray(labels.codes, dtype=np.int64)
-        hunt = _Hunt(self, cells, codes, labels.n_classes, allowance, rng)
+        hunt = _Hunt(self, cells, codes, labels.n_classes, allowance, rng, memory)
         hunt.halve()
         hunt.collect()
         table = hunt.table()
-        return Bought(table, Lesson(useful=table.features[:20]), {"way": "screening"})
+        lesson = Lesson(useful=table.features[:_USEFUL], notes=hunt.notes())
+        return Bought(table, lesson, {"way": "screening"})
 
 
 class _Hunt:
@@ -82,28 +93,39 @@ class _Hunt:
         n_classes: int,
         allowance: float,
         rng: np.random.Generator,
+        memory: Memory,
     ) -> None:
         self.how, self.cells, self.n_classes = how, cells, n_classes
-        self.basket = Basket(cells, codes, allowance, rng)
         self.sizes = np.bincount(codes, minlength=n_classes)
         self.prices = np.asarray(cells.shared_prices, dtype=np.float64)
         # what is free is worth a look whatever it tells
         self.prices = np.maximum(self.prices, 1e-3 * float(self.prices.mean()))
         self.categories = cells.categories
-        self.rng = rng
+        self.rng, self.memory = rng, memory
         self.alive = np.arange(cells.n_features)
+        self.rounds, self.first = self._looks(allowance)
+        rare = int(self.sizes[self.sizes > 0].min())
+        known = np.array([rests_on(memory.notes, f) for f in self.alive.tolist()])
+        # where most features have a background, the first look is at the rare class alone
+        self.trusted = n_classes == 2 and float((known >= _KNOWN).mean()) > 0.9
+        lead = min(2 * self.first, rare // 2) if self.trusted else 0
+        self.basket = Basket(cells, codes, allowance, rng, lead)
+        often = memory.useful[: cells.n_features] / max(memory.tasks, 1)
+        self.useful = np.concatenate([often, np.zeros(cells.n_features - len(often))])
         self.chosen: list[int] = []
         self.looked, self.rows = 0, 0
 
+    def _looks(self, allowance: float) -> tuple[int, int]:
+        """How often the features are halved, and rows of each class in the first look."""
+        n, unit = len(self.alive), float(self.prices.sum())  # all features on one row
+        wanted = (allowance * n / unit) ** 0.5 / _WIDTH
+        rounds = int(np.clip(np.log2(max(n, 1) / (2.0 * max(wanted, 1.0))), 0, 3))
+        first = int(self.how.looking * allowance / unit / (self.n_classes * (1 + rounds / 2)))
+        return rounds, int(np.clip(first, 2, max(2, self.how.most_looks // 2**rounds)))
+
     def halve(self) -> None:
         """Look at ever fewer features on ever more rows."""
-        k, n = self.n_classes, len(self.alive)
-        unit = float(self.prices.sum())  # all features on one row
-        wanted = (self.basket.left * n / unit) ** 0.5 / _WIDTH
-        rounds = int(np.clip(np.log2(max(n, 1) / (2.0 * max(wanted, 1.0))), 0, 3))
-        money = self.how.looking * self.basket.left
-        first = int(money / unit / (k * (1 + rounds / 2)))
-        first = int(np.clip(first, 2, max(2, self.how.most_looks // 2**rounds)))
+        k, rounds, first = self.n_classes, self.rounds, self.first
         for level in range(rounds + 1):
             upto = min(k * first * 2**level, len(self.basket.codes))
             if not self.basket.buy(self.alive, upto):
@@ -119,17 +141,16 @@ class _Hunt:
         if not self.looked:
             self._afford_something()
         mean = float(self.prices[self.alive].mean())
-        rows = self.how.start * self.basket.left / max(mean, 1e-12)
-        self.rows = int(np.clip(rows, self.looked, len(self.basket.codes)))
+        n = self.basket.left / max(mean, 1e-12)
+        rows, enough = self.how.start * n, self.how.spread * n**0.5
+        self.rows = int(np.clip(min(rows, enough), self.looked, len(self.basket.codes)))
         waiting, present, by_rows = self.alive, None, 0.0
         while True:
             tells = self._tells(waiting, present)
             by_feature = self._gain_of_features(waiting, tells)
-            best = int(np.argmax(by_feature)) if len(waiting) else 0
-            if len(waiting) and by_feature[best] > 0 and by_feature[best] >= by_rows:
-                waiting, took = self._buy_features(waiting, by_feature)
-            else:
-                took = self._buy_rows()
+            took = 0
+            if self.rows < enough and (not len(waiting) or by_feature.max() < max(by_rows, 0.0)):
+                took = self._buy_rows(int(enough))
             if not took:
                 waiting, took = self._buy_features(waiting, tells / self.prices[waiting])
             if not took:
@@ -155,12 +176,12 @@ class _Hunt:
                 took += 1
         return waiting[~np.isin(waiting, self.chosen)], took
 
-    def _buy_rows(self) -> int:
+    def _buy_rows(self, most: int) -> int:
         """Half as many rows again for what was chosen, or as many as can be paid for."""
         if not self.chosen:
             return 0
         features = np.array(self.chosen, dtype=np.int64)
-        wanted = min(int(1.5 * self.rows) + 1, len(self.basket.codes))
+        wanted = min(int(1.5 * self.rows) + 1, most, len(self.basket.codes))
         upto = self.basket.most_rows(features, self.rows, wanted)
         if upto <= self.rows or not self.basket.buy(features, upto):
             return 0
@@ -172,7 +193,7 @@ class _Hunt:
         if not self.chosen:
             self.chosen = [int(self.alive[0])]
             self.rows = self.basket.bought(self.chosen[0])
-        while self._buy_rows():
+        while self._buy_rows(len(self.basket.codes)):
             pass
 
     def table(self) -> Table:
@@ -189,21 +210,43 @@ class _Hunt:
     def _tells(self, features: Ints, present: Floats | None) -> Floats:
         """The score test of each feature on the rows that were looked at."""
         y = self.basket.codes[: self.looked]
-        if present is None:
-            shares = np.bincount(y, minlength=self.n_classes) / max(len(y), 1)
-            present = np.tile(shares, (len(y), 1))
-        p = present[: self.looked]
+        alone = present is None
+        extra = _BACKGROUND if alone and self.trusted else 0
+        if alone:  # rows of the background count as the more common class
+            common = int(np.argmax(self.sizes))
+            y = np.concatenate([y, np.full(extra, common, dtype=np.int64)])
+            present = np.tile(np.bincount(y, minlength=self.n_classes) / len(y), (len(y), 1))
+        assert present is not None
+        p = present[: self.looked + extra]
         wrong, noise = np.eye(self.n_classes)[y] - p, p * (1 - p)
-        ones = np.ones(len(y))
         found = np.zeros(len(features))
         for i, f in enumerate(features.tolist()):
             column = self.basket.columns[f][: self.looked]
-            bins = make_bins(column, ones, max_bins=8, category=f in self.categories)
+            if extra:
+                note = self.memory.notes.get(note_of(f), _NOTHING)
+                column = np.concatenate([column, as_rows(note, extra)])
+            bins = make_bins(
+                column, np.ones(len(y)), max_bins=8, category=f in self.categories
+            )
             basis = bins.basis()
             if basis.shape[1]:
                 part = basis[bins.codes(column)]
                 chance = float(((part**2).T @ noise).sum())
                 found[i] = float(((part.T @ wrong) ** 2).sum()) / max(chance, 1e-12)
+        if alone:  # what was useful before is believed sooner
+            found *= 1.0 + _AGAIN * self.useful[features]
+        return found
+
+    def notes(self) -> dict[str, Any]:
+        """What the memory keeps of the values that were seen."""
+        found = {}
+        for f, column in self.basket.columns.items():
+            y = self.basket.codes[: len(column)]
+            ours = np.bincount(y, minlength=self.n_classes)
+            if (ours[self.sizes > 0] == 0).any():
+                continue  # a look at the rare class alone says nothing of all rows
+            weights = (self.sizes / np.maximum(ours, 1))[y]
+            found[note_of(f)] = remember(self.memory.notes.get(note_of(f)), column, weights)
         return found
 
     def _present(self) -> tuple[Floats, float]:

@@ -1,0 +1,86 @@
+"""How the values of a feature are spread among all rows, as earlier tasks saw it.
+
+Kept for every feature that was looked at: how many rows that rests on, the share of gaps, and up to
+32 quantiles of the values. Rows of each class count as the class does in the task, so that it is the
+spread among all rows, whatever the task bought most of. A later task looks at rows of its rare class
+alone at first, and compares them with this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["as_rows", "note_of", "remember", "rests_on"]
+
+Floats = NDArray[np.float64]
+
+#: quantiles kept; rows beyond which a background rests on no more (so that it can still change)
+_QUANTILES, _MOST = 32, 2000
+
+
+def note_of(feature: int) -> str:
+    """The key of a feature among a memory's notes."""
+    return f"values:{feature}"
+
+
+def rests_on(notes: Mapping[str, Any], feature: int) -> float:
+    """How many rows the background of a feature rests on."""
+    note = notes.get(note_of(feature))
+    return float(note["rows"]) if note else 0.0
+
+
+def remember(old: Mapping[str, Any] | None, values: Floats, weights: Floats) -> dict[str, Any]:
+    """The background with further values, each weighted by what its row stands for.
+
+    >>> note = remember(None, np.array([1.0, 2.0, np.nan, 3.0]), np.ones(4))
+    >>> note["rows"], note["gaps"], note["at"][0], note["at"][-1]
+    (4.0, 0.25, 1.0, 3.0)
+    >>> remember(note, np.full(12, np.nan), np.ones(12))["gaps"]
+    0.8125
+    """
+    here = ~np.isnan(values) & np.isfinite(values)
+    n = float(weights.sum() ** 2 / (weights**2).sum()) if len(values) else 0.0  # Kish's rows
+    mass = weights / weights.sum() * n if n else weights
+    gaps = float(mass[np.isnan(values)].sum())
+    known, parts = values[here], mass[here]
+    rows = n
+    if old:
+        before = float(old["rows"])
+        gaps += float(old["gaps"]) * before
+        rows += before
+        at = np.array(old["at"], dtype=np.float64)
+        if len(at):
+            known = np.concatenate([known, at])
+            share = before * (1 - float(old["gaps"])) / len(at)
+            parts = np.concatenate([parts, np.full(len(at), share)])
+    return {
+        "rows": min(rows, float(_MOST)),
+        "gaps": gaps / rows if rows else 0.0,
+        "at": _quantiles(known, parts).tolist(),
+    }
+
+
+def as_rows(note: Mapping[str, Any], n: int) -> Floats:
+    """The background as so many rows: quantiles and gaps in their shares."""
+    at = np.array(note["at"], dtype=np.float64)
+    n_gaps = int(round(n * float(note["gaps"]))) if len(at) else n
+    if len(at):
+        picks = (np.arange(n - n_gaps) + 0.5) / max(n - n_gaps, 1) * len(at)
+        at = at[picks.astype(np.int64)]
+    return np.concatenate([at[: n - n_gaps], np.full(n_gaps, np.nan)])
+
+
+def _quantiles(values: Floats, mass: Floats) -> Floats:
+    """At most 32 values, each standing for the same mass."""
+    if not len(values) or mass.sum() <= 0:
+        return np.zeros(0)
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(mass[order]) - mass[order] / 2
+    n = min(_QUANTILES, len(values))
+    wanted = (np.arange(n) + 0.5) / n * mass.sum()
+    at = np.clip(np.searchsorted(below, wanted), 0, len(values) - 1)
+    return np.asarray(values[order][at])
