@@ -1,9 +1,9 @@
 """How the values of a feature are spread among all rows, as earlier tasks saw it.
 
-Kept for every feature that was looked at: how many rows that rests on, the share of gaps, and up to
-32 quantiles of the values. Rows of each class count as the class does in the task, so that it is the
-spread among all rows, whatever the task bought most of. A later task looks at rows of its rare class
-alone at first, and compares them with this.
+Kept for every feature that was looked at: how many rows that rests on, the share of gaps, and up
+to 32 quantiles of the values. Rows of each class count as the class does in the task, so that it is
+the spread among all rows, whatever the task bought most of. A later task looks at rows of its rare
+class alone at first, and compares them with this.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def remember(old: Mapping[str, Any] | None, values: Floats, weights: Floats) -> 
 def as_rows(note: Mapping[str, Any], n: int) -> Floats:
     """The background as so many rows: quantiles and gaps in their shares."""
     at = np.array(note["at"], dtype=np.float64)
-    n_gaps = int(round(n * float(note["gaps"]))) if len(at) else n
+    n_gaps = round(n * float(note["gaps"])) if len(at) else n
     if len(at):
         picks = (np.arange(n - n_gaps) + 0.5) / max(n - n_gaps, 1) * len(at)
         at = at[picks.astype(np.int64)]
