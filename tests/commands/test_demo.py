@@ -13,7 +13,8 @@ pytest.importorskip("matplotlib")
 
 
 def run(tmp_path, *options):
-    arguments = ["demo", "--tasks", "6", "--features", "80", "--out", str(tmp_path), *options]
+    arguments = ["demo", "--tasks", "6", "--features", "80", "--quick", "--out", str(tmp_path)]
+    arguments += options
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     return result
@@ -25,11 +26,14 @@ def test_json_adds_up(tmp_path):
     assert said["totals"]["Thrifty"] == sum(row["cells"] for row in said["tasks"])
     assert said["totals"]["the paper's protocol"] <= said["bound"]
     assert said["totals"]["scratch every time"] == 6 * 1000 * 80
+    assert [row["question"] for row in said["digits"]] == ["is it a 0?", "is it a 1?"]
+    assert all(row["by_hand"] < row["thrifty"] for row in said["digits"])
     assert (tmp_path / "bill.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_people_get_sentences_and_the_path_of_the_picture(tmp_path):
     text = " ".join(run(tmp_path).output.split())
+    assert "Ten questions about handwritten digits" in text and "766.08" in text
     assert "6 of 6 trees equal the hidden target" in text
     assert "bill.png" in text and "bound" in text
 
