@@ -3,7 +3,7 @@
 from thrifty.lazy.asking import FINISHED, Asked, Asks, no_stopping
 from thrifty.lazy.explain import Explanation, Step, explain, explain_cells
 from thrifty.lazy.forest import Forest
-from thrifty.lazy.stopping import Rule, Sure, Worth
+from thrifty.lazy.stopping import StoppingRule, Sure, Worth
 from thrifty.lazy.walk import Stopping, Walked, balanced_shares, stopping_of, walk
 
 __all__ = [
@@ -12,7 +12,7 @@ __all__ = [
     "Asks",
     "Explanation",
     "Forest",
-    "Rule",
+    "StoppingRule",
     "Step",
     "Stopping",
     "Sure",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from thrifty.errors import BadParameter
 
 __all__ = [
-    "Rule",
+    "StoppingRule",
     "Settled",
     "Sure",
     "Worth",
@@ -29,7 +29,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 
-class Rule(Protocol):
+class StoppingRule(Protocol):
     """A stopping rule: for every row, whether it has been asked enough.
 
     Parameters of ``stops``

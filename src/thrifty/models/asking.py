@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.lazy.stopping import Rule, Worth, entropy, expected_loss
+from thrifty.lazy.stopping import StoppingRule, Worth, entropy, expected_loss
 from thrifty.models.ahead import Ahead, Plan, look_ahead, plan_for
 from thrifty.models.prefixes import Prefixes
 
@@ -55,7 +55,7 @@ def ask_in_order(
     get: Get,
     n_rows: int,
     *,
-    stop: Rule | None = None,
+    stop: StoppingRule | None = None,
     spend: float | None = None,
     per_row: float | None = None,
     owned_price: Callable[[Ints, int, int], Floats] | None = None,
@@ -84,7 +84,7 @@ class _Asking:
         prefixes: Prefixes,
         get: Get,
         n_rows: int,
-        stop: Rule | None,
+        stop: StoppingRule | None,
         spend: float | None,
         per_row: float | None,
         plan: Plan | None,

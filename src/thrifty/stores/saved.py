@@ -88,7 +88,10 @@ class SavedLifetime:
         state = book.read(lambda pages: pages.state())
         if family is None:
             family = family_from_dict(state.family) if brought is None else brought
-        kept = rule_from_dict(state.representation["rule"])
+        stored = state.representation["rule"]
+        # A user's own rule is known by being given again.
+        mine = rule is not None and rule_to_dict(rule) == stored
+        kept = rule if rule is not None and mine else rule_from_dict(stored)
         if rule is not None and rule_to_dict(rule) != rule_to_dict(kept):
             raise BadParameter(
                 f"this lifetime was begun with agnostic={kept!r} and is opened with {rule!r}. "
@@ -156,7 +159,8 @@ class SavedLifetime:
         data = state.representation
         if state.family != self.family.to_dict() and data:
             self._follow(state.family)
-        self.rule = rule_from_dict(data["rule"])
+        if data["rule"] != rule_to_dict(self.rule):
+            self.rule = rule_from_dict(data["rule"])
         return Snapshot(
             self.family.load_representation(data["representation"]),
             Counts.from_dict(data["counts"]),

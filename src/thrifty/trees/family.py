@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Literal
 from thrifty.attempt import Attempt, Expected, Failed, Found
 from thrifty.cells import Cells
 from thrifty.checks import set_checked, whole_number
-from thrifty.trees.growing.missing import allows_missing
 from thrifty.trees.labels import Labels, read_classes
 from thrifty.trees.learner import Learner, is_learner
 from thrifty.trees.learners import learner_from_dict
+from thrifty.trees.missing import allows_missing
 from thrifty.trees.model import TreeClassifier
 from thrifty.trees.over_bits import (
     BitTree,

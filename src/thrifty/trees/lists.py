@@ -29,10 +29,10 @@ from thrifty.errors import BadParameter, NotInFamily
 from thrifty.trees.gains.gain import Gain, Measure, gain_named
 from thrifty.trees.gains.pure_child import pure_child
 from thrifty.trees.growing.from_all import scratch_tree
-from thrifty.trees.growing.missing import allows_missing
 from thrifty.trees.growing.stuck import Stuck, contradiction, too_deep
 from thrifty.trees.labels import Labels, read_classes
 from thrifty.trees.list_model import ListClassifier
+from thrifty.trees.missing import allows_missing
 from thrifty.trees.over_bits import (
     BitTree,
     OnBits,

@@ -22,10 +22,10 @@ from thrifty.trees.flat import FlatTree, flatten
 from thrifty.trees.gains.class_weights import check_class_weight, weigh, weighted
 from thrifty.trees.gains.gain import Gain, Measure, gain_named
 from thrifty.trees.growing.from_all import scratch_tree
-from thrifty.trees.growing.missing import allows_missing
 from thrifty.trees.growing.sample_weights import repeat_rows
 from thrifty.trees.labels import Labels, read_classes
 from thrifty.trees.look.pictures import draw_tree, graphviz_text, text_with_origins
+from thrifty.trees.missing import allows_missing
 from thrifty.trees.origins import Origin, origins
 from thrifty.trees.tree import (
     MOST_DEPTH,

@@ -15,8 +15,8 @@ from thrifty.cells import Cells
 from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter
 from thrifty.trees.gains.gain import Gain, Measure, gain_named
-from thrifty.trees.growing.missing import allows_missing
 from thrifty.trees.labels import Labels
+from thrifty.trees.missing import allows_missing
 from thrifty.trees.paper.improve import Improvement, improved, improvement_named
 from thrifty.trees.paper.use_rep import MATCH
 from thrifty.trees.paper.warm_up import WarmUp, after_warm_task, read_warm_up

@@ -1,0 +1,75 @@
+"""What docs/architecture.md says can be added is added here, each in a file of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import thrifty
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "examples" / "architecture"
+PAGE = ROOT / "docs" / "architecture.md"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    import sys
+
+    sys.modules[name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_names_every_example():
+    named = set(re.findall(r"examples/architecture/(\w+)\.py", PAGE.read_text(encoding="utf-8")))
+    assert named == {path.stem for path in FOLDER.glob("*.py")}
+    assert named == {"a_gain", "a_rule", "a_source", "a_store", "a_family"}
+
+
+def test_a_gain_is_raced_and_stored_by_name(tmp_path):
+    example = load("a_gain")
+    life = example.main()
+    assert life.tasks[-1].route == "reused"
+    assert life.family.to_dict()["learner"]["gain"] == "right"
+    kept = thrifty.Lifetime(life.family, store=tmp_path / "right.db")
+    task = next(iter(thrifty.streams.trees(1, 10, 1, 100, 2, random_state=0)))
+    kept.learn(task.name, task.X, task.y)
+    with pytest.raises(thrifty.errors.StoreError, match="gain must be one of"):
+        thrifty.Lifetime.open(tmp_path / "right.db")
+    again = thrifty.Lifetime.open(tmp_path / "right.db", family=life.family)
+    assert list(again) == [task.name]
+
+
+def test_a_rule_forgets_and_opens_its_store(tmp_path):
+    example = load("a_rule")
+    life = example.main(str(tmp_path / "spring.db"))
+    assert 1 <= len(life.representation) <= 3
+    again = example.main(str(tmp_path / "spring.db"))
+    assert len(again) == len(life) and again.agnostic == example.Spring(3)
+
+
+def test_a_source_is_read_and_predicted_on(tmp_path):
+    prediction, bits = load("a_source").main(tmp_path)
+    assert (np.asarray(prediction) == (bits[:, 1] & bits[:, 4])).all()
+
+
+def test_a_store_keeps_a_lifetime(tmp_path):
+    store, again = load("a_store").main(tmp_path)
+    assert list(again) == ["and"] and store.times["write"] >= 2 and store.times["read"] >= 1
+
+
+def test_a_family_passes_the_checks_and_opens_its_store(tmp_path):
+    example = load("a_family")
+    path = tmp_path / "one.db"
+    life = example.main(str(path))
+    assert [task.route for task in life.tasks] == ["scratch", "reused", "scratch"]
+    with pytest.raises(thrifty.errors.StoreError, match="does not know: 'OneFeature'"):
+        thrifty.Lifetime.open(path)
+    again = thrifty.Lifetime.open(path, family=example.OneFeature())
+    assert list(again.representation) == [3, 1]
