@@ -304,10 +304,11 @@ class Source(ABC):
 
         >>> def parrot(prompt):
         ...     return '{"1": "yes"}' if "rain" in prompt else '{"1": "no"}'
-        >>> from thrifty import Cells, Rates
+        >>> from thrifty import Cells, Lifetime, Rates
         >>> bank = Source.from_questions(["rain again", "sun"], ["Is it wet?"], ask=parrot,
         ...                              rates=Rates("0.15 USD", "0.60 USD"))
-        >>> [bank.categories[0][int(v)] for v in Cells(bank).get([0, 1], [0])[:, 0]]
+        >>> cells = Cells(bank, ledger=Lifetime().ledger)
+        >>> [bank.categories[0][int(v)] for v in cells.get([0, 1], [0])[:, 0]]
         ['yes', 'no']
         """
         from thrifty.cells.sources.questions import QuestionSource
