@@ -64,7 +64,7 @@ def spam(given):
             area = 100 * roc_auc_score(y[test], got.probabilities[:, 1])
             found.setdefault(mean, []).append(area)
             ratio = got.probabilities[:, 1].mean() / y[test].mean()
-            line.append(f"{mean}: {area:.1f} ({got.receipt.cells / len(test):.1f}, {ratio:.2f})")
+            line.append(f"{mean}: {area:.2f} ({got.receipt.cells / len(test):.1f}, {ratio:.2f})")
         print(f"spam split {seed}, {share:.1%} of the cells: " + "  ".join(line)
               + f"  [{time.process_time() - started:.0f} s]", flush=True)  # fmt: skip
     print("  the published split, ours / GDFS:",

@@ -57,7 +57,8 @@ def learn_table(
     _check_classes(labels)
     rng = np.random.default_rng(seed)
     policy = policy_for(cells, labels)
-    if predictions and not isinstance(policy, Wide):
+    all_free = not np.any(np.asarray(cells.prices) > 0)
+    if all_free or (predictions and not isinstance(policy, Wide)):
         policy = InOrder()
     # Small fits: on a busy machine more threads than one wait for each other a hundred times over.
     with threadpool_limits(1):

@@ -1,0 +1,80 @@
+"""Asking in order at the edges: classes by name, gaps, nothing to spend, everything free."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import thrifty
+
+
+def three(n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6))
+    X[:, 5] = 1.0  # constant
+    y = np.where(X[:, 1] > 0.6, "high", np.where(X[:, 3] > 0, "middle", "low"))
+    X[rng.random((n, 6)) < 0.1] = np.nan
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def life():
+    life = thrifty.Lifetime(thrifty.Models())
+    life.learn("level", *three(600, 0), spend="80 %")
+    return life
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"stop": thrifty.Sure(0.9)},
+        {"stop": thrifty.Worth(0.01)},
+        {"stop": thrifty.Worth(errors=[5, 10, 20])},
+        {"spend": 300},
+        {"per_row": 2},
+        {"stop": thrifty.Sure(0.9), "per_row": 3, "spend": 350},
+    ],
+)
+def test_three_classes_by_name_with_gaps(life, given):
+    X, y = three(200, 1)
+    got = life.predict("level", X, **given)
+    assert set(got.values) <= {"high", "middle", "low"}
+    assert np.allclose(got.probabilities.sum(axis=1), 1)
+    assert (got.values == y).mean() > 0.45
+    assert got.receipt.cost <= given.get("spend", np.inf)
+    assert got.receipt.cost_per_row.max() <= given.get("per_row", np.inf)
+    assert set(got.stopped) <= {"finished", "sure", "worth", "spend", "per_row"}
+    assert "cost" in str(got.explain(0))
+
+
+@pytest.mark.parametrize("given", [{"spend": 0}, {"per_row": 0}])
+def test_with_nothing_to_spend_the_shares_answer(life, given):
+    X, _ = three(80, 2)
+    got = life.predict("level", X, **given)
+    assert got.receipt.cells == 0
+    assert np.ptp(got.probabilities, axis=0).max() < 1e-9
+
+
+def test_one_row_and_the_same_answer_whatever_comes_with_it(life):
+    """A rule judges every row by itself."""
+    X, _ = three(60, 3)
+    together = life.predict("level", X.copy(), stop=thrifty.Sure(0.8))
+    alone = life.predict("level", X[:1].copy(), stop=thrifty.Sure(0.8))
+    assert np.allclose(alone.probabilities[0], together.probabilities[0])
+    assert alone.stopped[0] == together.stopped[0]
+
+
+def test_everything_is_free():
+    X, y = three(300, 4)
+    life = thrifty.Lifetime(thrifty.Models(), prices=[0] * 6)
+    life.learn("level", X, y)
+    got = life.predict("level", three(50, 5)[0], stop=thrifty.Sure(0.99))
+    assert got.receipt.cost == 0 and (got.receipt.cells_per_row > 0).all()
+
+
+def test_owned_cells_cost_nothing_and_let_a_row_go_further(life):
+    X, _ = three(100, 6)
+    first = life.predict("level", X, per_row=2)
+    again = life.predict("level", X, per_row=2)
+    assert again.receipt.cost_per_row.max() <= 2
+    assert again.receipt.reused_cells >= first.receipt.cells
