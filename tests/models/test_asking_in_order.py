@@ -43,7 +43,7 @@ def asked(prefixes, X, **given):
 def test_sizes_grow_by_halves_and_end_with_all():
     assert prefix_sizes(0) == []
     assert prefix_sizes(3) == [1, 2, 3]
-    assert prefix_sizes(30) == [1, 2, 3, 4, 6, 8, 12, 16, 24, 30]
+    assert prefix_sizes(30) == [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 30]
 
 
 def test_without_a_rule_every_row_is_asked_everything(made):

@@ -31,16 +31,16 @@ Ints = NDArray[np.int64]
 
 
 def prefix_sizes(n_steps: int) -> list[int]:
-    """How many steps each prefix has: 1, 2, 3, 4, 6, 8, 12, 16, 24, ... and all.
+    """How many steps each prefix has: 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, ... and all.
 
     >>> prefix_sizes(20)
-    [1, 2, 3, 4, 6, 8, 12, 16, 20]
+    [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20]
     """
-    sizes, size = [1, 2, 3], 4
+    sizes, size = [1, 2, 3, 5, 10], 4
     while size < n_steps:
         sizes += [size, size + size // 2]
         size *= 2
-    return [s for s in sizes if s < n_steps] + ([n_steps] if n_steps else [])
+    return [s for s in sorted(sizes) if s < n_steps] + ([n_steps] if n_steps else [])
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ def fit_prefixes(
 
     Parameters
     ----------
-    sizes : steps of each prefix; None: 1, 2, 3, 4, 6, 8, 12, ... and all
+    sizes : steps of each prefix; None: 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, ... and all
     """
     classes, codes = np.unique(table.labels, return_inverse=True)
     table = replace(table, labels=codes.astype(np.int64))
