@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from thrifty.commands.opening import AsJson, money, print_json
-from thrifty.commands.task_file import TaskFile, read_task_file
+from thrifty.commands.task_file import TaskFile, read_any_file
 from thrifty.commands.task_source import open_source
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.lifetime import Learned, Lifetime
@@ -77,7 +77,22 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def learn(
-        file: Annotated[Path, typer.Argument(help="YAML or TOML: source, prices, tasks.")],
+        file: Annotated[
+            Path, typer.Argument(help="YAML or TOML (source, prices, tasks), or a CSV or Parquet.")
+        ],
+        label: Annotated[
+            list[str] | None,
+            typer.Option(help="Of a table: a column to learn; may be given several times."),
+        ] = None,
+        id: Annotated[
+            str | None, typer.Option(help="Of a table: the column that names each example.")
+        ] = None,
+        feature: Annotated[
+            list[str] | None, typer.Option(help="Of a table: only these columns are features.")
+        ] = None,
+        spend: Annotated[
+            str | None, typer.Option(help='Of a table: what a task may cost, such as "5 %".')
+        ] = None,
         store: Annotated[
             str | None, typer.Option(help="Another place for the lifetime than the file says.")
         ] = None,
@@ -86,8 +101,13 @@ def register(app: typer.Typer) -> None:
         ] = None,
         as_json: AsJson = False,
     ) -> None:
-        """Learn the tasks of a file. What is learned or paid for is kept: run it again to go on."""
-        spec = read_task_file(file)
+        """Learn the tasks of a file. What is learned or paid for is kept: run it again to go on.
+
+        With a table: thrifty learn patients.csv --label diabetes --id patient.
+        """
+        spec = read_any_file(
+            file, label or (), id=id, features=feature or (), spend=spend
+        )
         console = Console(stderr=True, quiet=as_json)
         learned: list[Learned] = []
         life = Lifetime(
@@ -129,7 +149,10 @@ def _learn_all(
     life: Lifetime, spec: TaskFile, only: list[str] | None, console: Console
 ) -> Iterator[Learned]:
     if not spec.tasks:
-        raise BadInput("the file names no tasks to learn.")
+        raise BadInput(
+            "the file names no tasks to learn: list them under tasks:, or name the columns of a "
+            "table with --label."
+        )
     unknown = sorted(set(only or ()) - {task.name for task in spec.tasks})
     if unknown:
         raise BadInput(f"the file has no task {unknown[0]!r}.")
@@ -141,7 +164,7 @@ def _learn_all(
             console.print(f"{task.name}: learned before", highlight=False)
             continue
         labels = opened.labels(task)
-        learned = life.learn(task.name, opened.source, labels)
+        learned = life.learn(task.name, opened.source, labels, spend=task.spend)
         if task.label is not None:
             life.note_label(opened.source, task.label)
         receipt = learned.receipt

@@ -12,8 +12,9 @@ import numpy as np
 import typer
 
 from thrifty.commands.opening import AsJson, money, print_json
-from thrifty.commands.task_file import read_task_file
+from thrifty.commands.task_file import read_any_file
 from thrifty.commands.task_source import open_source
+from thrifty.lazy import Sure
 from thrifty.lifetime import Lifetime
 from thrifty.prediction import Prediction
 
@@ -25,7 +26,9 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def predict(
-        file: Annotated[Path, typer.Argument(help="YAML or TOML that names the source.")],
+        file: Annotated[
+            Path, typer.Argument(help="YAML or TOML that names the source, or a CSV or Parquet.")
+        ],
         task: Annotated[str, typer.Option(help="The task whose model predicts.")],
         out: Annotated[
             Path | None, typer.Option("--out", "-o", help="A CSV to write; otherwise the screen.")
@@ -33,16 +36,25 @@ def register(app: typer.Typer) -> None:
         store: Annotated[
             str | None, typer.Option(help="Another place for the lifetime than the file says.")
         ] = None,
+        id: Annotated[
+            str | None, typer.Option(help="Of a table: the column that names each example.")
+        ] = None,
+        sure: Annotated[
+            float | None, typer.Option(help="Stop asking about a row once this sure, such as 0.95.")
+        ] = None,
         as_json: AsJson = False,
     ) -> None:
-        """Predict with a learned model. Cells that were paid for before cost nothing."""
-        spec = read_task_file(file)
+        """Predict with a learned model. Cells that were paid for before cost nothing.
+
+        With a table: thrifty predict new.csv --task diabetes --store patients.db.
+        """
+        spec = read_any_file(file, id=id)
         life = Lifetime.open(
             store or spec.store, name=spec.lifetime, prices=spec.prices, budget=spec.budget,
             progress=False if as_json else None,
         )  # fmt: skip
         opened = open_source(spec)
-        made = life.predict(task, opened.source)
+        made = life.predict(task, opened.source, stop=None if sure is None else Sure(sure))
         answers = [_plain(v) for v in made.values]
         if as_json:
             shown = None if made.probabilities is None else made.probabilities.tolist()

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,9 @@ from typing import Any
 from thrifty.cells import Budget, PriceList
 from thrifty.errors import BadInput, ThriftyError
 
-__all__ = ["TaskFile", "TaskSpec", "read_task_file"]
+__all__ = ["TaskFile", "TaskSpec", "read_any_file", "read_task_file"]
+
+_TABLES = {".csv": "csv", ".parquet": "parquet"}
 
 _KEYS = {"store", "lifetime", "family", "source", "prices", "budget", "tasks"}
 _PRICE_KEYS = {
@@ -43,6 +45,7 @@ class TaskSpec:
     name: str
     label: str | None = None
     labels: Path | None = None
+    spend: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,38 @@ class TaskFile:
     prices: Any
     budget: Budget | None
     tasks: tuple[TaskSpec, ...]
+
+
+def read_any_file(
+    path: Path,
+    labels: Sequence[str] = (),
+    *,
+    id: str | None = None,
+    features: Sequence[str] = (),
+    spend: str | None = None,
+) -> TaskFile:
+    """A task file; or a table, of which the options say what a task file would."""
+    given = [*labels, *features, *([id] if id else []), *([spend] if spend else [])]
+    if path.suffix not in _TABLES:
+        if given:
+            raise BadInput(
+                f"--label, --id, --feature and --spend are for tables (.csv, .parquet); {path} is "
+                "a task file: write them there."
+            )
+        return read_task_file(path)
+    source: dict[str, Any] = {_TABLES[path.suffix]: path.name, "allow_missing": True}
+    source |= {"id": id} if id else {}
+    source |= {"features": list(features)} if features else {}
+    return TaskFile(
+        folder=path.parent,
+        store=str(path.with_suffix(".db")),
+        lifetime="lifetime",
+        family={"name": "Models"},
+        source=source,
+        prices=None,
+        budget=None,
+        tasks=tuple(TaskSpec(label, label, spend=spend) for label in labels),
+    )
 
 
 def read_task_file(path: Path) -> TaskFile:
@@ -169,14 +204,16 @@ def _tasks(given: Any, path: Path) -> tuple[TaskSpec, ...]:
             entry = {"name": entry, "label": entry}
         if not isinstance(entry, Mapping) or "name" not in entry:
             raise BadInput(f"each task of {path} needs a name; got {entry!r}.")
-        _only(entry, {"name", "label", "labels"}, f"task {entry['name']!r} of {path}")
+        _only(entry, {"name", "label", "labels", "spend"}, f"task {entry['name']!r} of {path}")
         if ("label" in entry) == ("labels" in entry):
             raise BadInput(
                 f"task {entry['name']!r} of {path} needs either label (a column of the source) or "
                 "labels (a file)."
             )
         labels = path.parent / entry["labels"] if "labels" in entry else None
-        tasks.append(TaskSpec(str(entry["name"]), entry.get("label"), labels))
+        tasks.append(
+            TaskSpec(str(entry["name"]), entry.get("label"), labels, entry.get("spend"))
+        )
     names = [task.name for task in tasks]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

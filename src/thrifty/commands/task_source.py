@@ -70,6 +70,11 @@ def open_source(file: TaskFile) -> OpenedSource:
     return _from_callable(file)
 
 
+def _gaps(file: TaskFile) -> bool:
+    """Whether gaps are values: as the file says, else where the family reads them."""
+    return bool(file.source.get("allow_missing", file.family.get("name", "Models") == "Models"))
+
+
 def _pandas() -> Any:
     try:
         import pandas
@@ -104,7 +109,7 @@ def _from_csv(file: TaskFile, labels: list[str]) -> OpenedSource:
         examples=ids,
         name=str(given.get("name") or given["csv"]),
         kinds=given.get("kinds"),
-        allow_missing=bool(given.get("allow_missing", False)),
+        allow_missing=_gaps(file),
     )
     rest = {c: frame[c].tolist() for c in frame.columns if c not in features}
     return OpenedSource(source, source.examples or (), rest)
@@ -125,7 +130,7 @@ def _from_parquet(file: TaskFile, labels: list[str]) -> OpenedSource:
     aside = [*labels, *given.get("without", ()), *([given["id"]] if "id" in given else [])]
     source = Source.from_parquet(
         path, features=given.get("features"), without=aside, boolean=given.get("boolean"),
-        allow_missing=bool(given.get("allow_missing", False)), kinds=given.get("kinds"),
+        allow_missing=_gaps(file), kinds=given.get("kinds"),
     )  # fmt: skip
     there = [c for c in dict.fromkeys(aside) if c not in source.feature_names]
     frame = _pandas().read_parquet(path, columns=there) if there else None
@@ -147,7 +152,7 @@ def _from_sql(file: TaskFile, labels: list[str]) -> OpenedSource:
     source = Source.from_sql(
         given["sql"], given["table"], features=given.get("features"),
         without=[*labels, *given.get("without", ())], boolean=given.get("boolean"),
-        allow_missing=bool(given.get("allow_missing", False)), kinds=given.get("kinds"), **common,
+        allow_missing=_gaps(file), kinds=given.get("kinds"), **common,
     )  # fmt: skip
     columns: dict[str, Any] = {}
     if labels:

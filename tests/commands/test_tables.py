@@ -1,0 +1,63 @@
+"""A messy CSV is all it takes: learn a column, predict for other rows, see the bill."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from thrifty.cli import app
+
+pd = pytest.importorskip("pandas")
+
+
+def run(*arguments, ok=True):
+    asked = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert (asked.exit_code == 0) == ok, f"{asked.output}{asked.exception!r}"
+    return asked
+
+
+def messy(path, seed, n=500):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({
+        "patient": [f"p{seed}-{i}" for i in range(n)],
+        "age": rng.normal(50, 12, n).round(),
+        "smokes": rng.choice(["never", "once", "often"], n),
+        **{f"test {i}": rng.normal(size=n).round(2) for i in range(6)},
+    })  # fmt: skip
+    ill = (frame["smokes"] == "often") ^ (rng.random(n) < 0.05)
+    frame.loc[rng.random(n) < 0.2, "test 3"] = np.nan
+    frame.loc[rng.random(n) < 0.1, "smokes"] = None
+    frame["ill"] = np.where(ill, "yes", "no")
+    frame.to_csv(path, index=False)
+    return frame
+
+
+def test_from_a_table_to_predictions(tmp_path):
+    first, new = tmp_path / "patients.csv", tmp_path / "new.csv"
+    messy(first, 0)
+    other = messy(new, 1)
+    other[other.columns[::-1]].to_csv(new, index=False)
+    run("learn", first, "--label", "ill", "--id", "patient", "--spend", "30 %")
+    store = tmp_path / "patients.db"
+    out = tmp_path / "answers.csv"
+    run("predict", new, "--task", "ill", "--id", "patient", "--store", store, "-o", out)
+    answers = list(csv.DictReader(out.open()))
+    assert [row["id"] for row in answers] == other["patient"].tolist()
+    right = [row["ill"] == said for row, said in zip(answers, other["ill"])]
+    assert np.mean(right) > 0.8
+    assert {"probability of yes", "cost"} <= set(answers[0])
+    assert "ill" in run("bill", store).output
+
+
+def test_options_of_a_table_are_not_for_task_files(tmp_path):
+    (tmp_path / "tasks.yaml").write_text("source: {csv: a.csv}")
+    asked = run("learn", tmp_path / "tasks.yaml", "--label", "ill", ok=False)
+    assert "are for tables" in str(asked.exception)
+
+
+def test_a_table_without_a_label_says_what_to_do(tmp_path):
+    messy(tmp_path / "a.csv", 0, 40)
+    assert "--label" in str(run("learn", tmp_path / "a.csv", ok=False).exception)
