@@ -26,7 +26,7 @@ from thrifty.cells.ledger.owner import me
 from thrifty.cells.ledger.remembered import Remembered
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
-from thrifty.cells.sources.checks import default_names
+from thrifty.cells.sources.checks import can_be_stored, default_names
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged
 from thrifty.learned import Learned, model_to_store
 from thrifty.protocol import AnyFamily
@@ -105,6 +105,7 @@ class Desk:
         kinds: Any = None, to_buy: bool = True,
     ) -> Task:  # fmt: skip
         """Check what a user brought, and open a door to it."""
+        can_be_stored([str(name)], "name of a task")
         source = self._source_of(X, kinds).recoded(_words(now))
         brought = read_features(
             now.features, now.named, source, self._label_columns(source, y), features

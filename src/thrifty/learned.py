@@ -10,6 +10,7 @@ from thrifty.cells import Receipt
 from thrifty.protocol import AnyFamily
 from thrifty.stores.families import family_from_dict
 from thrifty.stores.pages import TaskRow
+from thrifty.strangers import readable
 
 __all__ = ["Learned", "Parts", "model_to_store", "parts_of_row"]
 
@@ -98,6 +99,11 @@ def model_to_store(model: Any, features: Sequence[str]) -> dict[str, Any]:
 
 def parts_of_row(family: AnyFamily, row: TaskRow, features: Sequence[str] | None) -> Parts:
     """A task as it stands in a store."""
+    with readable(f"the task {row.name!r} in the store"):
+        return _parts(family, row, features)
+
+
+def _parts(family: AnyFamily, row: TaskRow, features: Sequence[str] | None) -> Parts:
     receipt = dict(row.receipt)
     good = receipt.pop("good", None)
     model = dict(row.model)

@@ -15,6 +15,7 @@ from thrifty.commands.task_source import open_source
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.stores.families import family_from_dict
+from thrifty.strangers import readable
 from thrifty.trees.learners import learner_from_dict
 
 __all__ = ["make_family", "register"]
@@ -24,6 +25,11 @@ def make_family(file: TaskFile) -> Any:
     """The family that a task file names, with its parameters."""
     given = dict(file.family)
     name = given.pop("name", "Models")
+    with readable(f"the family {name}", BadInput):
+        return _made(name, given)
+
+
+def _made(name: str, given: dict[str, Any]) -> Any:
     try:
         return family_from_dict({"family": name, **_complete(name, given)})
     except StoreError as error:

@@ -19,6 +19,7 @@ from thrifty.commands.opening import (
     visible,
 )
 from thrifty.errors import BadInput
+from thrifty.strangers import readable
 
 __all__ = ["register"]
 
@@ -122,8 +123,15 @@ def _listing(waiting: list[OpenPurchase], store: str) -> list[str]:
 
 def read_values(path: Path, purchase: OpenPurchase) -> list[list[Any]]:
     """The values of a purchase from a CSV: first column the example, then a column per feature."""
+    with readable(f"the file {path}", BadInput):
+        return _values(path, purchase)
+
+
+def _values(path: Path, purchase: OpenPurchase) -> list[list[Any]]:
     try:
         rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+    except csv.Error as error:
+        raise BadInput(f"{path} is not CSV: {error}.") from error
     except OSError as error:
         raise BadInput(f"the file {path} cannot be read: {error.strerror}.") from error
     if not rows:

@@ -26,11 +26,14 @@ from typing import Any
 
 from thrifty.cells import Budget, PriceList
 from thrifty.errors import BadInput, ThriftyError
+from thrifty.strangers import readable
 
 __all__ = ["TaskFile", "TaskSpec", "read_any_file", "read_task_file"]
 
 _TABLES = {".csv": "csv", ".parquet": "parquet"}
 
+_LARGEST_FILE = 10_000_000
+_MOST_VALUES = 1_000_000
 _KEYS = {"store", "lifetime", "family", "source", "prices", "budget", "tasks"}
 _PRICE_KEYS = {
     "per_feature", "orders", "fees", "discounts", "derived", "valid_for", "failed", "currency",
@@ -96,15 +99,28 @@ def read_any_file(
 
 def read_task_file(path: Path) -> TaskFile:
     """Read and check a task file."""
-    data = _expanded(_parsed(path))
+    with readable(f"the task file {path}", BadInput):
+        return _read(path)
+
+
+def _read(path: Path) -> TaskFile:
+    data = _expanded(_parsed(path), path)
     _only(data, _KEYS, f"{path}")
     folder = path.parent
     family = data.get("family", {"name": "Models"})
     if isinstance(family, str):
         family = {"name": family}
+    if not isinstance(family, Mapping) or not isinstance(family.get("name", ""), str):
+        raise BadInput(
+            f"family of {path} must be a name, or a mapping such as {{name: Trees, max_depth: 6}}; "
+            f"got {_short(family)}."
+        )
     source = data.get("source")
     if not isinstance(source, Mapping):
         raise BadInput(f"{path} must name a source: csv, parquet, sql or callable.")
+    for kind in ("csv", "parquet", "sql", "callable"):
+        if kind in source:
+            _text(source[kind], f"{kind} of the source")
     store = str(data.get("store", path.with_suffix(".db").name))
     if "://" not in store:
         store = str(folder / store)
@@ -122,6 +138,8 @@ def read_task_file(path: Path) -> TaskFile:
 
 def _parsed(path: Path) -> Any:
     try:
+        if path.is_file() and path.stat().st_size > _LARGEST_FILE:
+            raise BadInput(f"{path} is larger than {_LARGEST_FILE:,} bytes: no task file is.")
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise BadInput(f"the file {path} cannot be read: {error.strerror}.") from error
@@ -132,8 +150,8 @@ def _parsed(path: Path) -> Any:
 
         try:
             data: Any = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise BadInput(f"{path} is not TOML: {error}.") from error
+        except (ValueError, RecursionError) as error:
+            raise BadInput(f"{path} is not TOML: {_short(error)}.") from error
     else:
         try:
             import yaml
@@ -144,21 +162,50 @@ def _parsed(path: Path) -> Any:
             ) from missing
         try:
             data = yaml.safe_load(text)
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            # ValueError: a date that is none, a number of five thousand digits
             raise BadInput(f"{path} is not YAML: {error}.") from error
     if not isinstance(data, dict):
         raise BadInput(f"{path} must be a mapping with the keys {', '.join(sorted(_KEYS))}.")
     return data
 
 
-def _expanded(value: Any) -> Any:
-    """${NAME} from the environment, in every text of the file."""
-    if isinstance(value, dict):
-        return {key: _expanded(v) for key, v in value.items()}
-    if isinstance(value, list):
-        return [_expanded(v) for v in value]
-    if not isinstance(value, str):
-        return value
+def _short(value: Any) -> str:
+    text = str(value) if isinstance(value, Exception) else repr(value)
+    return text if len(text) < 200 else f"{text[:200]}..."
+
+
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str) or not value or "\x00" in value:
+        raise BadInput(f"{what} must be text; got {_short(value)}.")
+    return value
+
+
+def _expanded(data: Any, path: Path) -> Any:
+    """${NAME} from the environment, in every text of the file.
+
+    YAML's aliases let a few lines stand for a thousand million values, or hold themselves: what is
+    taken apart is counted.
+    """
+    left = _MOST_VALUES
+
+    def expanded(value: Any, depth: int) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0 or depth > 50:
+            raise BadInput(
+                f"{path} holds more than {_MOST_VALUES:,} values, or is nested more than 50 deep."
+            )
+        if isinstance(value, dict):
+            return {key: expanded(v, depth + 1) for key, v in value.items()}
+        if isinstance(value, list):
+            return [expanded(v, depth + 1) for v in value]
+        return _from_environment(value) if isinstance(value, str) else value
+
+    return expanded(data, 0)
+
+
+def _from_environment(value: str) -> str:
 
     def look_up(match: re.Match[str]) -> str:
         name = match.group(1)
@@ -210,10 +257,11 @@ def _tasks(given: Any, path: Path) -> tuple[TaskSpec, ...]:
                 f"task {entry['name']!r} of {path} needs either label (a column of the source) or "
                 "labels (a file)."
             )
-        labels = path.parent / entry["labels"] if "labels" in entry else None
-        tasks.append(
-            TaskSpec(str(entry["name"]), entry.get("label"), labels, entry.get("spend"))
-        )
+        labels = None
+        if "labels" in entry:
+            labels = path.parent / _text(entry["labels"], f"labels of task {entry['name']!r}")
+        label = str(entry["label"]) if "label" in entry else None
+        tasks.append(TaskSpec(str(entry["name"]), label, labels, entry.get("spend")))
     names = [task.name for task in tasks]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

@@ -11,6 +11,7 @@ from typing import Any
 from thrifty.cells import Source
 from thrifty.commands.task_file import TaskFile, TaskSpec, _only
 from thrifty.errors import BadInput, ThriftyError
+from thrifty.strangers import readable
 
 __all__ = ["OpenedSource", "open_source"]
 
@@ -29,6 +30,10 @@ class OpenedSource:
 
     def labels(self, task: TaskSpec) -> list[Any]:
         """The label of each example, in the order of the source."""
+        with readable(f"the labels of {task.name!r}", BadInput):
+            return self._labels(task)
+
+    def _labels(self, task: TaskSpec) -> list[Any]:
         if task.label is not None:
             if task.label not in self._columns:
                 known = ", ".join(map(repr, self._columns)) or "none"
@@ -55,6 +60,11 @@ class OpenedSource:
 
 def open_source(file: TaskFile) -> OpenedSource:
     """The source that a task file names."""
+    with readable("the source of the task file", BadInput):
+        return _open(file)
+
+
+def _open(file: TaskFile) -> OpenedSource:
     kinds = [kind for kind in ("csv", "parquet", "sql", "callable") if kind in file.source]
     if len(kinds) != 1:
         raise BadInput(
@@ -195,7 +205,10 @@ def _listed(given: Any, folder: Path) -> list[Any]:
 
 
 def _function(place: str, folder: Path) -> Any:
-    """module:function, looked up beside the file and where Python looks."""
+    """module:function, looked up beside the file and where Python looks.
+
+    Importing runs the module: a task file with ``callable:`` is a program, not data.
+    """
     module, _, name = place.partition(":")
     if not module or not name:
         raise BadInput(f"callable must be module:function; got {place!r}.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.book import Column
 from thrifty.cells.ledger.purchase import BLOCKING, Block, Purchase
 from thrifty.stores.task_pages import PredictionRow, State, TaskHead, TaskPages, TaskRow
+from thrifty.strangers import readable
 
 __all__ = ["PredictionRow", "SqlPages", "State", "TaskHead", "TaskRow"]
 
@@ -322,3 +324,24 @@ def _purchase(row: Sequence[Any]) -> Purchase:
 def _batches(values: list[Any]) -> Iterator[list[Any]]:
     for i in range(0, len(values), _AT_ONCE):
         yield values[i : i + _AT_ONCE]
+
+
+def _reading(method: Callable[..., Any]) -> Callable[..., Any]:
+    """What a row holds may have been changed by somebody else: an error that says so."""
+
+    @wraps(method)
+    def reading(*given: Any, **named: Any) -> Any:
+        with readable("the store"):
+            return method(*given, **named)
+
+    return reading
+
+
+for _name in (
+    "number", "numbers", "names", "numbered", "sources_of", "with_keys", "purchase", "blocking",
+    "settled_after", "all_settled", "settled_of", "purchases", "latest", "last_compacted",
+    "columns", "balance", "accounts", "example_costs", "_chunk", "currency", "version", "state",
+    "forgets", "changes", "n_features", "task_token", "heads", "task", "tasks", "predictions",
+    "labels_of", "to_buy",
+):  # fmt: skip
+    setattr(SqlPages, _name, _reading(getattr(SqlPages, _name)))

@@ -173,7 +173,7 @@ class PostgresStore(Store):
             pages._run("SELECT pg_advisory_xact_lock(?)", (_UPGRADE_LOCK,))
             return work(pages)
 
-        begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+        begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
         return self._again_and_again(lambda c: self._transaction(c, begin, lifetime, locked))
 
     def read(self, lifetime: int, work: Callable[[SqlPages], T]) -> T:

@@ -16,6 +16,7 @@ from thrifty.stores.base import LifetimeBook, open_store
 from thrifty.stores.families import as_written_now, family_from_dict
 from thrifty.stores.pages import SqlPages, TaskHead, TaskRow
 from thrifty.stores.settings import Settings, versions
+from thrifty.strangers import readable
 
 __all__ = [
     "FeaturesMoved", "Finished", "SavedLifetime", "Snapshot", "charge", "commit_in_memory",
@@ -85,19 +86,21 @@ class SavedLifetime:
         else:
             start = _state(family.start(), Counts(), as_rule(rule))
             book = store.book(name, family.to_dict(), start)
-        state = book.read(lambda pages: pages.state())
-        if family is None:
-            family = family_from_dict(state.family) if brought is None else brought
-        stored = state.representation["rule"]
-        # A user's own rule is known by being given again.
-        mine = rule is not None and rule_to_dict(rule) == stored
-        kept = rule if rule is not None and mine else rule_from_dict(stored)
+        with readable("the lifetime in the store"):
+            state = book.read(lambda pages: pages.state())
+            if family is None:
+                family = family_from_dict(state.family) if brought is None else brought
+            stored = state.representation["rule"]
+            settings = _settings(state.settings, given)
+            # A user's own rule is known by being given again.
+            mine = rule is not None and rule_to_dict(rule) == stored
+            kept = rule if rule is not None and mine else rule_from_dict(stored)
         if rule is not None and rule_to_dict(rule) != rule_to_dict(kept):
             raise BadParameter(
                 f"this lifetime was begun with agnostic={kept!r} and is opened with {rule!r}. "
                 "Leave it out, or change it on purpose: Lifetime.open(store).change(agnostic=...)."
             )
-        saved = cls(book, family, kept, _settings(state.settings, given))
+        saved = cls(book, family, kept, settings)
         if brought is not None:
             saved.bring(brought)
         if given is not None:
@@ -155,6 +158,10 @@ class SavedLifetime:
         self.family = family
 
     def snapshot(self, pages: SqlPages) -> Snapshot:
+        with readable("the representation in the store"):
+            return self._snapshot(pages)
+
+    def _snapshot(self, pages: SqlPages) -> Snapshot:
         state = pages.state()
         data = state.representation
         if state.family != self.family.to_dict() and data:

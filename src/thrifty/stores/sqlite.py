@@ -115,11 +115,21 @@ class SQLiteStore(Store):
         run = connection.execute
         application = run("PRAGMA application_id").fetchall()[0][0]
         version = int(run("PRAGMA user_version").fetchall()[0][0])
-        empty = not run("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+        made = run("SELECT type, sql FROM sqlite_master").fetchall()
+        empty = not made
         if application != APPLICATION and not empty:
             raise NotAStore(
                 f"{self.path} is an SQLite database that was not made by Thrifty. It was left as "
                 "it is; choose another file name."
+            )
+        # Thrifty makes tables and indices. A view or a trigger would run a stranger's statements.
+        if any(
+            kind not in ("table", "index") or str(sql).upper().startswith("CREATE VIRTUAL")
+            for kind, sql in made
+        ):
+            raise NotAStore(
+                f"{self.path} holds views, triggers or virtual tables, which Thrifty never makes. "
+                "It was left as it is; ask where the file comes from."
             )
         if version > LATEST:
             raise StoreTooNew(
@@ -183,7 +193,8 @@ class SQLiteStore(Store):
         return SqlPages(run, many, lifetime)
 
     def _errors(self) -> tuple[type[Exception], ...]:
-        return (sqlite3.Error, OSError)
+        # UnicodeError and OverflowError: text that is none, a number beyond 64 bits
+        return (sqlite3.Error, OSError, UnicodeError, OverflowError)
 
     def _roll_back(self, connection: Any) -> None:
         with contextlib.suppress(*self._errors()):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.sources.checks import refuse_masked
+from thrifty.cells.sources.checks import can_be_stored, refuse_masked
 from thrifty.errors import BadInput
 
 __all__ = ["Labels", "read_classes"]
@@ -75,10 +75,18 @@ def read_classes(y: Any) -> Labels:
                 "Unknown label type: y holds continuous numbers and a tree predicts classes. Bin "
                 "the values, or use thrifty.Monomials or thrifty.Polynomials for numbers."
             )
+    if array.dtype.kind == "S" or (
+        array.dtype == object and any(isinstance(v, bytes | bytearray) for v in array.tolist())
+    ):
+        raise BadInput(
+            "labels must be Booleans, integers or texts; got bytes, which no store can hold. "
+            "Decode them first: [label.decode() for label in y]."
+        )
     if array.dtype.kind in "cMmV":
         raise BadInput(f"labels must be Booleans, integers or texts; got {array.dtype}.")
     try:
         classes, codes = np.unique(array, return_inverse=True)
     except TypeError as error:
         raise BadInput(f"labels must be of one kind that can be ordered; {error}.") from error
+    can_be_stored((str(c) for c in classes if isinstance(c, str)), "label")
     return Labels(codes.astype(np.int64).reshape(-1), classes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
 import zlib
 from collections.abc import Mapping
@@ -16,7 +17,9 @@ from thrifty.errors import StoreError
 __all__ = ["pack_arrays", "unpack_arrays"]
 
 _KINDS = {"u1", "i4", "i8", "f8"}
-_LARGEST = 1 << 33
+
+#: a block takes no more memory than this, whoever wrote it; calls are cut to fit (plan.py)
+_LARGEST = 1 << 28
 
 
 def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -32,6 +35,11 @@ def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
         raise TypeError(f"arrays must be of kind {sorted(_KINDS)}; got {sorted(unknown)}")
     head = json.dumps(header).encode()
     little = [np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("<")) for a in arrays.values()]
+    if sum(a.nbytes for a in little) > _LARGEST - (1 << 20):
+        raise StoreError(
+            f"a block of values must stay below {_LARGEST >> 20} MB; this one has "
+            f"{sum(a.nbytes for a in little) >> 20} MB. Ask for fewer cells at once: max_cells=."
+        )
     body = b"".join(a.tobytes() for a in little)
     return zlib.compress(struct.pack("<I", len(head)) + head + body, 1)
 
@@ -49,11 +57,15 @@ def unpack_arrays(block: bytes) -> dict[str, NDArray[Any]]:
         for name, (kind, shape) in header.items():
             if kind not in _KINDS:
                 raise ValueError(f"unknown kind of array {kind!r}")
-            count = int(np.prod(shape, dtype=np.int64))
+            if not all(isinstance(n, int) and 0 <= n <= _LARGEST for n in shape) or len(shape) > 2:
+                raise ValueError(f"unknown shape {shape!r}")
+            count = math.prod(shape)
             flat = np.frombuffer(raw, dtype="<" + kind, count=count, offset=at)
             out[str(name)] = flat.reshape(shape)
             at += flat.nbytes
-    except (ValueError, TypeError, AttributeError, struct.error, zlib.error) as error:
+    except (
+        ValueError, TypeError, AttributeError, RecursionError, struct.error, zlib.error,
+    ) as error:  # fmt: skip
         raise StoreError(
             f"a block of values in the store cannot be read ({error}). The file was changed by "
             "something else than Thrifty, or its disk is failing: restore a copy."

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.book import Column
+from thrifty.strangers import readable
 
 __all__ = ["Facts", "read_column", "write_column"]
+
+#: bytes of a bitmap over examples: 32 million of them
+_MOST = 1 << 22
 
 
 @dataclass(slots=True, eq=False)
@@ -56,11 +61,19 @@ def write_column(kind: str, number: int, boolean: bool, facts: Facts) -> Column:
 
 def read_column(column: Column) -> Facts:
     """The inverse of :func:`write_column`."""
-    a = unpack_arrays(column.block)
+    with readable("a column of the store"):
+        return _facts(column, unpack_arrays(column.block))
+
+
+def _facts(column: Column, a: dict[str, NDArray[Any]]) -> Facts:
+    if a["known"].dtype != np.uint8 or a["known"].ndim != 1 or len(a["known"]) > _MOST:
+        raise ValueError(f"a bitmap of shape {a['known'].shape}")
     examples = np.flatnonzero(np.unpackbits(a["known"])).astype(np.int32)
     if column.boolean:
         values = np.unpackbits(a["values"], count=len(examples)).astype(np.float64)
     else:
         values = a["values"]
     lengths = np.diff(np.append(a["runs"], len(examples)))
+    if values.shape != examples.shape or (len(lengths) and int(lengths.sum()) != len(examples)):
+        raise ValueError(f"{len(examples)} examples and values of shape {values.shape}")
     return Facts(examples, values, np.repeat(a["times"], lengths))

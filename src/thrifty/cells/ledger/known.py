@@ -17,9 +17,13 @@ from thrifty import kernels
 from thrifty.cells.ledger.book import Column, Pages
 from thrifty.cells.ledger.columns import read_column
 from thrifty.cells.ledger.purchase import Block, Purchase, unpack_values
-from thrifty.errors import BadInput
+from thrifty.errors import BadInput, StoreError
 
 __all__ = ["Known"]
+
+
+#: names get consecutive numbers; a store that holds larger ones was tampered with
+_MOST_NAMES = 50_000_000
 
 
 class Known:
@@ -233,6 +237,11 @@ class Known:
 
 def _inverse(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
     """Where each number stands, -1 where it does not; what has no number (-1) stands nowhere."""
+    if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < _MOST_NAMES:
+        raise StoreError(
+            f"the store numbers a name {int(numbers.max())}, which it never does by itself: it was "
+            "damaged, or changed by something else than Thrifty. Restore a copy."
+        )
     out = np.full(int(numbers.max()) + 1 if len(numbers) else 0, -1, dtype=np.int64)
     there = numbers >= 0
     out[numbers[there]] = np.flatnonzero(there)

@@ -36,6 +36,7 @@ from thrifty.errors import (
     ProviderError,
     PurchaseInDoubt,
 )
+from thrifty.strangers import readable
 
 __all__ = ["Balance", "Ledger", "OpenPurchase"]
 
@@ -205,7 +206,8 @@ class Ledger:
 
     def open_purchases(self) -> list[OpenPurchase]:
         """Purchases that are in doubt, malformed or contradict the ledger."""
-        return self.book.read(self.waiting)
+        with readable("the ledger in the store"):
+            return self.book.read(self.waiting)
 
     def waiting(self, pages: Pages) -> list[OpenPurchase]:
         """The same, inside a transaction."""

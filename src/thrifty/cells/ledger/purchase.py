@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.owner import IN_FLIGHT, is_alive, me
 from thrifty.cells.prices.money import total
+from thrifty.strangers import readable
 
 __all__ = ["BLOCKING", "Block", "Purchase", "is_live", "pack_values", "unpack_values"]
 
@@ -67,8 +68,19 @@ class Block:
 
     @classmethod
     def from_bytes(cls, block: bytes) -> Block:
-        a = unpack_arrays(block)
-        n = len(a["examples"])
+        with readable("a purchase in the store"):
+            return cls._from(unpack_arrays(block))
+
+    @classmethod
+    def _from(cls, a: dict[str, NDArray[Any]]) -> Block:
+        n, k = len(a["examples"]), len(a["features"])
+        shapes = [a[name].shape for name in ("examples", "features", "boolean", "draws", "costs")]
+        if shapes != [(n,), (k,), (k,), (len(a["draws"]),), (n,)] or n * k > 1 << 28:
+            raise ValueError(f"arrays of shapes {shapes}")
+        if (n and int(a["examples"].min()) < 0) or (k and int(a["features"].min()) < 0):
+            raise ValueError("a negative number")
+        if len(a["draws"]) and a["draw_rows"].shape != (len(a["draws"]), -(-n // 8)):
+            raise ValueError(f"draws of shape {a['draw_rows'].shape}")
         bits = np.unpackbits(a["draw_rows"], axis=1, count=n) if len(a["draws"]) else None
         rows = bits.astype(np.bool_) if bits is not None else np.zeros((0, n), dtype=np.bool_)
         boolean = a["boolean"].astype(np.bool_)
@@ -124,9 +136,10 @@ def pack_values(values: NDArray[np.float64], boolean: NDArray[np.bool_]) -> byte
 
 def unpack_values(answer: bytes, block: Block) -> NDArray[np.float64]:
     """The inverse of :func:`pack_values`."""
-    a = unpack_arrays(answer)
-    n, wide = len(block.examples), int(block.boolean.sum())
-    out = np.empty((n, len(block.features)))
-    out[:, block.boolean] = np.unpackbits(a["bits"], count=n * wide).reshape(n, wide)
-    out[:, ~block.boolean] = a["reals"]
+    with readable("an answer in the store"):
+        a = unpack_arrays(answer)
+        n, wide = len(block.examples), int(block.boolean.sum())
+        out = np.empty((n, len(block.features)))
+        out[:, block.boolean] = np.unpackbits(a["bits"], count=n * wide).reshape(n, wide)
+        out[:, ~block.boolean] = a["reals"]
     return out

@@ -31,6 +31,9 @@ from thrifty.errors import BadInput, BadParameter
 __all__ = ["CallLimits", "CallableSource"]
 
 
+_MOST_CELLS = 10_000_000
+
+
 @dataclass(frozen=True, slots=True)
 class CallLimits:
     """How a provider may be called."""
@@ -56,6 +59,8 @@ class CallLimits:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise BadParameter(f"{name} must be None or an integer, 1 or more; got {value!r}.")
+        # what one answer may hold, so that it can be written down and read again
+        object.__setattr__(self, "max_cells", min(self.max_cells or _MOST_CELLS, _MOST_CELLS))
         for name in ("concurrency", "attempts", "doubt_limit"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:

@@ -40,6 +40,7 @@ def checked_names(names: Sequence[Any], n: int) -> tuple[str, ...]:
     if len(set(given)) != n:
         twice = sorted({name for name in given if given.count(name) > 1})[:5]
         raise BadInput(f"feature names must be distinct; these occur more than once: {twice}.")
+    can_be_stored(given, "feature name")
     return given
 
 
@@ -90,7 +91,13 @@ def checked_source_name(name: object, *, needed: bool) -> str:
 
 def can_be_stored(texts: Iterable[str], what: str) -> None:
     """A store holds Unicode text; half a character, or a zero byte, is none."""
-    for text in texts:
+    given = list(texts)
+    try:
+        if b"\x00" not in "".join(given).encode():
+            return
+    except UnicodeEncodeError:
+        pass
+    for text in given:
         if "\x00" in text or any("\ud800" <= c <= "\udfff" for c in text):
             raise BadInput(
                 f"the {what} must be text that can be stored; {text!a} holds a zero byte or "

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from thrifty.errors import DamagedFile, UnknownFeature
 from thrifty.kernels import words_for
+from thrifty.strangers import readable
 
 __all__ = ["FORMAT", "VERSION", "PackedFile", "hash_name", "seal_of"]
 
@@ -53,20 +54,30 @@ class PackedFile:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        meta = _read_meta(self.path)
-        self.n_examples, self.n_features = int(meta["n_examples"]), int(meta["n_features"])
-        self.n_boolean = int(meta["n_boolean"])
+        with readable(f"the packed file {self.path}", DamagedFile):
+            self._open(_read_meta(self.path))
+
+    def _open(self, meta: dict[str, Any]) -> None:
+        self.n_examples, self.n_features, self.n_boolean = _sizes(meta, self.path)
         self.words = words_for(self.n_examples)
         self._checksums: dict[str, int] = meta["checksums"]
         self._check_sizes(meta)
         self._sums = np.frombuffer(self._small("sums.bin"), dtype="<u4")
+        if len(self._sums) != self.n_features:
+            raise ValueError(f"{len(self._sums)} checksums for {self.n_features} features")
         self._bits = self._map("bits.bin", "<u8", (self.n_boolean, self.words))
         self._reals = self._map(
             "reals.bin", "<f8", (self.n_features - self.n_boolean, self.n_examples)
         )
 
     def _check_sizes(self, meta: dict[str, Any]) -> None:
-        for name, size in meta["sizes"].items():
+        n = self.n_features
+        sizes = {**meta["sizes"], "sums.bin": 4 * n, "hashes.bin": 8 * n, "places.bin": 8 * n,
+                 "ends.bin": 8 * n, "kinds.bin": n, "bits.bin": 8 * self.n_boolean * self.words,
+                 "reals.bin": 8 * (n - self.n_boolean) * self.n_examples}  # fmt: skip
+        if set(sizes) - {*_SMALL, "bits.bin", "reals.bin"}:
+            raise ValueError(f"it names files that are none of its own: {sorted(sizes)}")
+        for name, size in sizes.items():
             file = self.path / name
             found = file.stat().st_size if file.exists() else None
             if found != size:
@@ -105,7 +116,13 @@ class PackedFile:
         """Which features are Boolean."""
         if self.n_boolean == self.n_features:
             return np.ones(self.n_features, dtype=np.bool_)
-        return np.frombuffer(self._small("kinds.bin"), dtype=np.uint8).astype(np.bool_)
+        kinds = np.frombuffer(self._small("kinds.bin"), dtype=np.uint8).astype(np.bool_)
+        if int(kinds.sum()) != self.n_boolean:
+            raise DamagedFile(
+                f"{self.path} says it has {self.n_boolean} Boolean features, and {kinds.sum()} are "
+                "marked as such. Pack the data again."
+            )
+        return kinds
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
@@ -116,10 +133,18 @@ class PackedFile:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """All feature names, in order."""
-        return tuple(self._small("names.bin").decode().split("\0")[:-1])
+        with readable(f"the packed file {self.path}", DamagedFile):
+            names = tuple(self._small("names.bin").decode().split("\0")[:-1])
+            if len(names) != self.n_features or len(set(names)) != len(names):
+                raise ValueError(f"{len(set(names))} names for {self.n_features} features")
+        return names
 
     def find(self, names: list[str]) -> NDArray[np.int64]:
         """The features of these names, without reading the other names."""
+        with readable(f"the packed file {self.path}", DamagedFile):
+            return self._find(names)
+
+    def _find(self, names: list[str]) -> NDArray[np.int64]:
         n = self.n_features
         hashes = np.memmap(self.path / "hashes.bin", dtype="<u8", mode="r", shape=(n,))
         places = np.memmap(self.path / "places.bin", dtype="<i8", mode="r", shape=(n,))
@@ -130,6 +155,8 @@ class PackedFile:
         for i, (name, at) in enumerate(zip(names, np.searchsorted(hashes, wanted).tolist())):
             while at < n and hashes[at] == wanted[i]:
                 place = int(places[at])
+                if not 0 <= place < n:
+                    raise ValueError(f"a name at place {place} of {n}")
                 start = int(ends[place - 1]) if place else 0
                 if texts[start : int(ends[place]) - 1].tobytes() == name.encode():
                     found[i] = place
@@ -168,6 +195,20 @@ class PackedFile:
                 )
 
 
+def _sizes(meta: dict[str, Any], path: Path) -> tuple[int, int, int]:
+    """(examples, features, Boolean ones), if they can be."""
+    given = [meta[key] for key in ("n_examples", "n_features", "n_boolean")]
+    n_examples, n_features, n_boolean = given
+    if not all(type(n) is int for n in given) or not (
+        1 <= n_examples < 1 << 40 and 1 <= n_features < 1 << 40 and 0 <= n_boolean <= n_features
+    ):
+        raise DamagedFile(
+            f"{path} says it has {n_examples!r} examples and {n_features!r} features, "
+            f"{n_boolean!r} of them Boolean; that cannot be. Pack the data again."
+        )
+    return n_examples, n_features, n_boolean
+
+
 def _read_meta(path: Path) -> dict[str, Any]:
     try:
         meta: dict[str, Any] = json.loads((path / "meta.json").read_bytes())
@@ -177,7 +218,7 @@ def _read_meta(path: Path) -> dict[str, Any]:
             f"{path} is not a packed file: it has no meta.json. Make one with: thrifty pack "
             "data.parquet data.cells"
         ) from error
-    except (ValueError, KeyError, TypeError, OSError) as error:
+    except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
         raise DamagedFile(f"{path / 'meta.json'} cannot be read: {error}.") from error
     if known != FORMAT:
         raise DamagedFile(f"{path} is not a packed file of Thrifty: its format is {known!r}.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from thrifty.cells.sources.columnar import ColumnSource, chosen_features, told_boolean
 from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, ThriftyError
+from thrifty.strangers import readable
 
 __all__ = ["ParquetSource"]
 
@@ -31,6 +33,13 @@ class ParquetSource(ColumnSource):
         kinds: Any = None,
     ) -> None:
         self.path = Path(path)
+        with _whole(self.path):
+            self._open(features, without, boolean, allow_missing, kinds)
+
+    def _open(
+        self, features: Sequence[str] | None, without: Collection[str],
+        boolean: bool | Collection[str] | None, allow_missing: bool, kinds: Any,
+    ) -> None:  # fmt: skip
         self._file = _opened(self.path)
         there = [str(name) for name in self._file.schema_arrow.names]
         names = chosen_features(there, features, without, str(self.path))
@@ -88,6 +97,10 @@ class ParquetSource(ColumnSource):
     def fetch(self, names: Sequence[str]) -> list[NDArray[Any]]:
         if not names:
             return []
+        with _whole(self.path):
+            return self._fetch(names)
+
+    def _fetch(self, names: Sequence[str]) -> list[NDArray[Any]]:
         table = self._file.read(columns=list(names))
         out = []
         for name in names:
@@ -99,6 +112,21 @@ class ParquetSource(ColumnSource):
         return out
 
 
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """A damaged file is an error of ours, wherever in it the damage shows."""
+    try:
+        with readable(f"the Parquet file {path}", BadInput):
+            yield
+    except ThriftyError:
+        raise
+    except Exception as error:  # pyarrow has kinds of its own
+        raise BadInput(
+            f"the Parquet file {path} cannot be read ({type(error).__name__}: {str(error)[:300]}). "
+            "It is damaged or cut short: write it again."
+        ) from error
+
+
 def _opened(path: Path) -> Any:
     try:
         import pyarrow
@@ -108,8 +136,16 @@ def _opened(path: Path) -> Any:
             "reading Parquet needs the package pyarrow. Type: pip install 'thrifty[frames]'"
         ) from error
     try:
-        return pyarrow.parquet.ParquetFile(path)
+        file = pyarrow.parquet.ParquetFile(path)
+        rows, size = int(file.metadata.num_rows), path.stat().st_size
+        if not 0 <= rows <= max(10_000_000, 1000 * size):
+            raise BadInput(
+                f"{path} claims {rows:,} rows in {size:,} bytes, which cannot be: it is damaged."
+            )
+        return file
+    except BadInput:
+        raise
     except FileNotFoundError as error:
         raise BadInput(f"there is no file {path}.") from error
-    except (OSError, pyarrow.ArrowInvalid) as error:
-        raise BadInput(f"{path} is not a Parquet file ({error}).") from error
+    except (OSError, pyarrow.ArrowException, ValueError, TypeError, KeyError, MemoryError) as error:
+        raise BadInput(f"{path} is not a Parquet file ({str(error)[:300]}).") from error

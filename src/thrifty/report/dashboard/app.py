@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -35,6 +36,21 @@ _READING = "Reading the store. This page fills itself as soon as it is read."
 Resolve = Callable[[int, str], None]
 
 
+class _Number(Convertor[int]):
+    """A number of at most 15 digits: Python reads no integer of five thousand."""
+
+    regex = "[0-9]{1,15}"
+
+    def convert(self, value: str) -> int:
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        return str(value)
+
+
+register_url_convertor("number", _Number())
+
+
 def make_app(watcher: Watcher, resolve: Resolve) -> Starlette:
     """The pages over what a watcher sees; ``resolve(purchase, outcome)`` is all that writes."""
     pages = _Pages(watcher, resolve)
@@ -42,15 +58,15 @@ def make_app(watcher: Watcher, resolve: Resolve) -> Starlette:
         routes=[
             Route("/", pages.overview),
             Route("/tasks", pages.tasks),
-            Route("/tasks/{number:int}", pages.task),
+            Route("/tasks/{number:number}", pages.task),
             Route("/representation", pages.representation),
             Route("/ledger", pages.ledger),
             Route("/doubt", pages.doubt),
-            Route("/doubt/{purchase:int}", pages.confirm),
-            Route("/doubt/{purchase:int}", pages.settle, methods=["POST"]),
+            Route("/doubt/{purchase:number}", pages.confirm),
+            Route("/doubt/{purchase:number}", pages.settle, methods=["POST"]),
             Route("/api/live", pages.live),
             Route("/api/tasks", pages.some_tasks),
-            Route("/api/tasks/{number:int}", pages.one_task),
+            Route("/api/tasks/{number:number}", pages.one_task),
             Route("/api/representation", pages.metafeatures),
             Route("/pictures/{name}.svg", pages.picture),
             Route("/static/{name}", pages.static),
@@ -197,7 +213,7 @@ def _task_number(request: Request, scene: Scene) -> int:
 
 
 def _number(text: str, most: int) -> int:
-    if not text.isdecimal() or not text.isascii() or int(text[:12]) > most:
+    if not text.isdecimal() or not text.isascii() or len(text) > 12 or int(text) > most:
         raise HTTPException(400, f"A number from 0 to {most} was expected.")
     return int(text)
 

@@ -1,0 +1,43 @@
+"""What comes from outside may be anything: a stranger's store, a damaged file, an odd YAML.
+
+Reading it ends in a value or in an error of Thrifty's, never in a traceback from somewhere inside.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from thrifty.errors import StoreError, ThriftyError
+
+__all__ = ["readable"]
+
+#: what code that takes data apart raises when the data is not what it was written as
+_ODD = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RecursionError,
+    TypeError, ValueError, struct.error, zlib.error,
+)  # fmt: skip
+
+
+@contextmanager
+def readable(what: str, kind: type[ThriftyError] = StoreError) -> Iterator[None]:
+    """Whatever goes wrong inside is said as an error of this kind about ``what``.
+
+    >>> with readable("the store"):
+    ...     {}["family"]
+    Traceback (most recent call last):
+    thrifty.errors.StoreError: the store cannot be read: it was damaged, or not written by \
+Thrifty (KeyError: 'family'). Restore a copy.
+    """
+    try:
+        yield
+    except ThriftyError:
+        raise
+    except _ODD as error:
+        said = str(error)[:200]
+        raise kind(
+            f"{what} cannot be read: it was damaged, or not written by Thrifty "
+            f"({type(error).__name__}: {said}). Restore a copy."
+        ) from error
