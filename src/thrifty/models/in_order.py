@@ -1,6 +1,6 @@
 """Buying with predictions in mind: few features, one at a time, each on what the others left open.
 
-Thirty rows, half of each class, are bought whole and half of the features dropped. A probe, 75 rows
+Sixty rows, half of each class, are bought whole and half of the features dropped. A probe, 150 rows
 of each class, is bought on the other half. Then features are bought one at a time, on the rare
 class and three others for each of it (on fewer rows where eight features could not be paid): the
 one with the largest gain on the probe, given what the present model says out of fold. So the money
@@ -27,13 +27,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: rows bought whole, rows of each class in the probe, other rows for each of the rare class
-WHOLE, PROBE, OTHERS = 30, 75, 3
+WHOLE, PROBE, OTHERS = 60, 150, 3
 #: there are to be as many rows as leave the money for so many features
 FEATURES = 8
 #: bins of the quick model, and of the gains on the small probe
 FINE, COARSE = 32, 5
 #: at most this share of the money goes into the first look and into the probe
-FIRST_LOOK, FOR_PROBE = 0.25, 0.25
+FIRST_LOOK, FOR_PROBE = 0.25, 0.3
 
 
 class InOrder:
