@@ -7,8 +7,11 @@ semi-adversarial models.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from thrifty.checks import whole_number
 from thrifty.errors import BadParameter
 from thrifty.streams.tree_tasks import TreeStream, draw_shape, with_features
 from thrifty.trees.tree import Node, Path, Tree, features_of, size, stump, subtree
@@ -16,18 +19,7 @@ from thrifty.trees.tree import Node, Path, Tree, features_of, size, stump, subtr
 __all__ = ["AnchorStream", "FamilyStream", "anchored_families", "anchors"]
 
 
-def anchors(
-    n_tasks: int,
-    n_features: int,
-    n_metafeatures: int,
-    n_examples: int,
-    max_depth: int,
-    random_state: int = 0,
-    *,
-    max_nodes: int | None = None,
-    metafeature_depth: int = 2,
-    gain: str = "entropy",
-) -> AnchorStream:
+class AnchorStream(TreeStream):
     """Tree tasks in which the root variable of each metafeature occurs nowhere else.
 
     The other variables may be shared between metafeatures. Each is on top of a target with
@@ -37,14 +29,6 @@ def anchors(
     >>> len(stream.metafeatures), [task.X.shape for task in stream]
     (3, [(400, 40), (400, 40)])
     """
-    return AnchorStream(
-        n_tasks, n_features, n_metafeatures, n_examples, max_depth, random_state,
-        max_nodes, metafeature_depth, gain,
-    )  # fmt: skip
-
-
-class AnchorStream(TreeStream):
-    """An iterable of tree tasks; ``metafeatures`` is the hidden F."""
 
     def _draw_metafeatures(self, k: int, deepest: int) -> tuple[Tree, ...]:
         rng = np.random.default_rng([self.random_state, 0])
@@ -61,42 +45,21 @@ class AnchorStream(TreeStream):
         return self.metafeatures[int(rng.integers(len(self.metafeatures)))]
 
 
-def anchored_families(
-    n_tasks: int,
-    n_features: int,
-    n_families: int,
-    per_family: int,
-    n_examples: int,
-    max_depth: int,
-    random_state: int = 0,
-    *,
-    max_nodes: int | None = None,
-    metafeature_depth: int = 2,
-    max_per_path: int = 2,
-    gain: str = "entropy",
-) -> FamilyStream:
+anchors = AnchorStream
+
+
+class FamilyStream(TreeStream):
     """Tree tasks over ``n_families`` families of ``per_family`` metafeatures each.
 
-    The members of a family have one shape and one root variable, the anchor, and differ in their
-    other variables; an anchor occurs nowhere else. Each anchor is on top of a target with
+    ``families`` holds the metafeatures by anchor. The members of a family have one shape and one
+    root variable, the anchor, and differ in their other variables; an anchor occurs nowhere else.
+    Each anchor is on top of a target with
     probability 1 / ``n_families``; at most ``max_per_path`` metafeatures lie on one path.
 
     >>> stream = anchored_families(2, 60, n_families=2, per_family=3, n_examples=400, max_depth=4)
     >>> len(stream.metafeatures), [task.X.shape for task in stream]
     (6, [(400, 60), (400, 60)])
     """
-    if per_family < 1:
-        raise BadParameter(f"per_family must be 1 or more; got {per_family!r}.")
-    if max_per_path < 1:
-        raise BadParameter(f"max_per_path must be 1 or more; got {max_per_path!r}.")
-    return FamilyStream(
-        n_tasks, n_features, n_families, per_family, n_examples, max_depth, random_state,
-        max_nodes, metafeature_depth, max_per_path, gain,
-    )  # fmt: skip
-
-
-class FamilyStream(TreeStream):
-    """An iterable of tree tasks; ``families`` holds the metafeatures by anchor."""
 
     def __init__(
         self,
@@ -106,18 +69,17 @@ class FamilyStream(TreeStream):
         per_family: int,
         n_examples: int,
         max_depth: int,
-        random_state: int,
-        max_nodes: int | None,
-        metafeature_depth: int,
-        max_per_path: int,
-        gain: str,
+        random_state: int = 0,
+        *,
+        max_per_path: int = 2,
+        **how: Any,
     ) -> None:
-        self.per_family, self.max_per_path = per_family, max_per_path
+        self.per_family = whole_number("per_family", per_family)
+        self.max_per_path = whole_number("max_per_path", max_per_path)
         self.families: dict[int, list[Tree]] = {}
         super().__init__(
-            n_tasks, n_features, n_families, n_examples, max_depth, random_state,
-            max_nodes, metafeature_depth, gain,
-        )  # fmt: skip
+            n_tasks, n_features, n_families, n_examples, max_depth, random_state, **how
+        )
 
     def _draw_metafeatures(self, k: int, deepest: int) -> tuple[Tree, ...]:
         rng = np.random.default_rng([self.random_state, 0])
@@ -148,6 +110,9 @@ class FamilyStream(TreeStream):
             node = subtree(tree, path[:i])
             on_path += isinstance(node, Node) and node.split.feature in self.families
         return on_path < self.max_per_path and super()._may_hang(tree, path, piece)
+
+
+anchored_families = FamilyStream
 
 
 def _shape(deepest: int, rng: np.random.Generator) -> Tree:

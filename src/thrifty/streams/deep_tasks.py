@@ -20,16 +20,7 @@ from thrifty.trees.tree import EMPTY, Node, Path, Split, Tree, affix, stump
 __all__ = ["DeepStream", "deep"]
 
 
-def deep(
-    n_tasks: int,
-    n_features: int,
-    n_metafeatures: int,
-    n_examples: int,
-    max_depth: int,
-    random_state: int = 0,
-    *,
-    gain: str = "entropy",
-) -> DeepStream:
+class DeepStream(TreeStream):
     """Tree tasks of depth d in the order that makes the representation K d / 2 subtrees large.
 
     ``n_metafeatures`` must be even, and ``n_features`` at least K d / 2.
@@ -39,14 +30,18 @@ def deep(
     ...  for task in stream]
     [True, True, True, True, True]
     """
-    return DeepStream(
-        n_tasks, n_features, n_metafeatures, n_examples, max_depth, random_state,
-        max_depth, max(1, max_depth - 1), gain,
-    )  # fmt: skip
 
+    def __init__(self, *shape: int, gain: str = "entropy", **how: int) -> None:
+        fixed = {"max_nodes", "metafeature_depth"} & set(how)
+        if fixed:
+            raise TypeError(f"{min(fixed)} follows from max_depth in a deep stream")
+        super().__init__(*shape, gain=gain, **how)
 
-class DeepStream(TreeStream):
-    """An iterable of tree tasks; ``metafeatures`` is the hidden F, chains first."""
+    def _most_nodes(self, max_nodes: int | None) -> int:
+        return self.max_depth
+
+    def _deepest(self, metafeature_depth: int) -> int:
+        return max(1, self.max_depth - 1)
 
     def _draw_metafeatures(self, k: int, deepest: int) -> tuple[Tree, ...]:
         if k % 2 or k // 2 * (deepest + 1) > self.n_features or self.max_depth < 2:
@@ -83,3 +78,6 @@ def _chain(features: list[int]) -> Tree:
     for feature in reversed(features):
         tree = Node(Split(feature), EMPTY, tree)
     return tree
+
+
+deep = DeepStream

@@ -10,6 +10,7 @@ still gets wrong is drawn anew.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -25,17 +26,7 @@ _LEAVING_AGAIN = 0.35
 _ALTERNATE = 0.8
 
 
-def lists(
-    n_tasks: int,
-    n_features: int,
-    n_metafeatures: int,
-    n_examples: int,
-    max_depth: int,
-    random_state: int = 0,
-    *,
-    metafeature_depth: int = 3,
-    gain: str = "entropy",
-) -> ListStream:
+class ListStream(TreeStream):
     """Tasks whose targets are decision lists made of ``n_metafeatures`` hidden ones.
 
     ``max_depth`` bounds the tests of a target (fewer where the examples do not suffice);
@@ -45,14 +36,14 @@ def lists(
     >>> [task.X.shape for task in stream]
     [(300, 30), (300, 30)]
     """
-    return ListStream(
-        n_tasks, n_features, n_metafeatures, n_examples, max_depth, random_state,
-        max_depth, metafeature_depth, gain,
-    )  # fmt: skip
 
+    def __init__(self, *shape: int, metafeature_depth: int = 3, **how: Any) -> None:
+        super().__init__(*shape, metafeature_depth=metafeature_depth, **how)
 
-class ListStream(TreeStream):
-    """An iterable of list tasks; ``metafeatures`` is the hidden F."""
+    def _most_nodes(self, max_nodes: int | None) -> int:
+        if max_nodes is not None:
+            raise TypeError("max_nodes is for trees; the tests of a list are its max_depth")
+        return self.max_depth
 
     def _most_tests(self) -> int:
         """Halving the examples at each test must leave enough for the last one."""
@@ -136,3 +127,6 @@ def _end_with(
         return Node(at.split, fill(at.false, (*path, False)), fill(at.true, (*path, True)))
 
     return fill(tree, ()), weights
+
+
+lists = ListStream

@@ -24,54 +24,19 @@ from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, internal_nodes, is
 __all__ = ["RealStream", "reals"]
 
 
-def reals(
-    n_tasks: int,
-    n_features: int,
-    n_metafeatures: int,
-    n_examples: int,
-    max_depth: int,
-    random_state: int = 0,
-    *,
-    levels: int | None = 8,
-    max_nodes: int | None = None,
-    metafeature_depth: int = 2,
-    gain: str = "entropy",
-) -> RealStream:
+class RealStream(TreeStream):
     """Tree tasks whose splits are thresholds; see the module for ``levels``.
 
     >>> task = reals(1, n_features=20, n_metafeatures=2, n_examples=400, max_depth=3)[0]
     >>> task.X.dtype, task.X.shape, float(task.X.max())
     (dtype('float32'), (400, 20), 7.0)
     """
-    if levels is not None and levels < 3:
-        raise BadParameter(f"levels must be None or 3 or more; got {levels!r}.")
-    return RealStream(
-        n_tasks, n_features, n_metafeatures, n_examples, max_depth, random_state,
-        max_nodes, metafeature_depth, levels, gain,
-    )  # fmt: skip
 
-
-class RealStream(TreeStream):
-    """An iterable of real-valued tree tasks; ``metafeatures`` is the hidden F."""
-
-    def __init__(
-        self,
-        n_tasks: int,
-        n_features: int,
-        n_metafeatures: int,
-        n_examples: int,
-        max_depth: int,
-        random_state: int,
-        max_nodes: int | None,
-        metafeature_depth: int,
-        levels: int | None,
-        gain: str,
-    ) -> None:
+    def __init__(self, *shape: int, levels: int | None = 8, **how: Any) -> None:
+        if levels is not None and levels < 3:
+            raise BadParameter(f"levels must be None or 3 or more; got {levels!r}.")
         self.levels = levels
-        super().__init__(
-            n_tasks, n_features, n_metafeatures, n_examples, max_depth, random_state,
-            max_nodes, metafeature_depth, gain,
-        )  # fmt: skip
+        super().__init__(*shape, **how)
 
     def _draw_metafeatures(self, k: int, deepest: int) -> tuple[Tree, ...]:
         found = super()._draw_metafeatures(k, deepest)
@@ -138,3 +103,6 @@ class RealStream(TreeStream):
             target, grown, by_feature=True
         )
         return grown if alike else None
+
+
+reals = RealStream

@@ -45,20 +45,10 @@ _LEAN = 0.8
 _TRIES = 500
 
 
-def trees(
-    n_tasks: int,
-    n_features: int,
-    n_metafeatures: int,
-    n_examples: int,
-    max_depth: int,
-    random_state: int = 0,
-    *,
-    max_nodes: int | None = None,
-    metafeature_depth: int = 2,
-    gain: str = "entropy",
-) -> TreeStream:
+class TreeStream:
     """Tasks whose targets lie in DT(F) for ``n_metafeatures`` hidden metafeatures F.
 
+    ``metafeatures`` is the hidden F, ``acceptance_rate`` the yield.
     ``max_nodes`` bounds the internal nodes of a target (twice ``max_depth`` unless said, and fewer
     where the examples do not suffice); metafeatures are at most ``metafeature_depth`` deep.
     Lazy and seeded: the stream may be iterated again and gives the same tasks; task i does not
@@ -70,14 +60,6 @@ def trees(
     >>> 0 < stream.acceptance_rate <= 1
     True
     """
-    return TreeStream(
-        n_tasks, n_features, n_metafeatures, n_examples, max_depth, random_state,
-        max_nodes, metafeature_depth, gain,
-    )  # fmt: skip
-
-
-class TreeStream:
-    """An iterable of tasks; ``metafeatures`` is the hidden F, ``acceptance_rate`` the yield."""
 
     def __init__(
         self,
@@ -86,10 +68,11 @@ class TreeStream:
         n_metafeatures: int,
         n_examples: int,
         max_depth: int,
-        random_state: int,
-        max_nodes: int | None,
-        metafeature_depth: int,
-        gain: str,
+        random_state: int = 0,
+        *,
+        max_nodes: int | None = None,
+        metafeature_depth: int = 2,
+        gain: str = "entropy",
     ) -> None:
         for name, value in (
             ("n_tasks", n_tasks), ("n_features", n_features), ("n_metafeatures", n_metafeatures),
@@ -102,16 +85,23 @@ class TreeStream:
         self.max_depth, self.random_state, self.gain = max_depth, random_state, gain
         self.min_leaf = math.ceil(math.log2(n_features)) + 8
         most = n_examples // (2 * self.min_leaf) - 1
-        self.max_nodes = min(most, max_nodes if max_nodes is not None else 2 * max_depth)
+        self.max_nodes = min(most, self._most_nodes(max_nodes))
         if self.max_nodes < 1:
             raise BadParameter(
                 f"{n_examples} examples are too few for {n_features} features: a tree that greedy "
                 f"learning can find needs at least {4 * self.min_leaf}."
             )
-        self.metafeatures = self._draw_metafeatures(
-            n_metafeatures, min(metafeature_depth, max_depth)
-        )
+        deepest = min(self._deepest(metafeature_depth), max_depth)
+        self.metafeatures = self._draw_metafeatures(n_metafeatures, deepest)
         self.drawn = self.accepted = 0
+
+    def _most_nodes(self, max_nodes: int | None) -> int:
+        """Internal nodes of a target, if the examples suffice."""
+        return 2 * self.max_depth if max_nodes is None else max_nodes
+
+    def _deepest(self, metafeature_depth: int) -> int:
+        """Depth of the metafeatures, if the targets are as deep."""
+        return metafeature_depth
 
     @property
     def acceptance_rate(self) -> float:
@@ -284,3 +274,6 @@ def lean(
         sides.append(side)
         weights.update(below)
     return Node(tree.split, *sides), weights
+
+
+trees = TreeStream

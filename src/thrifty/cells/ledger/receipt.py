@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,9 @@ class Receipt:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        return {**asdict(self), "per_feature": dict(self.per_feature)}
+        # Not asdict: it copies every number of every feature, once per task.
+        held = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {**held, "per_feature": dict(self.per_feature)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Receipt:
@@ -77,8 +79,7 @@ class PredictionReceipt(Receipt):
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return {
-            **asdict(self),
-            "per_feature": dict(self.per_feature),
+            **Receipt.to_dict(self),
             "cells_per_row": self.cells_per_row.tolist(),
             "cost_per_row": self.cost_per_row.tolist(),
         }
