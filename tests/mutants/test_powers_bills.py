@@ -9,10 +9,10 @@ import thrifty
 
 
 def test_one_fine_value_of_one_known_feature_is_enough():
-    X = np.random.default_rng(0).uniform(1, 2, (100, 6))
+    X, Z = np.random.default_rng(0).uniform(1, 2, (2, 100, 6))
     life = thrifty.Lifetime(thrifty.Monomials(6))
     life.learn("one", X, X[:, 3])
-    again = life.learn("square", X, X[:, 3] ** 2)
+    again = life.learn("square", Z, Z[:, 3] ** 2)
     assert again.route == "reused" and again.receipt.cells == 1
 
 
