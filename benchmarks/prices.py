@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -83,10 +84,50 @@ def measure(name: str, labels: list[str], depth: int) -> list[dict[str, object]]
     return rows
 
 
+def pricing_share(usd: float = 10.0) -> dict[str, object]:
+    """The share of a learning run that goes into prices: PhysioNet with its overlapping panels."""
+    from thrifty.cells.prices.tariff import Tariff
+
+    data = np.load(DATA / "physionet_icu.npz", allow_pickle=False)
+    rates = thrifty.PriceList.from_json(DATA / "physionet_icu_prices.json")
+    names = data["feature_names"].tolist()
+    X, y = data["X"][:5333].astype(float), data["Y"][:5333, 0].astype(int)
+    source = thrifty.Source.from_array(X, feature_names=names, allow_missing=True)
+    spent = [0.0, 0]
+    plain = Tariff.bill
+
+    def timed(self, *given, **more):
+        begun = time.thread_time()
+        try:
+            return plain(self, *given, **more)
+        finally:
+            spent[0] += time.thread_time() - begun
+            spent[1] += 1
+
+    # the first call loads compiled kernels from disk, whoever makes it
+    few = thrifty.Source.from_array(X[:400], feature_names=names, allow_missing=True)
+    thrifty.Lifetime(thrifty.Models(), prices=rates).learn("died", few, y[:400], spend=5000.0)
+    Tariff.bill = timed
+    try:
+        begun = time.process_time()
+        life = thrifty.Lifetime(thrifty.Models(), prices=rates)
+        life.learn("died", source, y, spend=usd * len(X))
+        whole = time.process_time() - begun
+    finally:
+        Tariff.bill = plain
+    return {"run": f"PhysioNet, {usd:g} USD a patient", "bills": spent[1],
+            "pricing (s)": round(spent[0], 3), "run (s)": round(whole, 2),
+            "share": f"{spent[0] / whole:.1%}"}  # fmt: skip
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--share", action="store_true", help="what pricing costs of a run")
     parser.add_argument("--depth", type=int, default=6)
     given = parser.parse_args()
+    if given.share:
+        print(table([pricing_share()]))
+        raise SystemExit
     groups = ["any condition", "grp:hyperthyroid", "grp:hypothyroid", "grp:binding protein"]
     print(table(measure("heart_cost", ["heart_disease"], given.depth)))
     print(table(measure("thyroid0387_cost", groups, given.depth)))

@@ -284,30 +284,21 @@ class Tariff:
         rows = kernels.rows_of_mask(np.bitwise_or.reduce(missing, axis=0))
         if not len(rows):
             return []
-        lacks = np.zeros((len(rows), len(part.features)), dtype=np.uint8)
-        at = np.searchsorted(part.features, wanted)
-        lacks[:, at] = kernels.unpack_columns(missing, rows)
-        begun = np.zeros((len(rows), len(part.begins)), dtype=np.uint8)
+        at = np.searchsorted(part.features, wanted).tolist()
+        begun: Words = np.zeros((0, missing.shape[1]), dtype=np.uint64)
         if part.begins:
-            which = np.array(part.begins, dtype=np.int64)
-            paid = holdings.draws(which)
+            begun = holdings.draws(np.array(part.begins, dtype=np.int64)).copy()
             for k, d in enumerate(part.begins):
                 if d in fees:  # due in any case: it is paid with the rest
-                    paid[k] |= fees[d][1]
-            begun = kernels.unpack_columns(paid, rows).astype(np.uint8)
-        kinds, which_kind = np.unique(np.hstack([lacks, begun]), axis=0, return_inverse=True)
-        which_kind = which_kind.ravel()
-        by_basket: dict[tuple[int, ...], list[int]] = {}
-        baskets: dict[tuple[int, ...], Basket] = {}
-        for i, kind in enumerate(kinds):
-            n = len(part.features)
-            basket = part.cover.cheapest(_number(kind[:n]), _number(kind[n:]))
-            key = (*basket.offers, -1, basket.price)
-            by_basket.setdefault(key, []).append(i)
-            baskets[key] = basket
+                    begun[k] |= fees[d][1]
+        by_basket: dict[Basket, list[Ints]] = {}
+        for kind, some in _alike(np.vstack([missing, begun]), rows):
+            lacks = sum(1 << f for i, f in enumerate(at) if kind >> i & 1)
+            basket = part.cover.cheapest(lacks, kind >> len(at))
+            by_basket.setdefault(basket, []).append(some)
         return [
-            Filled(part, baskets[key], rows[np.isin(which_kind, some)], part.filled(baskets[key]))
-            for key, some in by_basket.items()
+            Filled(part, basket, np.sort(np.concatenate(some)), part.filled(basket))
+            for basket, some in by_basket.items()
         ]
 
     def price(self, owned: NDArray[np.bool_], wanted: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -363,8 +354,27 @@ class Tariff:
         return {}
 
 
-def _number(bits: NDArray[np.uint8]) -> int:
-    return sum(1 << i for i in np.flatnonzero(bits).tolist())
+def _alike(columns: Words, rows: Ints) -> list[tuple[int, Ints]]:
+    """Rows that show the same bits in all columns: (the bits as a number, the rows)."""
+    groups = [(0, rows)]
+    for i, column in enumerate(columns):
+        bits = kernels.unpack_columns(column[None, :], rows)[:, 0].astype(np.bool_)
+        if not bits.any():
+            continue
+        if bits.all():
+            groups = [(number | 1 << i, some) for number, some in groups]
+            continue
+        shown = np.zeros(int(rows[-1]) + 1, dtype=np.bool_)
+        shown[rows] = bits
+        split: list[tuple[int, Ints]] = []
+        for number, some in groups:
+            yes = shown[some]
+            if yes.any():
+                split.append((number | 1 << i, some[yes]))
+            if not yes.all():
+                split.append((number, some[~yes]))
+        groups = split
+    return groups
 
 
 def _unpacked(words: Words, n: int) -> Ints:
