@@ -7,6 +7,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from thrifty.cells import Cells, PriceList, as_source
+from thrifty.errors import BadInput
 from thrifty.models.basket import Basket
 from thrifty.models.memory import Memory
 from thrifty.models.screening import Screening
@@ -118,3 +119,29 @@ def test_a_longer_look_contains_the_shorter_and_is_paid_once():
     assert basket.most_rows(np.array([3]), 0, 100) == 100
     basket.left = 42.0
     assert basket.most_rows(np.array([3, 4]), 0, 100) == 21
+
+
+def test_a_bill_too_small_for_a_first_look_says_the_smallest():
+    X, y = clinic(n=100, features=10)
+    with pytest.raises(BadInput, match="at least 8; what may be spent is 7"):
+        buy(X, y, 7)
+    assert buy(X, y, 8)[0].n_bought <= 8
+
+
+def test_nothing_but_gaps_is_said_after_the_first_look():
+    _, y = clinic(n=300, features=10)
+    with pytest.raises(BadInput, match="all values of all 10 features are missing"):
+        buy(np.full((300, 10), np.nan), y, 600)
+
+
+def test_a_memory_looks_at_the_rare_class_first_and_survives_json():
+    memory = Memory()
+    for seed in range(3):
+        X, y = clinic(n=600, features=20, seed=seed)
+        _, bought = buy(X, y, 3000, memory=memory)
+        memory = memory.after(bought.lesson, 20)
+    note = memory.notes["values:7"]
+    assert note["rows"] > 100 and abs(np.median(note["at"])) < 0.4
+    assert note["gaps"] == pytest.approx(0.1, abs=0.06)
+    _, after = buy(X, y, 3000, memory=Memory.from_dict(memory.to_dict()))
+    assert after.table.labels[:5].tolist() == [1] * 5  # without: 1, 0, 1, 0, 1

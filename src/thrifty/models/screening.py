@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells import Cells
+from thrifty.errors import BadInput
 from thrifty.models.basket import Basket
 from thrifty.models.bins import make_bins
 from thrifty.models.memory import Lesson, Memory
@@ -74,8 +75,10 @@ class Screening:
         rng: np.random.Generator,
     ) -> Bought:
         codes = np.asarray(labels.codes, dtype=np.int64)
+        _check_allowance(cells, labels.n_classes, allowance)
         hunt = _Hunt(self, cells, codes, labels.n_classes, allowance, rng, memory)
         hunt.halve()
+        hunt.check_values()
         hunt.collect()
         table = hunt.table()
         lesson = Lesson(useful=table.features[:_USEFUL], notes=hunt.notes())
@@ -135,6 +138,15 @@ class _Hunt:
                 found = self._tells(self.alive, None)
                 keep = max(1, -(-len(self.alive) // 2))
                 self.alive = self.alive[np.argsort(-found, kind="stable")[:keep]]
+
+    def check_values(self) -> None:
+        """A look that found nothing but gaps is the end of it."""
+        looks = self.basket.columns.values()
+        if looks and all(np.isnan(column).all() for column in looks):
+            raise BadInput(
+                f"all values of all {len(looks)} features are missing on the {self.looked} rows "
+                "that were looked at. Check what the source fills in, or bring other rows."
+            )
 
     def collect(self) -> None:
         """Buy a feature where the present model is wrong, or more rows: whichever pays more."""
@@ -285,6 +297,18 @@ class _Hunt:
         self.alive = np.sort(order[:fits])
         if self.basket.buy(self.alive, k):
             self.looked = k
+
+
+def _check_allowance(cells: Cells, n_classes: int, allowance: float) -> None:
+    """A first look is two rows of every class on the cheapest feature, and on as many others."""
+    prices = np.asarray(cells.prices, dtype=np.float64)
+    least = 2 * n_classes * (float(prices.min()) + float(prices.mean()))
+    whole = float(prices.sum()) * cells.n_examples
+    if allowance < min(least, whole):
+        raise BadInput(
+            f"a first look needs two rows of each of {n_classes} classes on some features, at "
+            f"least {least:g}; what may be spent is {allowance:g}. Raise spend= or the budget."
+        )
 
 
 def _loss(p: Floats, y: Ints) -> float:
