@@ -18,10 +18,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def round_robin(codes: Ints, rng: np.random.Generator, lead: int = 0) -> Ints:
+def round_robin(codes: Ints, rng: np.random.Generator) -> Ints:
     """A random order of the rows in which the classes take turns, until they run out.
-
-    ``lead`` rows of the rarest class come before the first of the others.
 
     >>> codes = np.array([0, 0, 0, 0, 1, 1])
     >>> codes[round_robin(codes, np.random.default_rng(0))].tolist()
@@ -33,8 +31,7 @@ def round_robin(codes: Ints, rng: np.random.Generator, lead: int = 0) -> Ints:
     place = np.argsort(np.argsort(sizes, kind="stable"), kind="stable")  # the rarest goes first
     for label in np.unique(codes):
         rows = shuffled[codes[shuffled] == label]
-        ahead = lead if place[label] == 0 else 0
-        turn[rows] = np.arange(len(rows)) - ahead + place[label] / (len(sizes) + 1)
+        turn[rows] = np.arange(len(rows)) + place[label] / (len(sizes) + 1)
     return np.argsort(turn, kind="stable")
 
 
@@ -50,15 +47,10 @@ class Basket:
     """
 
     def __init__(
-        self,
-        cells: Cells,
-        codes: Ints,
-        allowance: float,
-        rng: np.random.Generator,
-        lead: int = 0,
+        self, cells: Cells, codes: Ints, allowance: float, rng: np.random.Generator
     ) -> None:
         self.cells, self.left = cells, float(allowance)
-        self.order = round_robin(codes, rng, lead)
+        self.order = round_robin(codes, rng)
         self.codes = codes[self.order]
         self.columns: dict[int, Floats] = {}
 

@@ -2,8 +2,8 @@
 
 Kept for every feature that was looked at: how many rows that rests on, the share of gaps, and up
 to 32 quantiles of the values. Rows of each class count as the class does in the task, so that it is
-the spread among all rows, whatever the task bought most of. A later task looks at rows of its rare
-class alone at first, and compares them with this.
+the spread among all rows, whatever the task bought most of. The choice of features does not use it:
+looking at rows of the rare class alone and comparing them with it did not pay (docs/models.md).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["as_rows", "note_of", "remember", "rests_on"]
+__all__ = ["note_of", "remember"]
 
 Floats = NDArray[np.float64]
 
@@ -25,12 +25,6 @@ _QUANTILES, _MOST = 32, 2000
 def note_of(feature: int) -> str:
     """The key of a feature among a memory's notes."""
     return f"values:{feature}"
-
-
-def rests_on(notes: Mapping[str, Any], feature: int) -> float:
-    """How many rows the background of a feature rests on."""
-    note = notes.get(note_of(feature))
-    return float(note["rows"]) if note else 0.0
 
 
 def remember(old: Mapping[str, Any] | None, values: Floats, weights: Floats) -> dict[str, Any]:
@@ -62,16 +56,6 @@ def remember(old: Mapping[str, Any] | None, values: Floats, weights: Floats) -> 
         "gaps": gaps / rows if rows else 0.0,
         "at": _quantiles(known, parts).tolist(),
     }
-
-
-def as_rows(note: Mapping[str, Any], n: int) -> Floats:
-    """The background as so many rows: quantiles and gaps in their shares."""
-    at = np.array(note["at"], dtype=np.float64)
-    n_gaps = round(n * float(note["gaps"])) if len(at) else n
-    if len(at):
-        picks = (np.arange(n - n_gaps) + 0.5) / max(n - n_gaps, 1) * len(at)
-        at = at[picks.astype(np.int64)]
-    return np.concatenate([at[: n - n_gaps], np.full(n_gaps, np.nan)])
 
 
 def _quantiles(values: Floats, mass: Floats) -> Floats:

@@ -28,7 +28,7 @@ from thrifty.models.bins import make_bins
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.points import Design, oof_scores
 from thrifty.models.policy import Bought
-from thrifty.models.remembered import as_rows, note_of, remember, rests_on
+from thrifty.models.remembered import note_of, remember
 from thrifty.models.shrunk import fit_intercepts, softmax
 from thrifty.models.stack import folds_by_class
 from thrifty.models.table import Table
@@ -41,12 +41,9 @@ Ints = NDArray[np.int64]
 
 #: a table of n cells has about sqrt(n) / 7 features; halving leaves twice as many
 _WIDTH = 7.0
-#: rows that the background of a feature must rest on, and as how many rows it counts
-_KNOWN, _BACKGROUND = 40.0, 64
 #: how many of a task's features, the first bought, the memory calls useful, and how much more
 #: believed a feature is that every earlier task found useful
 _USEFUL, _AGAIN = 20, 1.0
-_NOTHING: dict[str, Any] = {"rows": 0.0, "gaps": 1.0, "at": []}
 
 
 @dataclass(frozen=True)
@@ -107,12 +104,7 @@ class _Hunt:
         self.rng, self.memory = rng, memory
         self.alive = np.arange(cells.n_features)
         self.rounds, self.first = self._looks(allowance)
-        rare = int(self.sizes[self.sizes > 0].min())
-        known = np.array([rests_on(memory.notes, f) for f in self.alive.tolist()])
-        # where most features have a background, the first look is at the rare class alone
-        self.trusted = n_classes == 2 and float((known >= _KNOWN).mean()) > 0.9
-        lead = min(2 * self.first, rare // 2) if self.trusted else 0
-        self.basket = Basket(cells, codes, allowance, rng, lead)
+        self.basket = Basket(cells, codes, allowance, rng)
         often = memory.useful[: cells.n_features] / max(memory.tasks, 1)
         self.useful = np.concatenate([often, np.zeros(cells.n_features - len(often))])
         self.chosen: list[int] = []
@@ -223,23 +215,15 @@ class _Hunt:
         """The score test of each feature on the rows that were looked at."""
         y = self.basket.codes[: self.looked]
         alone = present is None
-        extra = _BACKGROUND if alone and self.trusted else 0
-        if alone:  # rows of the background count as the more common class
-            common = int(np.argmax(self.sizes))
-            y = np.concatenate([y, np.full(extra, common, dtype=np.int64)])
+        if present is None:
             present = np.tile(np.bincount(y, minlength=self.n_classes) / len(y), (len(y), 1))
-        assert present is not None
-        p = present[: self.looked + extra]
+        p = present[: self.looked]
         wrong, noise = np.eye(self.n_classes)[y] - p, p * (1 - p)
+        ones = np.ones(len(y))
         found = np.zeros(len(features))
         for i, f in enumerate(features.tolist()):
             column = self.basket.columns[f][: self.looked]
-            if extra:
-                note = self.memory.notes.get(note_of(f), _NOTHING)
-                column = np.concatenate([column, as_rows(note, extra)])
-            bins = make_bins(
-                column, np.ones(len(y)), max_bins=8, category=f in self.categories
-            )
+            bins = make_bins(column, ones, max_bins=8, category=f in self.categories)
             basis = bins.basis()
             if basis.shape[1]:
                 part = basis[bins.codes(column)]
