@@ -33,7 +33,7 @@ DATA = Path(os.environ.get("THRIFTY_DATA", Path(__file__).parents[2] / "shared" 
 RATES = thrifty.Rates("0.15 USD", "0.60 USD")
 TEXT, HEAD, QUESTION, ANSWER = 300, 60, 12, 4
 ROWS, TEST, WRONG = 1500, 3000, 0.02
-GRID = (0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2)
+GRID = (0.02, 0.03, 0.05, 0.08, 0.12, 0.2)
 
 
 def call_usd(questions: int) -> float:

@@ -37,7 +37,7 @@ class Account:
         N = cells.n_features
         self.a, self.b = np.zeros(N, dtype=np.int64), np.zeros(N, dtype=np.int64)
         self.a_ones, self.b_ones = np.zeros(N), np.zeros(N)
-        self.prices = np.asarray(cells.shared_prices, dtype=np.float64)
+        self.prices = np.asarray(cells.prices, dtype=np.float64)
         self._counted = 0.0
         self._look_at_owned()
 

@@ -36,14 +36,14 @@ class Pilot:
         codes = labels.codes[order]
         rare = int(np.bincount(codes).argmin())
         few, many = order[codes == rare], order[codes != rare]
-        row_price = float(cells.shared_prices.sum())
+        row_price = float(cells.prices.sum())
         half = max(2, int(_SHARE * allowance / row_price / 2))
         pilot = np.concatenate([few[:half], many[:half]])
         seen = cells.get(pilot, np.arange(cells.n_features)).astype(np.float64)
         best = np.argsort(-_separation(seen, labels.codes[pilot] == rare), kind="stable")
         rows = np.unique(np.concatenate([few, many[: _OTHERS * len(few)], pilot]))
         left = allowance - len(pilot) * row_price
-        costs = np.cumsum(cells.shared_prices[best]) * max(1, len(rows) - len(pilot))
+        costs = np.cumsum(cells.prices[best]) * max(1, len(rows) - len(pilot))
         k = max(1, int(np.searchsorted(costs, left, side="right")))
         features = best[:k].astype(np.int64)
         values = cells.get(rows, features).astype(np.float64)

@@ -61,7 +61,7 @@ class Wide:
         _check_spend(cells, allowance)
         account = Account(cells, labels.codes, allowance, rng)
         background, moved = _trusted(account, Background(*memory.background(cells.n_features)))
-        share = allowance / (float(cells.shared_prices.sum()) * cells.n_examples)
+        share = allowance / (float(cells.prices.sum()) * cells.n_examples)
         looks = (1 - _between(share, _JOINT)) * allowance
         look_around(account, background, looks, _OTHERS_PER_LOOK)
         ranked = np.argsort(-_belief(account, background).worth, kind="stable")
@@ -74,7 +74,7 @@ class Wide:
 
 def _check_spend(cells: Cells, allowance: float) -> None:
     """Two rows, one of each class, are the least that a look at every feature takes."""
-    row = float(np.asarray(cells.shared_prices).sum())
+    row = float(np.asarray(cells.prices).sum())
     if allowance < min(2 * row, row * cells.n_examples):
         raise BadInput(
             f"spend={allowance:g} is too small for a first look at {cells.n_features} features; "
