@@ -29,7 +29,7 @@ def split_of(feature: int, threshold: float, boolean: Bools) -> Split:
     return Split(feature) if boolean[feature] else Split(feature, threshold)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MaskPlace:
     """A node whose rows are bits."""
 
@@ -66,7 +66,7 @@ class BooleanColumns:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RowPlace:
     """A node whose rows are numbers."""
 

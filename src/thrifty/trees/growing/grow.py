@@ -52,7 +52,7 @@ class Place(Protocol):
 P = TypeVar("P", bound=Place)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Chosen(Generic[P]):
     """The split of a node, and the two nodes below."""
 

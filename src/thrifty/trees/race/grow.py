@@ -97,7 +97,7 @@ def _lose(place: RacedPlace, reason: Reason, half: Half) -> NoReturn:
     raise _Lost
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RacedPlace:
     """A node and its rows in the order in which they are bought."""
 
