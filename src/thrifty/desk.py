@@ -28,7 +28,7 @@ from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.cells.sources.checks import can_be_stored, default_names
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged
-from thrifty.learned import Learned, model_to_store
+from thrifty.learned import Learned, model_to_store, receipt_to_store
 from thrifty.protocol import AnyFamily
 from thrifty.stores import MemoryStore
 from thrifty.stores.pages import PredictionRow, SqlPages, TaskRow
@@ -210,7 +210,10 @@ class Desk:
             name=learned.name,
             route=learned.route,
             model=model_to_store(learned.model, task.features.names) if durable else {},
-            receipt={**learned.receipt.to_dict(), "good": learned.good},
+            receipt={
+                **receipt_to_store(learned.receipt, task.features.names if durable else ()),
+                "good": learned.good,
+            },
             failure=why,
             token=uuid.uuid4().hex,
             learned_at=now,

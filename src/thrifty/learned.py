@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from thrifty.attempt import Failure, Route
 from thrifty.cells import Receipt
+from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.protocol import AnyFamily
 from thrifty.stores.families import family_from_dict
 from thrifty.stores.pages import TaskRow
 from thrifty.strangers import readable
 
-__all__ = ["Learned", "Parts", "model_to_store", "parts_of_row"]
+__all__ = ["Learned", "Parts", "model_to_store", "parts_of_row", "receipt_to_store"]
+
+#: features whose cells are listed by name in a store
+_FEW = 256
 
 #: model, receipt, failure, good
 Parts = tuple[Any, Receipt, Failure | None, bool | None]
@@ -88,6 +95,30 @@ def receipt_row(receipt: Receipt) -> dict[str, Any]:
     }
 
 
+def receipt_to_store(receipt: Receipt, features: Sequence[str]) -> dict[str, Any]:
+    """A receipt as plain data; cells of very many features are packed, by their places."""
+    data = receipt.to_dict()
+    if len(receipt.per_feature) <= _FEW:
+        return data
+    counts = np.array([receipt.per_feature.get(name, 0) for name in features], dtype=np.int64)
+    if int(counts.sum()) != sum(receipt.per_feature.values()):
+        return data  # of features that the lifetime does not have
+    narrow = counts.astype(np.uint8 if counts.max() < 256 else np.int32)
+    packed = base64.b64encode(pack_arrays({"counts": narrow})).decode()
+    return {**data, "per_feature": {}, "packed": packed}
+
+
+def receipt_from_store(data: dict[str, Any], features: Sequence[str] | None) -> Receipt:
+    """The inverse of :func:`receipt_to_store`."""
+    given = dict(data)
+    packed = given.pop("packed", None)
+    if packed is not None:
+        counts = unpack_arrays(base64.b64decode(packed))["counts"]
+        names = features or ()
+        given["per_feature"] = {names[f]: int(counts[f]) for f in np.flatnonzero(counts).tolist()}
+    return Receipt.from_dict(given)
+
+
 def model_to_store(model: Any, features: Sequence[str]) -> dict[str, Any]:
     """A model as plain data; names that the lifetime has are not written again."""
     data: dict[str, Any] = model.to_dict()
@@ -112,4 +143,4 @@ def _parts(family: AnyFamily, row: TaskRow, features: Sequence[str] | None) -> P
     if row.family is not None and row.family != family.to_dict():
         family = family_from_dict(row.family)  # it was learned before the family was changed
     failure = None if row.failure is None else Failure(**row.failure)
-    return family.load_estimator(model), Receipt.from_dict(receipt), failure, good
+    return family.load_estimator(model), receipt_from_store(receipt, features), failure, good

@@ -62,7 +62,7 @@ class Known:
         self._names, self._source = names, source
         self.loaded = np.full(len(features), names is None)
         self._row_of = _inverse(examples)
-        self._feature_of = {n: f for f, n in enumerate(features.tolist()) if n >= 0}
+        self._feature_of = {int(features[f]): f for f in np.flatnonzero(features >= 0).tolist()}
         self._draw_of = _inverse(draws)
         #: purchases that no column has taken in, by the numbers of their features
         self._recent: defaultdict[int, list[Purchase]] = defaultdict(list)

@@ -77,9 +77,10 @@ class PriceList:
 
     def tariff(self, feature_names: Sequence[str]) -> Tariff:
         """The prices of these features, checked."""
-        from thrifty.cells.prices.reading import read_tariff
+        from thrifty.cells.prices.reading import one_price_for_all, read_tariff
 
-        return read_tariff(self, [str(name) for name in feature_names])
+        alike = one_price_for_all(self, len(feature_names))
+        return alike or read_tariff(self, [str(name) for name in feature_names])
 
     def price(self, wanted: Sequence[str], owned: Sequence[str] = ()) -> float:
         """What these features cost on one example that has some already, by name."""
