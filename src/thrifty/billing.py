@@ -66,8 +66,13 @@ class Bills:
         self._desk = desk
         self._forgotten: list[Learned] = []
 
-    def remember_forgotten(self, learned: Learned) -> None:
-        """A forgotten task has cost what it has cost."""
+    def forget(self, learned: Learned) -> None:
+        """A forgotten task has cost what it has cost: in the ledger's accounts, or in memory."""
+        if self._desk.has_ledger:
+            book = self._desk.ledger.book
+            if learned.name in book.read(lambda pages: pages.accounts()):
+                book.write(lambda pages: pages.forget(learned.name))
+                return
         self._forgotten.append(learned)
 
     def _total(self) -> int | None:

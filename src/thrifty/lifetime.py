@@ -467,7 +467,7 @@ class Lifetime:
             self._saved.book.write(lambda pages: pages.forget(name))
             self.refresh()
         else:
-            self._bills.remember_forgotten(self._tasks.pop(name))
+            self._bills.forget(self._tasks.pop(name))
 
     def note_label(self, source: Any, name: str) -> None:
         """Say that a column of a named source is a label: it is no feature of later tasks."""

@@ -208,7 +208,7 @@ class Cells:
     def get(self, rows: Any, features: Any) -> NDArray[Any]:
         """Values of rows x features, shape (len(rows), len(features))."""
         at = self._indices(rows, self.n_examples, "row")
-        which = self._indices(features, self.n_features, "feature")
+        which = self._indices(features, self._source.n_features, "feature")
         if self._paid is not None:
             return self._paid.get(at, which)
         self._look(which, kernels.mask_of_rows(at, self.n_examples))
