@@ -7,6 +7,8 @@ lifetimes of the store, and no cell is on it twice.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -81,10 +83,8 @@ class Walk:
             source, ids = self.source(chance, width)
             y = [self.provider.value(e, NAMES[which % 3]) for e in ids]
             self.n += 1
-            try:
+            with suppress(NotInFamily):  # what it bought stays owned
                 getattr(life, what)(f"task {self.n}", source, y)
-            except NotInFamily:
-                pass  # what it bought stays owned
         elif len(life) and what == "predict":
             name = chance.choice(list(life))
             source, ids = self.source(chance, 9)
