@@ -8,6 +8,7 @@ and its cost is booked, in the store or in memory.
 from __future__ import annotations
 
 import hashlib
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -36,6 +37,9 @@ from thrifty.stores.saved import Finished, SavedLifetime, Snapshot, charge, comm
 from thrifty.stores.settings import Settings
 
 __all__ = ["Desk", "Run", "Task"]
+
+
+_MAKING = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +97,11 @@ class Desk:
     def ledger(self) -> Ledger:
         """The lifetime's ledger, in its store or in memory."""
         if self._ledger is None:
-            saved = self.saved
-            book = saved.book if saved is not None else MemoryStore().book("memory", {}, {})
-            self._ledger = Ledger(book, self.settings.budget)
+            with _MAKING:  # two threads with a ledger each would pay twice
+                if self._ledger is None:
+                    saved = self.saved
+                    book = saved.book if saved is not None else MemoryStore().book("memory", {}, {})
+                    self._ledger = Ledger(book, self.settings.budget)
         return self._ledger
 
     # -- tasks --------------------------------------------------------------------------------

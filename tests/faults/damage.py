@@ -98,6 +98,9 @@ class Sound:
         self.frame.to_parquet(self.parquet)
         self.packed = folder / "data.cells"
         pack(self.parquet, self.packed)
+        # kernels for real values are compiled here, not in a child that is timed
+        with suppress(ThriftyError):
+            thrifty.Lifetime(thrifty.Trees(max_depth=2)).learn("t", self.frame, [0, 1] * 20)
         with sqlite3.connect(self.store) as connection:
             tables = [n for (n,) in connection.execute(
                 "SELECT name FROM sqlite_master WHERE type = 'table'")]  # fmt: skip
@@ -209,7 +212,7 @@ def a_field_of_a_store(sound: Sound, place: Path, chance: random.Random) -> None
     if rows:
         rowid, old = chance.choice(rows)
         value = chance.choice([*ODD, bomb(chance), bomb(chance)])
-        if isinstance(old, str) and old[:1] in "{[" and chance.random() < 0.7:
+        if isinstance(old, str) and old.startswith(("{", "[")) and chance.random() < 0.7:
             value = mutated_json(old, chance)
         elif isinstance(old, bytes) and chance.random() < 0.6:
             value = in_bytes(old, chance) if chance.random() < 0.4 else mutated_block(old, chance)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from thrifty.errors import LifetimeExists, StoreError
 from thrifty.stores.families import as_written_now
 from thrifty.stores.pages import SqlPages
+from thrifty.strangers import readable
 
 __all__ = ["LifetimeBook", "Store", "existing_store", "open_store"]
 
@@ -68,7 +69,8 @@ class Store(ABC):
             row = self.write(0, make)
         if row is None:
             raise self._unknown(name)
-        id, stored = int(row[0]), json.loads(row[1])
+        with readable("the lifetime in the store"):
+            id, stored = int(row[0]), json.loads(row[1])
         if family is not None and as_written_now(stored) != json.loads(json.dumps(family)):
             raise LifetimeExists(
                 f"the store holds a lifetime named {name!r} with another family: {stored}; asked "
