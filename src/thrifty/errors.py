@@ -27,7 +27,8 @@
     ├── UnknownFeature (KeyError)        no feature of that name
     └── UnknownTask (KeyError)           no task of that name
 
-A message says what was expected, what came, and what to do next.
+A message says what was expected, what came, and what to do next. One warning is not an error:
+``LabelLeftOut`` (UserWarning), a column that is a label was not used as a feature.
 """
 
 from __future__ import annotations
