@@ -28,7 +28,9 @@ def one_price_for_all(prices: PriceList, n: int) -> Tariff | None:
         prices.discounts, prices.valid_for,
     )  # fmt: skip
     given = prices.per_feature
-    if any(special) or given is None or not (isinstance(given, str) or np.ndim(given) == 0):
+    if any(special) or given is None or isinstance(given, Mapping):
+        return None
+    if not (isinstance(given, str) or np.ndim(given) == 0):
         return None
     minor, label = read_amount(given, "price")
     labels = {label, prices.currency.upper()}
