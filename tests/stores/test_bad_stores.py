@@ -78,7 +78,7 @@ def test_places_that_cannot_be(tmp_path):
         SQLiteStore(tmp_path)  # a folder
     with pytest.raises(StoreError, match="mysql://"):
         open_store("mysql://somewhere/db")
-    with pytest.raises(StoreError, match="knows|known|no lifetime|holds no"):
+    with pytest.raises(StoreError, match="no store at"):
         thrifty.Lifetime.open(tmp_path / "empty.db")
 
 

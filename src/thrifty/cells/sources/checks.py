@@ -79,7 +79,7 @@ def checked_source_name(name: object, *, needed: bool) -> str:
     """
     if name is None and not needed:
         return ""
-    if not isinstance(name, str) or not name.strip():
+    if not isinstance(name, str) or not name:
         raise BadInput(
             f"ids need a name= for the source that they are ids of, a text such as 'clinic'; got "
             f"{name!r}. A cell belongs to (source name, example id, feature name): the same name "
