@@ -237,7 +237,7 @@ class Known:
 
 def _inverse(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
     """Where each number stands, -1 where it does not; what has no number (-1) stands nowhere."""
-    if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < _MOST_NAMES:
+    if len(numbers) and not -1 <= int(numbers.min()) <= int(numbers.max()) < _MOST_NAMES:
         raise StoreError(
             f"the store numbers a name {int(numbers.max())}, which it never does by itself: it was "
             "damaged, or changed by something else than Thrifty. Restore a copy."
