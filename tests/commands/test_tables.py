@@ -30,6 +30,7 @@ def messy(path, seed, n=500):
     ill = (frame["smokes"] == "often") ^ (rng.random(n) < 0.05)
     frame.loc[rng.random(n) < 0.2, "test 3"] = np.nan
     frame.loc[rng.random(n) < 0.1, "smokes"] = None
+    frame["visit"] = [f"2020-01-{i % 28 + 1:02d} {i}" for i in range(n)]
     frame["ill"] = np.where(ill, "yes", "no")
     frame.to_csv(path, index=False)
     return frame
@@ -40,7 +41,8 @@ def test_from_a_table_to_predictions(tmp_path):
     messy(first, 0)
     other = messy(new, 1)
     other[other.columns[::-1]].to_csv(new, index=False)
-    run("learn", first, "--label", "ill", "--id", "patient", "--spend", "30 %")
+    said = run("learn", first, "--label", "ill", "--id", "patient", "--spend", "30 %")
+    assert "left out: 'visit'" in said.stderr
     store = tmp_path / "patients.db"
     out = tmp_path / "answers.csv"
     run("predict", new, "--task", "ill", "--id", "patient", "--store", store, "-o", out)
@@ -50,6 +52,10 @@ def test_from_a_table_to_predictions(tmp_path):
     assert np.mean(right) > 0.8
     assert {"probability of yes", "cost"} <= set(answers[0])
     assert "ill" in run("bill", store).output
+    again = tmp_path / "again.csv"
+    other.to_csv(again, index=False)
+    twice = run("predict", again, "--task", "ill", "--id", "patient", "--store", store)
+    assert "0 cells bought" in twice.stderr, "an id is the same example in whichever file"
 
 
 def test_options_of_a_table_are_not_for_task_files(tmp_path):

@@ -48,7 +48,8 @@ class Clinic:
         return make(examples or self.examples, FEATURES, **options)
 
     def open(self, **options):
-        return thrifty.Lifetime(thrifty.Trees(max_depth=3, learner=thrifty.Paper()), store=self.where, **options)
+        family = thrifty.Trees(max_depth=3, learner=thrifty.Paper())
+        return thrifty.Lifetime(family, store=self.where, **options)
 
     def learn(self, life, task="t0", examples=None, **options):
         examples = examples or self.examples

@@ -20,7 +20,8 @@ def shopper(clinic, seed, budget, stop=None):
 
     def work():
         chance = random.Random(seed)
-        life = thrifty.Lifetime(thrifty.Trees(max_depth=3, learner=thrifty.Paper()), store=clinic.where, budget=budget)
+        family = thrifty.Trees(max_depth=3, learner=thrifty.Paper())
+        life = thrifty.Lifetime(family, store=clinic.where, budget=budget)
         cells = Cells(clinic.source(prices=1), ledger=life.ledger, task=f"task-{seed % 3}")
         while stop is None or not stop.exists():
             rows = chance.sample(range(len(clinic.examples)), 3)

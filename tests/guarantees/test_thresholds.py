@@ -124,7 +124,7 @@ def test_a_feature_may_recur_on_a_path():
     life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.Paper()))
     tree = life.learn("band", X, y).model.tree_
     assert size(tree) == 2 and {n.split.feature for _, n in internal_nodes(tree)} == {0}
-    again = life.learn("band again", X, y)
+    again = life.learn("band again", X.copy(), y)
     assert again.route == "reused" and again.receipt.max_cells_per_example == 1
 
 

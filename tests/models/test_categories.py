@@ -62,3 +62,12 @@ def test_a_paid_source_keeps_the_order():
     with pytest.raises(BadInput, match="in the order that they had before"):
         life.predict("first", source(["green", "red"]))
     assert life.predict("first", source(["red", "green", "blue"])).values.tolist() == [0, 1] * 30
+
+
+def test_numbers_in_the_place_of_a_category_are_refused():
+    life = thrifty.Lifetime(Models())
+    life.learn("first", *messy(0))
+    new, _ = messy(1)
+    new["colour"] = 1
+    with pytest.raises(BadInput, match="'colour' is a category"):
+        life.predict("first", new)

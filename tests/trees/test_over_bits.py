@@ -89,3 +89,13 @@ def test_all_boolean_tasks_go_through_untouched():
     life = thrifty.Lifetime(thrifty.Trees(max_depth=3, learner=thrifty.Verified()))
     learned = life.learn("plain", X, X[:, 1])
     assert type(learned.model) is thrifty.TreeClassifier
+
+
+def test_verified_takes_features_that_come_later():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((400, 4)) < 0.5, columns=list("abcd"))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3, learner=thrifty.Verified()))
+    life.learn("first", X[["a", "b"]], X["a"] & X["b"])
+    y = X["a"] & X["d"]
+    assert life.learn("second", X, y).receipt.cells > 0
+    assert (life.predict("second", X).values == y).all()

@@ -63,6 +63,8 @@ class TaskFile:
     prices: Any
     budget: Budget | None
     tasks: tuple[TaskSpec, ...]
+    #: leave out columns that cannot be features, and say so, instead of stopping at them
+    lenient: bool = False
 
 
 def read_any_file(
@@ -94,6 +96,7 @@ def read_any_file(
         prices=None,
         budget=None,
         tasks=tuple(TaskSpec(label, label, spend=spend) for label in labels),
+        lenient=True,
     )
 
 

@@ -8,7 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from thrifty.cells import Source
+from thrifty.cells.sources.kinds import read_column
 from thrifty.commands.task_file import TaskFile, TaskSpec, _only
 from thrifty.errors import BadInput, ThriftyError
 from thrifty.strangers import readable
@@ -111,18 +114,37 @@ def _from_csv(file: TaskFile, labels: list[str]) -> OpenedSource:
     ids = _ids(frame, given, str(given["csv"]))
     aside = {*labels, *given.get("without", ()), *([given["id"]] if "id" in given else [])}
     features = given.get("features") or [c for c in frame.columns if c not in aside]
-    lacking = [f for f in features if f not in frame.columns]
+    lacking = [f for f in [*features, *labels] if f not in frame.columns]
     if lacking:
-        raise BadInput(f"{given['csv']} has no column {lacking[0]!r}.")
+        raise BadInput(
+            f"{given['csv']} has no column {lacking[0]!r}; it has "
+            f"{', '.join(map(repr, list(frame.columns)[:8]))}."
+        )
+    if file.lenient and not given.get("features"):
+        features = _usable(frame, features)
     source = Source.from_frame(
         frame[list(features)],
         examples=ids,
-        name=str(given.get("name") or given["csv"]),
+        # An id is the same example in whichever file; rows without one belong to their file.
+        name=str(given.get("name") or given.get("id") or given["csv"]),
         kinds=given.get("kinds"),
         allow_missing=_gaps(file),
     )
     rest = {c: frame[c].tolist() for c in frame.columns if c not in features}
     return OpenedSource(source, source.examples or (), rest)
+
+
+def _usable(frame: Any, names: list[str]) -> list[str]:
+    """The columns that can be features; the others are named, with why."""
+    usable = []
+    for name in names:
+        try:
+            read_column(frame[name].to_numpy(), str(name))
+        except BadInput as error:
+            typer.echo(f"left out: {error}", err=True)
+        else:
+            usable.append(name)
+    return usable
 
 
 def _ids(frame: Any, given: Mapping[str, Any], where: str) -> list[Any]:

@@ -96,7 +96,7 @@ def _read(
             "give one row per example and one column per feature, in the order asked, no more and "
             "no less."
         )
-    values = _numbers(table, examples, features)
+    values = _numbers(table, examples, features, allow_missing)
     bad = ~np.isfinite(values)
     if allow_missing:
         bad &= ~(np.isnan(values) & ~boolean)
@@ -147,13 +147,15 @@ def _same_order(got: list[str], asked: list[str], what: str) -> None:
 
 
 def _numbers(
-    table: NDArray[Any], examples: Sequence[Any], features: Sequence[str]
+    table: NDArray[Any], examples: Sequence[Any], features: Sequence[str], allow_missing: bool
 ) -> NDArray[np.float64]:
     if table.dtype.kind in "biuf":
         return table.astype(np.float64)
     if table.dtype == object:
         plain = (bool, int, float, np.bool_, np.integer, np.floating)
         for (row, column), value in np.ndenumerate(table):
+            if value is None and allow_missing:
+                continue  # a gap, as JSON writes it
             if not isinstance(value, plain):
                 shown = redacted(_shown(value)[:40])
                 raise MalformedAnswer(

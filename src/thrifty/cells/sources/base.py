@@ -82,6 +82,7 @@ class Source(ABC):
         from thrifty.cells.sources.coded import RecodedSource
 
         names, here = self.feature_names, self.categories
+        self._same_kinds(known)
         if all(c[: len(w)] == w for f, c in here.items() if (w := tuple(known.get(names[f], ())))):
             return self
         if not self.free:
@@ -91,6 +92,19 @@ class Source(ABC):
                 "order, new ones last."
             )
         return RecodedSource(self, known)
+
+    def _same_kinds(self, known: Mapping[str, Sequence[str]]) -> None:
+        """A feature that is a category elsewhere must not come as numbers: they mean nothing."""
+        at = {name: f for f, name in enumerate(self.feature_names) if name in known}
+        for name, f in at.items():
+            if f in self.categories or not self.free:
+                continue
+            values = self.read(np.arange(self.n_examples), np.array([f]))
+            if not np.isnan(values.astype(np.float64)).all():
+                raise BadInput(
+                    f"{name!r} is a category ({', '.join(list(known[name])[:5])}); X holds numbers "
+                    f"there. Bring its text, or say kinds={{{name!r}: 'category'}}."
+                )
 
     def known_as(self, examples: Iterable[Any] | None, name: str | None = None) -> Source:
         """This source, its examples known by ids from now on, under the source's name."""

@@ -89,9 +89,9 @@ class Experience:
     seen: tuple[float, ...] = ()
     useful: tuple[float, ...] = ()
 
-    def base_rates(self) -> tuple[Floats, Floats]:
+    def base_rates(self, n_features: int) -> tuple[Floats, Floats]:
         """How often each feature is true, and the rows that this is known as well as from."""
-        ones, seen = np.array(self.ones), np.array(self.seen)
+        ones, seen = _grown(self.ones, n_features), _grown(self.seen, n_features)
         overall = (ones.sum() + 1.0) / (seen.sum() + 2.0)
         return (ones + 2.0 * overall) / (seen + 2.0), np.minimum(seen + 2.0, _AT_MOST)
 
@@ -99,7 +99,7 @@ class Experience:
         """Each feature's probability of being useful at a root; on average what it always is."""
         if not self.tasks:
             return np.full(n_features, prior_useful(n_features))
-        useful = np.array(self.useful)
+        useful = _grown(self.useful, n_features)
         likely = (useful + _TASKS * useful.mean() / self.tasks) / (self.tasks + _TASKS)
         return np.asarray(likely * prior_useful(n_features) / max(float(likely.mean()), 1e-12))
 
@@ -166,5 +166,9 @@ class Experience:
 
 
 def _plus(old: tuple[float, ...], new: NDArray[Any], n: int) -> tuple[float, ...]:
-    before = np.array(old) if old else np.zeros(n)
-    return tuple(np.round(before + new, 9).tolist())
+    return tuple(np.round(_grown(old, n) + new, 9).tolist())
+
+
+def _grown(kept: tuple[float, ...], n: int) -> Floats:
+    """What is kept of every feature; nothing of those that came later."""
+    return np.concatenate([np.array(kept, dtype=np.float64), np.zeros(max(0, n - len(kept)))])[:n]

@@ -203,7 +203,7 @@ def _first_look(experience: Experience, task: Looks) -> Belief:
     N = task.cells.n_features
     if experience.tasks:
         task.look(int(task.shares.argmin()))
-        rates, rows = experience.base_rates()
+        rates, rows = experience.base_rates(N)
         return first_belief(task.shares, rates, rows, experience.usefulness(N))
     for c in range(task.n_classes):
         task.look(c)
