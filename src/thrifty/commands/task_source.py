@@ -117,7 +117,8 @@ def _from_csv(file: TaskFile, labels: list[str]) -> OpenedSource:
     lacking = [f for f in [*features, *labels] if f not in frame.columns]
     if lacking:
         raise BadInput(
-            f"{given['csv']} has no column {lacking[0]!r}; it has "
+            f"{given['csv']} has no {'label ' if lacking[0] in labels else ''}column "
+            f"{lacking[0]!r}; it has "
             f"{', '.join(map(repr, list(frame.columns)[:8]))}."
         )
     if file.lenient and not given.get("features"):
