@@ -52,6 +52,7 @@ def test_from_a_table_to_predictions(tmp_path):
     assert np.mean(right) > 0.8
     assert {"probability of yes", "cost"} <= set(answers[0])
     assert "ill" in run("bill", store).output
+    assert "a model of no, yes on" in run("show", store, "ill").output
     again = tmp_path / "again.csv"
     other.to_csv(again, index=False)
     twice = run("predict", again, "--task", "ill", "--id", "patient", "--store", store)

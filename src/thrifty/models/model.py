@@ -27,6 +27,10 @@ from thrifty.trees.labels import read_classes
 __all__ = ["ModelClassifier"]
 
 
+#: features that a model names when it is printed
+_SHOWN = 30
+
+
 class ModelClassifier(ClassifierMixin, BaseEstimator):
     """A classifier that was fitted on the few cells it needs.
 
@@ -112,6 +116,17 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):
         self.words_ = dict(words)
         self._words = in_words(self.estimator)
         return self
+
+    def __str__(self) -> str:
+        if not hasattr(self, "features_"):
+            return repr(self)
+        names = [self.feature_names_[f] for f in self.features_.tolist()]
+        shown = "\n".join(f"  {name}" for name in names[:_SHOWN])
+        more = f"\n  and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        return (
+            f"a model of {', '.join(map(str, self.classes_.tolist()))} on {len(names)} of "
+            f"{self.n_features_in_} features:\n{shown}{more}"
+        )
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities, a column per class; X holds all features, only ``features_`` are read."""

@@ -32,7 +32,7 @@ class Limits:
             f"the next purchase needs {amount_text(needed, money)}{whose} and "
             f"{amount_text(left, money)} is left of the {amount_text(limit, money)} allowed {of} "
             f"({amount_text(used, money)} spent or reserved). Nothing of it was bought, what was "
-            "bought before is kept: raise the budget and learn again to pay only for the rest.",
+            "bought before is kept: raise the budget and go on to pay only for the rest.",
             needed=to_units(needed),
             left=to_units(left),
             scope=scope,
