@@ -109,6 +109,14 @@ def test_other_policies_are_refused():
         )
 
 
+@pytest.fixture(autouse=True)
+def interrupts_are_heard():
+    """A shell that starts the tests in the background lets them ignore Ctrl-C: here it counts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
 
