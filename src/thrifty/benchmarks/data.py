@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from thrifty.benchmarks.real_sets import data_folder
 
 __all__ = ["DataSet", "data_sets"]
 
@@ -23,22 +23,13 @@ class DataSet:
     y: NDArray[np.int64]
 
 
-def folder() -> Path | None:
-    """Where the sets are; None where there are none."""
-    named = os.environ.get("THRIFTY_DATA")
-    places = [Path(named)] if named else [
-        Path.cwd().parent / "shared" / "data",
-        Path(__file__).parents[3].parent / "shared" / "data",
-    ]  # fmt: skip
-    return next((place for place in places if place.is_dir()), None)
-
-
 def data_sets(max_rows: int | None = None) -> Iterator[DataSet]:
     """Every set, smallest name first."""
-    place = folder()
+    place = data_folder()
     for file in sorted(place.glob("*.npz")) if place is not None else []:
         with np.load(file, allow_pickle=False) as found:
-            X, Y = found["X"], found["Y"]
+            X = found["X"]
+            Y = found["Y"] if "Y" in found.files else _one_against_the_rest(found["y"])
         shares = [abs(np.mean(Y[Y[:, j] >= 0, j] == 1) - 0.5) for j in range(Y.shape[1])]
         label = int(np.argmin(shares))
         known = Y[:, label] >= 0
@@ -46,3 +37,9 @@ def data_sets(max_rows: int | None = None) -> Iterator[DataSet]:
         if max_rows is not None and len(rows) > max_rows:
             rows = np.sort(np.random.default_rng(0).choice(rows, max_rows, replace=False))
         yield DataSet(file.stem, X[rows], Y[rows, label].astype(np.int64))
+
+
+def _one_against_the_rest(y: NDArray[Any]) -> NDArray[np.int8]:
+    """A label of several classes as one column a class."""
+    columns: NDArray[np.int8] = (y[:, None] == np.unique(y)).astype(np.int8)
+    return columns
