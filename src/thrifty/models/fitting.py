@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 from thrifty.errors import ThriftyError
 from thrifty.models.estimators import fit_user
 from thrifty.models.linear import LinearScore
-from thrifty.models.stack import fit_stack, stack_from_dict
+from thrifty.models.measured import measure
+from thrifty.models.measured_wide import measured_wide
+from thrifty.models.stack import fit_stack_left_out, stack_from_dict
 from thrifty.models.table import Table
 from thrifty.models.with_trees import fit_wide, linear_and_trees_from_dict
 
@@ -34,9 +37,13 @@ def fit(table: Table, estimator: Any = None, *, seed: int = 0) -> Any:
 def default_fit(table: Table, seed: int) -> Any:
     """The default for this kind of table."""
     if table.effects is not None:
-        return fit_wide(table, seed)
+        return measured_wide(fit_wide(table, seed), table, seed)
     categories = np.array(table.categories, dtype=np.int64) > 0 if table.categories else None
-    return fit_stack(table.filled(), table.labels, table.weights, categories=categories, seed=seed)
+    stack, left_out = fit_stack_left_out(
+        table.filled(), table.labels, table.weights, categories=categories, seed=seed
+    )
+    codes = np.searchsorted(stack.classes_, table.labels).astype(np.int64)
+    return replace(stack, quality=measure(left_out, codes, table.weights, seed))
 
 
 class NotBrought:

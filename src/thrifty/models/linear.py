@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
+from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.table import Table
 
 __all__ = ["LinearScore", "fit_linear"]
@@ -39,9 +40,17 @@ class LinearScore:
     [0.5, 0.5]
     """
 
-    def __init__(self, coefficients: Floats, centres: Floats, intercept: float) -> None:
+    def __init__(
+        self,
+        coefficients: Floats,
+        centres: Floats,
+        intercept: float,
+        quality: Quality | None = None,
+    ) -> None:
         self.coef_, self.centres_, self.intercept_ = coefficients, centres, intercept
         self.classes_ = np.array([0, 1])
+        #: measured on rows left out; None where they cannot show it
+        self.quality = quality
 
     def decision_function(self, values: Floats) -> Floats:
         """Log-odds of class 1; a gap stands at the background's mean."""
@@ -65,12 +74,18 @@ class LinearScore:
             "coefficients": self.coef_.tolist(),
             "centres": self.centres_.tolist(),
             "intercept": self.intercept_,
+            "quality": None if self.quality is None else self.quality.to_dict(),
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> LinearScore:
         """The inverse of :meth:`to_dict`."""
-        return cls(np.array(data["coefficients"]), np.array(data["centres"]), data["intercept"])
+        return cls(
+            np.array(data["coefficients"]),
+            np.array(data["centres"]),
+            data["intercept"],
+            quality_from_dict(data.get("quality")),
+        )
 
 
 def fit_linear(table: Table) -> LinearScore:

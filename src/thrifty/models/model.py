@@ -16,19 +16,19 @@ from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import match_features
 from thrifty.errors import BadInput
 from thrifty.lazy import Asked
+from thrifty.models.as_card import model_card
 from thrifty.models.at_the_door import ask_model
+from thrifty.models.card import Card
 from thrifty.models.estimators import check_estimator, in_words
 from thrifty.models.fitting import NotBrought, fit, fitted_from_dict, fitted_to_dict
 from thrifty.models.learning import learn_table
+from thrifty.models.measured import Quality
 from thrifty.models.memory import Memory
+from thrifty.models.printed import in_plain_words
 from thrifty.models.table import Table, table_from_dict
 from thrifty.trees.labels import read_classes
 
 __all__ = ["ModelClassifier"]
-
-
-#: features that a model names when it is printed
-_SHOWN = 30
 
 
 class ModelClassifier(ClassifierMixin, BaseEstimator):
@@ -48,6 +48,8 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):
     features_ : indices of the features that it needs, most useful first
     estimator_ : what was fitted, on those features
     table_ : the cells it was fitted on, a :class:`thrifty.models.Table`
+    card_ : its scorecard, where it is one or has one in its mixture
+    quality_ : cross-validated, with an interval; None where it was not measured
     classes_, n_features_in_ : as everywhere in scikit-learn
 
     Examples
@@ -117,16 +119,23 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):
         self._words = in_words(self.estimator)
         return self
 
-    def __str__(self) -> str:
-        if not hasattr(self, "features_"):
-            return repr(self)
+    @property
+    def card_(self) -> Card:
+        """The scorecard, where the model is one or has one as a part; with the user's names."""
         names = [self.feature_names_[f] for f in self.features_.tolist()]
-        shown = "\n".join(f"  {name}" for name in names[:_SHOWN])
-        more = f"\n  and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        return (
-            f"a model of {', '.join(map(str, self.classes_.tolist()))} on {len(names)} of "
-            f"{self.n_features_in_} features:\n{shown}{more}"
-        )
+        card = model_card(self.estimator_, names, self.words_, self.classes_.tolist())
+        if card is None:
+            raise AttributeError(f"{type(self.estimator_).__name__} has no scorecard in it.")
+        return card
+
+    @property
+    def quality_(self) -> Quality | None:
+        """Cross-validated quality with an interval; None where it was not measured."""
+        found: Quality | None = getattr(self.estimator_, "quality", None)
+        return found
+
+    def __str__(self) -> str:
+        return repr(self) if not hasattr(self, "features_") else in_plain_words(self)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities, a column per class; X holds all features, only ``features_`` are read."""

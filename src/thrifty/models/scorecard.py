@@ -12,7 +12,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from thrifty.errors import BadInput, BadParameter
 from thrifty.models.bins import bins_from_dict
-from thrifty.models.card import Card, CardRow
+from thrifty.models.card import Card
+from thrifty.models.card_points import card_of_points
 from thrifty.models.columns import ColumnReader, has_texts
 from thrifty.models.points import Design, Points, same_folds
 from thrifty.models.shrunk import softmax
@@ -233,28 +234,8 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _card(self) -> Card:
-        unit = np.log(2.0) / self.doubling
         names = getattr(self, "feature_names_in_", [f"x{f}" for f in range(self.n_features_in_)])
-        two = len(self.classes_) == 2
-        labels = [_plain(label) for label in (self.classes_[1:] if two else self.classes_)]
-        rows: list[tuple[float, list[CardRow]]] = []
-        for f, (bins, table) in enumerate(zip(self.points_.bins, self.points_.points)):
-            texts = bins.names(self.reader_.categories[f])
-            share = bins.weight / max(bins.weight.sum(), 1e-300)
-            for c, label in enumerate(labels):
-                spread = float(share @ table[:, c] ** 2)
-                if spread <= 1e-12:
-                    continue
-                lines = [
-                    CardRow(str(names[f]), text, float(points / unit), float(part), label)
-                    for text, points, part in zip(texts, table[:, c], share)
-                    if part > 0
-                ]
-                rows.append((spread, lines))
-        rows.sort(key=lambda row: -row[0])
-        base = dict(zip(labels, (self.points_.intercepts / unit).tolist()))
-        return Card(tuple(line for _, lines in rows for line in lines), base, self.doubling)
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
+        texts = zip(names, self.reader_.categories)
+        words = {str(name): told for name, told in texts if told is not None}
+        labels = self.classes_.tolist()
+        return card_of_points(self.points_, list(map(str, names)), words, labels, self.doubling)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from thrifty.errors import BadInput
 from thrifty.models.bins import bins_from_dict
 from thrifty.models.boosted import BoostedTrees, boosted_from_dict, grow_boosted
+from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.points import Design, Points, oof_scores
 from thrifty.models.shrunk import fit_intercepts, fit_slope, softmax
 
@@ -51,6 +52,7 @@ class Stack:
     card, trees : the two; trees is None where there were too few rows for them
     share : of the trees in the mixture
     slope, intercepts : what makes the mixture's probabilities honest
+    quality : measured on rows left out; None where there were too few
     """
 
     classes_: Ints
@@ -59,6 +61,7 @@ class Stack:
     share: float
     slope: float
     intercepts: Floats
+    quality: Quality | None = None
 
     def scores(self, values: Floats) -> Floats:
         """(rows, c) logits; c is 1 for two classes."""
@@ -88,6 +91,7 @@ class Stack:
             "share": self.share,
             "slope": self.slope,
             "intercepts": self.intercepts.tolist(),
+            "quality": None if self.quality is None else self.quality.to_dict(),
         }
 
 
@@ -106,6 +110,7 @@ def stack_from_dict(data: dict[str, Any]) -> Stack:
         float(data["share"]),
         float(data["slope"]),
         np.array(data["intercepts"], dtype=np.float64),
+        quality_from_dict(data.get("quality")),
     )
 
 

@@ -19,9 +19,10 @@ from sklearn.linear_model import LogisticRegression
 
 from thrifty.models.boosted import BoostedTrees, boosted_from_dict, grow_boosted
 from thrifty.models.linear import LinearScore, fit_linear
+from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.table import Table
 
-__all__ = ["LinearAndTrees", "fit_wide", "linear_and_trees_from_dict"]
+__all__ = ["LinearAndTrees", "carried", "fit_wide", "grow_joint", "linear_and_trees_from_dict"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -46,6 +47,7 @@ class LinearAndTrees:
     share: float
     offset: float
     classes_: Ints
+    quality: Quality | None = None
 
     def decision_function(self, values: Floats) -> Floats:
         """Log-odds of class 1."""
@@ -71,6 +73,7 @@ class LinearAndTrees:
             "joint": self.joint.tolist(),
             "share": self.share,
             "offset": self.offset,
+            "quality": None if self.quality is None else self.quality.to_dict(),
         }
 
 
@@ -83,6 +86,7 @@ def linear_and_trees_from_dict(data: dict[str, Any]) -> LinearAndTrees:
         float(data["share"]),
         float(data["offset"]),
         np.array([0, 1]),
+        quality_from_dict(data.get("quality")),
     )
 
 
@@ -96,7 +100,7 @@ def fit_wide(table: Table, seed: int = 0) -> LinearScore | LinearAndTrees:
     share = _share(table, joint, rows, seed)
     if share == 0:
         return linear
-    trees, offset = _grow(table, joint, rows, seed)
+    trees, offset = grow_joint(table, joint, rows, seed)
     return LinearAndTrees(linear, trees, joint, share, offset, np.array([0, 1]))
 
 
@@ -107,7 +111,7 @@ def carried(linear: LinearScore, joint: Ints) -> float:
     return float(each[joint].sum() / max(each.sum(), 1e-12))
 
 
-def _grow(table: Table, joint: Ints, rows: Ints, seed: int) -> tuple[BoostedTrees, float]:
+def grow_joint(table: Table, joint: Ints, rows: Ints, seed: int) -> tuple[BoostedTrees, float]:
     """Trees on joint rows, and what their log-odds lack since rows were drawn by class."""
     codes = table.labels[rows].astype(np.int64)
     values = table.values[np.ix_(rows, joint)]
@@ -132,7 +136,7 @@ def _share(table: Table, joint: Ints, rows: Ints, seed: int) -> float:
         rest = np.setdiff1d(np.arange(table.n_rows), out)
         values = table.values[out]
         by_line[folds == fold] = fit_linear(table.of_rows(rest)).decision_function(values)
-        trees, offset = _grow(table, joint, kept, seed)
+        trees, offset = grow_joint(table, joint, kept, seed)
         by_trees[folds == fold] = trees.scores(values[:, joint])[:, 0] + offset
     losses = [_loss((1 - w) * by_line + w * by_trees, codes) for w in _SHARES]
     best = int(np.argmin(losses))

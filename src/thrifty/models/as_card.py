@@ -1,0 +1,62 @@
+"""The points of a fitted model as a card with the names and words of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from thrifty.models.card import Card, CardRow
+from thrifty.models.card_points import card_of_points, plain
+from thrifty.models.linear import LinearScore
+from thrifty.models.scorecard import ScorecardClassifier
+from thrifty.models.stack import Stack
+from thrifty.models.with_trees import LinearAndTrees
+
+__all__ = ["model_card"]
+
+#: points that double the odds
+_DOUBLING = 10.0
+_UNIT = float(np.log(2.0) / _DOUBLING)
+
+Words = Mapping[str, Sequence[str]]
+
+
+def model_card(
+    fitted: Any, names: Sequence[str], words: Words, classes: Sequence[Any]
+) -> Card | None:
+    """The card of a fitted model, or of the part of it that is one; None where none is.
+
+    Parameters
+    ----------
+    fitted : what was fitted on the features called ``names``, in their order
+    words : what the numbers of categories stand for, by name
+    classes : the user's, by code
+    """
+    if isinstance(fitted, Stack):
+        labels = [classes[code] for code in fitted.classes_.tolist()]
+        return card_of_points(fitted.card, names, words, labels)
+    if isinstance(fitted, LinearAndTrees):
+        return _linear_card(fitted.linear, names, classes)
+    if isinstance(fitted, LinearScore):
+        return _linear_card(fitted, names, classes)
+    if isinstance(fitted, ScorecardClassifier):
+        labels = [classes[code] for code in fitted.classes_.tolist()]
+        return card_of_points(fitted.points_, names, words, labels, fitted.doubling)
+    return None
+
+
+def _linear_card(score: LinearScore, names: Sequence[str], classes: Sequence[Any]) -> Card:
+    """Points for a yes; a no gets none, and the base holds what it would be worth."""
+    label = plain(classes[1])
+    worth = score.coef_ / _UNIT
+    spread = score.coef_**2 * score.centres_ * (1 - score.centres_)
+    rows = [
+        CardRow(str(names[f]), "yes", float(worth[f]), float(score.centres_[f]), label)
+        for f in np.argsort(-spread, kind="stable").tolist()
+        if spread[f] > 1e-12
+    ]
+    base = float((score.intercept_ - score.coef_ @ score.centres_) / _UNIT)
+    return Card(tuple(rows), {label: base}, _DOUBLING)
+

@@ -1,0 +1,66 @@
+"""A model of ours in words: what it is made of, how good it is, its card."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thrifty.models.linear import LinearScore
+from thrifty.models.measured import Quality
+from thrifty.models.stack import Stack
+from thrifty.models.with_trees import LinearAndTrees
+
+__all__ = ["in_plain_words", "made_of", "quality_words"]
+
+#: features that a model names, and lines of its card, when it is printed
+_SHOWN, _LINES = 30, 60
+
+
+def made_of(model: Any) -> str:
+    """What a fitted ModelClassifier is, in a sentence."""
+    fitted = model.estimator_
+    if isinstance(fitted, LinearScore):
+        return "A scorecard: add up the points."
+    if isinstance(fitted, Stack | LinearAndTrees):
+        share = fitted.share if fitted.trees is not None else 0.0
+        if not share:
+            return "A scorecard: add up the points."
+        n = len(fitted.trees.roots) if fitted.trees is not None else 0
+        return (
+            f"A mixture: {1 - share:.0%} this scorecard, {share:.0%} boosted trees ({n:,} of them, "
+            "not shown). The card alone is close to it, and not the same."
+        ).replace("%", " %")
+    return f"{type(fitted).__name__}, fitted on what was bought."
+
+
+def quality_words(quality: Quality | None, classes: Any) -> str:
+    """What was measured, in a sentence.
+
+    >>> quality_words(None, [0, 1])
+    'Quality was not measured.'
+    """
+    if quality is None:
+        return "Quality was not measured."
+    of = "mean over the classes" if quality.rare is None else f"of {classes[quality.rare]}"
+    return (
+        f"On {quality.rows:,} rows left out in turn (cross-validated, weighted as they were "
+        f"bought): average precision {quality.average_precision} {of}, where guessing has "
+        f"{quality.guessing:.2f}; AUC {quality.auc}; 95 % intervals."
+    )
+
+
+def in_plain_words(model: Any) -> str:
+    """A fitted ModelClassifier as text."""
+    names = [model.feature_names_[f] for f in model.features_.tolist()]
+    classes = ", ".join(map(str, model.classes_.tolist()))
+    head = f"a model of {classes} on {len(names)} of {model.n_features_in_} features"
+    said = f"{made_of(model)}\n{quality_words(model.quality_, model.classes_.tolist())}"
+    card = getattr(model, "card_", None)
+    if card is not None:
+        lines = str(card).split("\n")
+        if len(lines) > _LINES:
+            rest = len(lines) - _LINES - 1
+            lines = [*lines[:_LINES], f"and {rest:,} more lines: model.card_", lines[-1]]
+        return "\n".join([f"{head}. {said}", *lines])
+    shown = "\n".join(f"  {name}" for name in names[:_SHOWN])
+    more = f"\n  and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{head}. {said}\n{shown}{more}"

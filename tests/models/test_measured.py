@@ -1,0 +1,82 @@
+"""Quality on rows left out, and cards with the user's names."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+import thrifty
+from thrifty.models.measured import measure, quality_from_dict
+from thrifty.models.model import ModelClassifier
+
+
+@pytest.fixture(scope="module")
+def model() -> ModelClassifier:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "age": rng.integers(20, 90, 400),
+        "smoker": rng.choice(["never", "often"], 400),
+        "noise": rng.normal(size=400).round(2),
+    })  # fmt: skip
+    odds = (frame["age"] - 60) / 6 + 2.0 * (frame["smoker"] == "often") - 2.0
+    ill = rng.random(400) < 1 / (1 + np.exp(-odds))
+    life = thrifty.Lifetime(random_state=0)
+    return life.learn("ill", frame, np.where(ill, "ill", "well")).model
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_figures_are_those_of_scikit_learn_with_weights(ties: bool) -> None:
+    rng = np.random.default_rng(1)
+    codes = (rng.random(300) < 0.2).astype(np.int64)
+    p = np.clip(0.3 * codes + rng.random(300) * 0.7, 0, 1)
+    p = p.round(1) if ties else p
+    weights = np.where(codes == 1, 1.0, rng.uniform(1, 9, 300))
+    found = measure(np.column_stack([1 - p, p]), codes, weights)
+    assert found is not None and found.rare == 1
+    expected = average_precision_score(codes, p, sample_weight=weights)
+    assert found.average_precision.value == pytest.approx(expected)
+    assert found.auc.value == pytest.approx(roc_auc_score(codes, p, sample_weight=weights))
+    assert found.average_precision.low < expected < found.average_precision.high
+    assert quality_from_dict(json.loads(json.dumps(found.to_dict()))) == found
+
+
+def test_labels_that_mean_nothing_measure_as_guessing() -> None:
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(600, 3)), rng.random(600) < 0.3
+    quality = ModelClassifier(random_state=0).fit(X, y).quality_
+    assert quality is not None
+    assert quality.auc.low < 0.5 + 0.03 and quality.auc.high < 0.62  # on its own rows it is 0.7
+
+
+def test_too_few_rows_are_not_measured() -> None:
+    assert measure(np.full((8, 2), 0.5), np.array([0] * 6 + [1] * 2), np.ones(8)) is None
+
+
+def test_the_card_has_the_names_and_words_of_the_user(model: ModelClassifier) -> None:
+    card = model.card_
+    assert {row.feature for row in card} <= {"age", "smoker", "noise"}
+    assert {row.bin for row in card if row.feature == "smoker"} == {"never", "often"}
+    assert next(iter(card.base)) == "well"  # the second class, in order
+    points = {row.bin: row.points for row in card if row.feature == "smoker"}
+    assert points["never"] > points["often"]
+    assert "smoker" in str(model) and "average precision" in str(model)
+
+
+def test_quality_is_kept(model: ModelClassifier) -> None:
+    again = ModelClassifier.from_dict(json.loads(json.dumps(model.to_dict())))
+    assert model.quality_ is not None and again.quality_ == model.quality_
+    assert str(again) == str(model)
+
+
+def test_a_model_without_a_card_says_so() -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 2))
+    model = ModelClassifier(LogisticRegression()).fit(X, X[:, 0] > 0)
+    assert not hasattr(model, "card_") and model.quality_ is None
+    assert "Quality was not measured" in str(model)
