@@ -22,6 +22,7 @@ from pathlib import Path
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
+from mutated import Mutation, found_in
 
 ROOT = Path(__file__).resolve().parents[1]
 DRAWN = ROOT / "tests/mutants/drawn.json"
@@ -31,7 +32,6 @@ AREAS = {"cells": 38, "stores": 18, "trees": 36, "powers": 18, "agnostic.py": 6,
 LEFT_OUT = ("postgres.py", "__init__.py", "lines.py", "jit.py")
 #: those that need no arguments
 OPERATORS = sorted(name for name in operator_names() if "Variable" not in name)
-Mutation = dict[str, str]
 
 
 def files_of(area: str) -> list[Path]:
@@ -116,12 +116,6 @@ def draw(area: str, wanted: int, taken: list[Mutation], salt: str) -> list[Mutat
     return found
 
 
-def applies(one: Mutation) -> bool:
-    """Whether its lines are still there, once."""
-    path = ROOT / one["file"]
-    return path.exists() and path.read_text(encoding="utf-8").count(one["old"]) == 1
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--redraw", action="store_true")
@@ -129,7 +123,7 @@ def main() -> None:
     drawn = json.loads(DRAWN.read_text()) if arguments.redraw and DRAWN.exists() else {}
     result = {}
     for area, wanted in AREAS.items():
-        kept = [one for one in drawn.get(area, []) if applies(one)]
+        kept = [one for one in drawn.get(area, []) if found_in(ROOT, one)]
         missing = wanted - len(kept)
         salt = f"again-{len(kept)}" if kept else "first"
         result[area] = kept + (draw(area, missing, kept, salt) if missing else [])

@@ -3,12 +3,15 @@
     python tools/mutants.py                  every mutation of tests/mutants
     python tools/mutants.py --area powers    one area, or: named, drawn
     python tools/mutants.py --only 17        one mutation, with what its tests printed
+    python tools/mutants.py --survivors      those that no test noticed, once more
     python tools/mutants.py --again          forget what an interrupted run found
 
 The list is data: tests/mutants/named.json (written by hand, each with the tests that must fail) and
 drawn.json (by tools/draw_mutants.py, from a seed). Drawn ones are run against the tests nearest to
 their file, tests/mutants/nearest.json. A mutation no test notices must be in accepted.json with a
 reason. The source is copied once and changed there, so an interrupted run leaves nothing behind.
+Where a mutation is tells tools/mutated.py, by its lines: they may move, also to another file.
+Before a mutation counts as noticed, its tests must have passed without it.
 Exit status 1 where fewer than 95 of 100 are noticed, or one is neither noticed nor accepted.
 """
 
@@ -30,13 +33,13 @@ import pytest
 import scipy.optimize
 import scipy.stats  # noqa: F401
 import sklearn.ensemble  # noqa: F401
+from mutated import Mutation, found_in, with_change
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests/mutants"
 WORK = ROOT / ".mutants"
-SECONDS = 60
+SECONDS = 120
 WANTED = 0.95
-Mutation = dict[str, Any]
 
 
 def every_mutation() -> list[Mutation]:
@@ -44,8 +47,13 @@ def every_mutation() -> list[Mutation]:
     nearest = json.loads((DATA / "nearest.json").read_text())
     listed = [{**one, "area": "named"} for one in json.loads((DATA / "named.json").read_text())]
     for area, drawn in json.loads((DATA / "drawn.json").read_text()).items():
-        listed += [{**one, "area": area, "tests": _near(one["file"], nearest)} for one in drawn]
-    return [{**one, "number": number} for number, one in enumerate(listed)]
+        listed += [{**one, "area": area} for one in drawn]
+    for number, one in enumerate(listed):
+        file = found_in(WORK, one)
+        one |= {"number": number, "applies": file is not None, "was": one["file"]}
+        one["file"] = file or one["file"]
+        one.setdefault("tests", _near(one["file"], nearest))
+    return listed
 
 
 def _near(file: str, nearest: dict[str, list[str]]) -> list[str]:
@@ -53,8 +61,11 @@ def _near(file: str, nearest: dict[str, list[str]]) -> list[str]:
     return nearest[max((known for known in nearest if file.startswith(known)), key=len)]
 
 
-def _tests_fail(one: Mutation, plain: dict[str, str], show: bool) -> bool:
-    """Run the tests in a fork: what does not change (numpy, numba, pytest) is imported once."""
+def _outcome(one: Mutation, plain: dict[str, str], show: bool) -> int:
+    """Run the tests in a fork: what does not change (numpy, numba, pytest) is imported once.
+
+    The status pytest ends with, or the signal that ended it.
+    """
     child = os.fork()
     if child == 0:
         # Seconds of the processor, not of the clock: a busy machine must not decide.
@@ -80,26 +91,18 @@ def _tests_fail(one: Mutation, plain: dict[str, str], show: bool) -> bool:
         finally:
             os._exit(code)
     _ended, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status) != 0  # stopped by its limit: it never ends, noticed
-
-
-def applies(one: Mutation) -> bool:
-    """Whether its lines are still there, once."""
-    path = WORK / one["file"]
-    return path.exists() and path.read_text(encoding="utf-8").count(one["old"]) == 1
+    return os.waitstatus_to_exitcode(status)
 
 
 def noticed(one: Mutation, show: bool = False) -> tuple[bool, float]:
     """Whether a test fails once the mutation is in, and the CPU seconds that took."""
     path = WORK / one["file"]
     before, times = path.read_text(encoding="utf-8"), path.stat()
-    path.write_text(before.replace(one["old"], one["new"]), encoding="utf-8")
-    # Kernels are looked at as plain Python: compiling each change would take most of the time.
-    compiled = "/kernels/" in one["file"] and not one["file"].endswith("progress.py")
-    plain = {"NUMBA_DISABLE_JIT": "1"} if compiled else {}
+    path.write_text(with_change(before, one) or before, encoding="utf-8")
     began = os.times()
     try:
-        found = _tests_fail(one, plain, show)
+        # Stopped by the limit of its processor time: it does not end, which is noticed too.
+        found = _outcome(one, _plain(one), show) != 0
     finally:
         path.write_text(before, encoding="utf-8")
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # compiled kernels stay valid
@@ -108,37 +111,66 @@ def noticed(one: Mutation, show: bool = False) -> tuple[bool, float]:
     return found, spent - began.children_user - began.children_system
 
 
+def _plain(one: Mutation) -> dict[str, str]:
+    """Kernels are looked at as plain Python: compiling each change would take most of the time."""
+    compiled = "/kernels/" in one["file"] and not one["file"].endswith("progress.py")
+    return {"NUMBA_DISABLE_JIT": "1"} if compiled else {}
+
+
+def passes_without(one: Mutation, known: dict[str, list[Any]]) -> bool:
+    """Whether its tests pass on the source as it is: else their failing says nothing."""
+    key = f"{one['tests']}{_plain(one)}"
+    if key not in known:
+        began = os.times()
+        passed = _outcome(one, _plain(one), show=False) == 0
+        ended = os.times()
+        spent = ended.children_user + ended.children_system
+        known[key] = [passed, spent - began.children_user - began.children_system]
+    return bool(known[key][0])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--area")
     parser.add_argument("--only", type=int)
+    parser.add_argument("--survivors", action="store_true")
     parser.add_argument("--again", action="store_true")
     arguments = parser.parse_args()
     if arguments.again or not (WORK / "src").exists():
         shutil.rmtree(WORK, ignore_errors=True)
     fresh_copy()
     log = WORK / "found.json"
-    found: dict[str, bool] = json.loads(log.read_text()) if log.exists() else {}
+    known: dict[str, list[Any]] = json.loads(log.read_text()) if log.exists() else {}
     chosen = [one for one in every_mutation() if _chosen(one, arguments)]
-    stale = [one for one in chosen if not applies(one)]
+    stale = [one for one in chosen if not one["applies"]]
     for one in stale:
         print(f"{one['number']:>4} no longer applies: {one['file']}: {one['old'].strip()[:70]!r}")
     if stale:
         print("Run tools/draw_mutants.py --redraw, or mend named.json.")
-    chosen = [one for one in chosen if one not in stale]
+    chosen = [one for one in chosen if one["applies"]]
     for one in chosen:
-        key = f"{one['file']}\n{one['old']}\n{one['new']}\n{one['tests']}"
-        if key not in found or arguments.only is not None:
-            began = time.monotonic()
-            found[key], spent = noticed(one, show=arguments.only is not None)
-            log.write_text(json.dumps(found))
-            print(
-                f"{one['number']:>4} {'noticed ' if found[key] else 'SURVIVED'} {spent:5.1f} s CPU "
-                f"{time.monotonic() - began:5.0f} s  {one['file']}: {one['new'].strip()[:70]!r}",
-                flush=True,
-            )
-        one["noticed"] = found[key]
+        key = f"{one['was']}\n{one['old']}\n{one['new']}"
+        again = arguments.only is not None or (arguments.survivors and not known.get(key, [0])[0])
+        if key not in known or again:
+            known[key] = tell(one, known, show=arguments.only is not None)
+            log.write_text(json.dumps(known))
+        one["noticed"], one["seconds"] = known[key]
     sys.exit(report(chosen) or int(bool(stale)))
+
+
+def tell(one: Mutation, known: dict[str, list[Any]], show: bool) -> list[Any]:
+    """Run one mutation and say what came: whether it was noticed, and its processor seconds."""
+    began = time.monotonic()
+    found, spent = noticed(one, show)
+    if found and not passes_without(one, known):
+        print(f"these fail, or do not end, without any change: {one['tests']}")
+        found = False
+    print(
+        f"{one['number']:>4} {'noticed ' if found else 'SURVIVED'} {spent:5.1f} s CPU "
+        f"{time.monotonic() - began:5.0f} s  {one['file']}: {one['new'].strip()[:70]!r}",
+        flush=True,
+    )
+    return [found, round(spent, 1)]
 
 
 def _chosen(one: Mutation, arguments: argparse.Namespace) -> bool:
@@ -156,6 +188,9 @@ def fresh_copy() -> None:
             to.parent.mkdir(parents=True, exist_ok=True)
             if not to.exists() or to.read_bytes() != path.read_bytes():
                 shutil.copy2(path, to)
+    for path in (WORK / "src").rglob("*.py"):
+        if not (ROOT / path.relative_to(WORK)).exists():
+            path.unlink()
 
 
 def report(chosen: list[Mutation]) -> int:
@@ -165,12 +200,16 @@ def report(chosen: list[Mutation]) -> int:
         for one in json.loads((DATA / "accepted.json").read_text())
     }
     survived = [one for one in chosen if not one["noticed"]]
-    unexplained = [one for one in survived if (one["file"], one["new"]) not in accepted]
+    unexplained = [one for one in survived if (one["was"], one["new"]) not in accepted]
     for one in survived:
-        why = accepted.get((one["file"], one["new"]), "NOT EXPLAINED")
+        why = accepted.get((one["was"], one["new"]), "NOT EXPLAINED")
         print(f"\n{one['number']} {one['file']}\n- {one['old']}\n+ {one['new']}\n  {why}")
     share = 1 - len(survived) / max(len(chosen), 1)
-    print(f"\n{len(chosen) - len(survived)} of {len(chosen)} noticed ({share:.1%})")
+    minutes = sum(one["seconds"] for one in chosen) / 60
+    print(
+        f"\n{len(chosen) - len(survived)} of {len(chosen)} noticed ({share:.1%}), "
+        f"{minutes:.1f} minutes of processor time"
+    )
     return int(bool(unexplained) or share < WANTED)
 
 

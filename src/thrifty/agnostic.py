@@ -255,7 +255,10 @@ def after_attempt(
 ) -> tuple[Any, Counts]:
     """What the task taught; others may have learned meanwhile, so the values may be newer."""
     if found.route == "reused":
-        representation = rule.after_reuse(representation, found.model)
+        after = rule.after_reuse(representation, found.model)
+        if after is not representation and found.seen is not None:
+            after = after.with_rows(found.seen)  # in another order because of these examples
+        representation = after
     elif found.route == "scratch" and rule.before_improving(counts, cells.n_features):
         counts = counts.restarted()
         # What the attempt had grown came from the representation that is now forgotten.

@@ -121,3 +121,64 @@ def test_a_store_keeps_the_order(tmp_path):
 def test_a_bad_random_state_is_refused(state):
     with pytest.raises(thrifty.errors.BadParameter, match="random_state"):
         thrifty.Tested(random_state=state)
+
+
+@pytest.mark.parametrize("first", [0, 1500, 2900])
+@pytest.mark.parametrize("with_ids", [True, False])
+def test_rows_that_come_again_in_part_are_known_again(first, with_ids):
+    """The second task's rows are the first one's from ``first`` on, then others."""
+    X, y = noisy_table(0, 6000)
+    life = lifetime()
+    before, after = slice(0, 3000), slice(first, first + 3000)
+
+    def brought(rows):
+        if not with_ids:
+            return X[rows].copy()
+        ids = range(6000)[rows]
+        return thrifty.Source.from_array(X[rows], examples=ids, name="people")
+
+    life.learn("first", brought(before), y[before])
+    again = life.learn("again", brought(after), y[after])
+    assert "new to the metafeatures" not in again.receipt.promise
+    other_X, other_y = noisy_table(1, 20_000)
+    error = np.mean(again.model.predict(other_X) != other_y)
+    assert error <= 0.01 or again.receipt.promise == ""
+
+
+def test_columns_in_another_order_do_not_hide_that_rows_are_the_same():
+    pandas = pytest.importorskip("pandas")
+    X, y = simple_table(0, 8000)
+    frame = pandas.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])
+    life = lifetime()
+    life.learn("first", frame[:4000], y[:4000])
+    turned = frame[frame.columns[::-1]][3900:]
+    assert "any tree of its size" in life.learn("again", turned, y[3900:]).receipt.promise
+
+
+def test_ids_of_another_source_are_other_rows():
+    life = lifetime()
+    for name, seed in (("ours", 0), ("theirs", 1)):
+        X, y = simple_table(seed)
+        source = thrifty.Source.from_array(X, examples=range(len(X)), name=name)
+        learned = life.learn(name, source, y)
+    assert "new to the metafeatures" in learned.receipt.promise
+
+
+def test_what_doubling_puts_first_because_of_rows_counts_as_taught_by_them():
+    """The order of metafeatures is part of what is tested; rows that changed it are not new."""
+    life = lifetime(agnostic=thrifty.Doubling())
+    for name, feature, seed in (("a", 3, 0), ("b", 5, 1), ("a again", 3, 2), ("b again", 5, 2)):
+        X, _ = simple_table(seed)
+        learned = life.learn(name, X, X[:, feature])
+    assert learned.route == "reused" and "any tree of its size" in learned.receipt.promise
+
+
+def test_many_rows_are_kept_in_part_and_few_whole():
+    from thrifty.trees.taught_rows import TaughtRows
+
+    keys = np.random.default_rng(0).integers(0, 2**63, 100_000, dtype=np.uint64) * np.uint64(2)
+    many, few = TaughtRows().with_keys(keys), TaughtRows().with_keys(keys[:3000])
+    assert len(few) == 3000 and 5_800 < len(many) < 6_700
+    assert many.share_any(keys[-200:])
+    assert TaughtRows.from_text(many.to_text()) == many
+    assert not few.share_any(keys[3000:])

@@ -233,8 +233,8 @@ class BitCells(Cells):
     ) -> NDArray[np.float64]:
         return self.cells.row_costs(rows, self.parents[features])
 
-    def rows_key(self) -> str:
-        return self.cells.rows_key()
+    def row_keys(self) -> NDArray[np.uint64]:
+        return self.cells.row_keys()
 
     def owned_rows(self, features: Any) -> NDArray[np.int64]:
         return self.cells.owned_rows(self.parents[np.atleast_1d(features)])

@@ -6,7 +6,6 @@ however often and in whatever shape it is asked for. A learner never sees the so
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,6 +28,7 @@ from thrifty.cells.prices.price_list import PriceList, as_price_list
 from thrifty.cells.prices.tariff import Holdings, OwnedCells, Tariff
 from thrifty.cells.sources import Source, as_source
 from thrifty.cells.sources.callable import CallableSource
+from thrifty.cells.sources.row_keys import row_keys
 from thrifty.errors import BadInput
 
 __all__ = ["Cells"]
@@ -62,6 +62,7 @@ class Cells:
         self._paid: PaidCells | None = None
         self._purse: Purse | None = None
         self._tariff: Tariff | None = None
+        self._keys: NDArray[np.uint64] | None = None
         if isinstance(self._source, CallableSource):
             self._open_paid(self._source, prices, ledger, task)
         else:
@@ -408,20 +409,11 @@ class Cells:
         """The source's columns of these features."""
         return [int(f) for f in features]
 
-    def rows_key(self) -> str:
-        """Tells whether tasks are over the same examples; shows no value to anybody.
-
-        A source that is paid for is known by its name. One that is free to read is known by a hash
-        of its shape and of values spread over it.
-        """
-        source = self._source
-        if not source.free:
-            return f"source {getattr(source, 'name', '')}"
-        rows = np.unique(np.linspace(0, source.n_examples - 1, 32).astype(np.int64))
-        features = np.unique(np.linspace(0, source.n_features - 1, 32).astype(np.int64))
-        values = np.ascontiguousarray(source.read(rows, features), dtype=np.float64)
-        shape = f"{source.n_examples} x {source.n_features}"
-        return f"{shape} {hashlib.sha256(values.tobytes()).hexdigest()[:16]}"
+    def row_keys(self) -> NDArray[np.uint64]:
+        """Which examples these are, for whoever must know them again; shows no value."""
+        if self._keys is None:
+            self._keys = row_keys(self._source)
+        return self._keys
 
     def receipt(self) -> Receipt:
         """What has been bought through this door so far."""

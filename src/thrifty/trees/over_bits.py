@@ -59,7 +59,12 @@ class OnBits:
     def refreshed(self, model: Any) -> OnBits:
         """The same, with the parts that the model is made of as the newest."""
         tree = model.tree if isinstance(model, BitTree) else model
-        return replace(self, inner=self.inner.refreshed(tree))
+        inner = self.inner.refreshed(tree)
+        return self if inner is self.inner else replace(self, inner=inner)
+
+    def with_rows(self, keys: Any) -> OnBits:
+        """These examples have taught it too."""
+        return replace(self, inner=self.inner.with_rows(keys))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""

@@ -10,10 +10,14 @@ anchors found so far; both stay empty for rules that need neither.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from thrifty.trees.origins import newest_used
+from thrifty.trees.taught_rows import TaughtRows
 from thrifty.trees.tree import Node, Tree, is_prefix, skeleton, tree_from_dict, tree_text
 
 __all__ = ["Metafeatures"]
@@ -37,8 +41,8 @@ class Metafeatures:
     anchors: frozenset[int] = frozenset()
     #: of the order in which rows are drawn; 0: the constant order of 0.1
     seed: int = 0
-    #: the examples that taught it, by :meth:`thrifty.cells.Cells.rows_key`
-    rows: frozenset[str] = frozenset()
+    #: of the examples that taught it: those it would know again
+    rows: TaughtRows = field(default_factory=TaughtRows)
     #: which part of a whole this is that a task is tried with, one after the other; 0: no part
     portion: int = 0
     #: more is tried after it
@@ -65,9 +69,9 @@ class Metafeatures:
         portion = (n - 1).bit_length() + 1 if n else 1
         return replace(self, trees=self.trees[-n:], portion=portion, partial=n < len(self))
 
-    def with_rows(self, key: str | None) -> Metafeatures:
-        """These examples have taught it too."""
-        return self if key is None else replace(self, rows=self.rows | {key})
+    def with_rows(self, keys: NDArray[np.uint64] | None) -> Metafeatures:
+        """These examples have taught it too, by :meth:`thrifty.cells.Cells.row_keys`."""
+        return self if keys is None else replace(self, rows=self.rows.with_keys(keys))
 
     def refreshed(self, model: Tree) -> Metafeatures:
         """Those that the tree is made of are the newest now.
@@ -79,6 +83,8 @@ class Metafeatures:
         """
         used = newest_used(model, self.trees)
         order = sorted(range(len(self.trees)), key=lambda i: i in used)
+        if order == list(range(len(order))):
+            return self
         return replace(self, trees=tuple(self.trees[i] for i in order))
 
     def with_warm_task(self) -> Metafeatures:
@@ -113,7 +119,7 @@ class Metafeatures:
         if self.seed:
             data["seed"] = self.seed
         if self.rows:
-            data["rows"] = sorted(self.rows)
+            data["taught_rows"] = self.rows.to_text()
         return data
 
     @classmethod
@@ -125,5 +131,5 @@ class Metafeatures:
             int(data.get("warmed", 0)),
             frozenset(data.get("anchors", ())),
             int(data.get("seed", 0)),
-            frozenset(map(str, data.get("rows", ()))),
+            TaughtRows.from_text(data.get("taught_rows", "")),
         )

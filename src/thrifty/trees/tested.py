@@ -13,10 +13,12 @@ is above ``error`` it passes with probability at most (1 - error)^t_i <= delta_i
 for growing is never counted as fresh again.
 
 Whose rows. All this needs rows that the metafeatures were not fitted to. A representation therefore
-remembers which examples taught it. Where a task brings the same examples again, a tree must be
-right on so many rows that *every* tree of its size with an error above ``error`` would have failed
-with that probability: with s splits over N Boolean features there are at most 2 (8 N)^s of them,
-and ln of that, of s (s + 1) and of the rows (where a test may begin) joins ln(1 / delta_i).
+remembers which examples taught it, by their ids, or by their values where they have none. Where a
+task brings one of them again, a tree must be right on so many rows that *every* tree of its size
+with an error above ``error`` would have failed with that probability: with s splits over N Boolean
+features there are at most 2 (8 N)^s of them, and ln of that, of s (s + 1) and of the rows (where a
+test may begin) joins ln(1 / delta_i). Numbers cut into bits may have been cut by these very rows:
+each of them then counts as one feature more for every row.
 
 Portions. Where a rule tries parts of a representation one after the other (:class:`~thrifty.
 Doubling`), the j-th has (1 - confidence) / (j (j + 1)) to spend, and one that passes no test ends
@@ -43,6 +45,7 @@ from numpy.typing import NDArray
 
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
+from thrifty.cells.bits import BitCells
 from thrifty.checks import a_flag, a_share, set_checked, whole_number
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.from_all import scratch_tree
@@ -192,9 +195,9 @@ class Tested(OverMetafeatures):
         given = self.random_state
         return Metafeatures(seed=1 + (secrets.randbits(62) if given is None else given))
 
-    def remembers(self, cells: Cells) -> str:
+    def remembers(self, cells: Cells) -> NDArray[np.uint64]:
         """The examples: a test on them would not be independent of what they taught."""
-        return cells.rows_key()
+        return cells.row_keys()
 
     def reuse(
         self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
@@ -203,7 +206,7 @@ class Tested(OverMetafeatures):
         trial = _Trial(self, known, cells, labels, max_depth)
         tree = trial.run()
         if tree is not None:
-            return Found("reused", tree, promise=trial.promise)
+            return Found("reused", tree, seen=self.remembers(cells), promise=trial.promise)
         if known.partial:
             reason = f"no tree of the newest {len(known)} metafeatures passed the test"
             return Failed(Failure("portion-failed", reason))
@@ -228,7 +231,7 @@ class _Trial:
         self.cells, self.labels = cells, labels
         seed = [_SEED, known.seed] if known.seed else _SEED
         self.order = np.random.default_rng(seed).permutation(len(labels))
-        self.shared = self.cells.rows_key() in known.rows
+        self.shared = bool(known.rows) and known.rows.share_any(cells.row_keys())
         self.promise = ""
         self.met = min(_FIRST, len(labels))  # rows from here on are fresh
         self.sample = self.order[: self.met]
@@ -286,7 +289,8 @@ class _Trial:
         if self.shared:
             if not self.cells.boolean.all():  # thresholds are taken from the rows: not countable
                 return None
-            log_trees = log_trees_like(tree, self.cells.n_features, len(self.order))
+            cuts = len(self.order) if isinstance(self.cells, BitCells) else 1
+            log_trees = log_trees_like(tree, self.cells.n_features * cuts, len(self.order))
         left = rows_to_pass(
             terms.error, terms.confidence, attempt, portion=self.known.portion, log_trees=log_trees
         )

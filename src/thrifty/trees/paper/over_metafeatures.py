@@ -10,6 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, set_checked, whole_number
@@ -58,7 +61,7 @@ class OverMetafeatures:
         """A tree grown from all features."""
         raise NotImplementedError
 
-    def remembers(self, cells: Cells) -> str | None:
+    def remembers(self, cells: Cells) -> NDArray[np.uint64] | None:
         """Which examples taught a tree, for learners whose promise depends on that."""
         return None
 

@@ -1,0 +1,107 @@
+"""Details of cells, prices and sources, each of which a small change would break unnoticed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import thrifty
+from thrifty import Cells, PriceList, Source
+from thrifty.cells import Ledger
+from thrifty.cells.ledger.ending import LateAnswer
+from thrifty.cells.ledger.owner import IN_FLIGHT
+from thrifty.cells.ledger.points import on_point
+from thrifty.cells.matching import match_features
+from thrifty.cells.prices.budget import Limits
+from thrifty.cells.sources import packed_file, sql
+from thrifty.errors import FeaturesChanged
+from thrifty.packed import pack, writer
+from thrifty.stores import MemoryStore, SQLiteStore
+from thrifty.testing import FakeProvider
+
+
+def ledger() -> Ledger:
+    return Ledger(MemoryStore().book("test", {}, {}))
+
+
+def test_names_with_one_hash_are_told_apart(tmp_path, monkeypatch):
+    for module in (packed_file, writer):
+        monkeypatch.setattr(module, "hash_name", lambda name: 7)
+    frame = pytest.importorskip("pandas").DataFrame(np.eye(5, dtype=int), columns=list("abcde"))
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    packed = packed_file.PackedFile(pack(tmp_path / "x.csv", tmp_path / "x.cells").path)
+    assert packed.find(list("dbaec")).tolist() == [3, 1, 0, 4, 2]
+
+
+def test_the_points_of_a_purchase_come_in_their_order():
+    points: list[str] = []
+    source = FakeProvider().source(["p"], ["a"], prices=1)
+    on_point(points.append)
+    try:
+        Cells(source, ledger=ledger(), task="t").get([0], [0])
+    finally:
+        on_point(None)
+    wanted = [p for p in points if p.startswith("before")]
+    assert wanted[:3] == ["before-intent", "before-call", "before-settle"]
+
+
+def test_before_the_first_good_answer_one_call_is_made_at_a_time():
+    """Three texts in calls of one: a provider whose first answer is bad is asked once."""
+    provider = FakeProvider(faults=["error"] * 9)
+    source = provider.source(["p", "q", "r"], ["a"], prices=1, max_examples=1, concurrency=3)
+    with pytest.raises(thrifty.errors.ThriftyError):
+        Cells(source, ledger=(book := ledger()), task="t").get(range(3), [0])
+    assert len(book.open_purchases()) == 1
+
+
+def test_many_integer_columns_of_a_table_are_all_looked_at(tmp_path, monkeypatch):
+    monkeypatch.setattr(sql, "_COLUMNS_AT_ONCE", 6)
+    pandas, sa = pytest.importorskip("pandas"), pytest.importorskip("sqlalchemy")
+    frame = pandas.DataFrame(np.tile([[0], [1]], (1, 8)), columns=[f"x{i}" for i in range(8)])
+    frame["x4"] = [2, 3]
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 't.db'}")
+    frame.rename_axis("id").to_sql("t", engine)
+    source = Source.from_sql(engine, "t", id="id")
+    assert source.boolean.tolist() == [name != "x4" for name in source.feature_names]
+
+
+def test_what_a_row_paid_for_orders_is_told_feature_by_feature():
+    prices = PriceList({"c": 2}, orders={"panel": (7, ["a", "b"])})
+    cells = Cells(Source.from_array(np.eye(3, dtype=bool), feature_names="abc"), prices)
+    cells.get([0], [0, 1, 2])
+    assert cells.paid_on(0, [0, 1, 2]) == [7.0, 0.0, 2.0]
+
+
+def test_a_message_shows_dots_only_where_it_leaves_something_out():
+    few = Source.from_array(np.eye(3), feature_names="abc")
+    many = Source.from_array(np.eye(6), feature_names="abcdef")
+    with pytest.raises(FeaturesChanged) as short:
+        match_features(["z"], few)
+    with pytest.raises(FeaturesChanged) as long:
+        match_features(["z"], many)
+    assert "..." not in str(short.value) and "'e', ..." in str(long.value)
+
+
+def test_a_late_answer_whose_cell_was_bought_again_is_kept_and_not_used(tmp_path):
+    """Somebody says "not billed" while the call is running, and buys the cell again."""
+    path, calls = tmp_path / "s.db", []
+
+    def ask(ids, names):
+        calls.append(ids)
+        if len(calls) == 1:
+            IN_FLIGHT.clear()  # as if another process were asked
+            other = Ledger(SQLiteStore(path).book("x", {}, {}))
+            (open_one,) = other.open_purchases()
+            other.resolve(open_one.id, "not-billed")
+            Cells(source, ledger=other, task="again").get([0], [0])
+        return [[True]]
+
+    source = Source.from_callable(ask, name="provider", examples=["p"], features=["a"], prices=3)
+    book = Ledger(SQLiteStore(path).book("x", {}, {}))
+    with pytest.warns(LateAnswer, match="is kept, and not used"):
+        Cells(source, ledger=book, task="first").get([0], [0])
+    assert len(calls) == 2 and book.balance().spent == 6.0
+
+
+def test_limits_are_values_without_a_dictionary():
+    assert not hasattr(Limits(), "__dict__")

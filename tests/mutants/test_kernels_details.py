@@ -1,0 +1,29 @@
+"""Details of kernels that a small change would break unnoticed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from thrifty import kernels
+from thrifty.kernels import race, thresholds
+
+
+def test_a_side_that_weighs_less_than_one_row_counts():
+    """One row of weight 1 true, one of weight 1/2 false: both sides pure."""
+    (gain,) = kernels.weighted_gini_gains(np.array([[1.0], [0.0]]), np.array([1.0, 0.5]))
+    assert gain == pytest.approx((1.5 - 1.25 / 1.5) / 1.5)
+
+
+def test_a_bound_for_three_classes_lies_above_a_cut_below_which_nothing_was():
+    """The bin holds one row of the first class and nothing lies below it: the bound is exact."""
+    totals, low, high = np.array([3, 2, 2]), np.array([0, 0, 0]), np.array([1, 0, 0])
+    lx, corner = kernels.xlogx_table(7), np.zeros(3, dtype=np.int64)
+    before = (9 + 4 + 4) / 7
+    found = thresholds._bound(low, high, totals, 7, before, lx, kernels.GINI, corner)
+    assert found == pytest.approx((1.0 + (4 + 4 + 4) / 6 - before) / 7)
+
+
+def test_the_table_of_factorials_grows_by_doubling():
+    size = len(race.log_factorials(3_000))
+    assert len(race.log_factorials(size)) >= 2 * size

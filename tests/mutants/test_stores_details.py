@@ -1,0 +1,47 @@
+"""Details of stores that a small change would break unnoticed."""
+
+from __future__ import annotations
+
+import pytest
+
+import thrifty
+from thrifty.errors import StoreError
+from thrifty.stores import SQLiteStore
+from thrifty.stores.base import Store
+from thrifty.stores.families import family_from_dict
+
+
+def test_a_store_without_write_cannot_be_made():
+    class Half(Store):
+        def read(self, lifetime, work): ...
+        def close(self): ...
+
+    with pytest.raises(TypeError, match="write"):
+        Half()
+
+
+def test_a_link_to_nowhere_is_not_followed(tmp_path):
+    """A file is made by us with its rights, or is there; nobody chooses where it is made."""
+    (tmp_path / "s.db").symlink_to(tmp_path / "elsewhere.db")
+    with pytest.raises(StoreError):
+        SQLiteStore(tmp_path / "s.db")
+    assert not (tmp_path / "elsewhere.db").exists()
+
+
+def test_options_of_a_store_are_named(tmp_path):
+    with pytest.raises(TypeError):
+        SQLiteStore(tmp_path / "s.db", 5.0)
+    assert SQLiteStore(path=tmp_path / "s.db").lifetimes() == []
+
+
+def test_the_first_currency_stays(tmp_path):
+    book = SQLiteStore(tmp_path / "s.db").book("x", {}, {})
+    said = [book.write(lambda pages, c=c: pages.currency(c)) for c in ("", "EUR", "USD", "")]
+    assert said == ["", "EUR", "EUR", "EUR"]
+
+
+def test_parameters_that_a_family_does_not_take_are_an_error_of_the_store():
+    data = thrifty.Trees(max_depth=3).to_dict()
+    with pytest.raises(StoreError, match="cannot be read"):
+        family_from_dict({"family": "Monomials", "nonsense": 1})
+    assert family_from_dict(data).to_dict() == data

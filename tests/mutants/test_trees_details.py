@@ -1,0 +1,53 @@
+"""Details of trees that a small change would break unnoticed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import thrifty
+from thrifty.errors import BadInput
+from thrifty.trees.origins import newest_used
+from thrifty.trees.paper.anchors import cut_at
+from thrifty.trees.tree import affix, features_of, stump
+from thrifty.trees.verified.experience import Experience
+
+
+def test_what_is_used_is_looked_for_on_both_branches():
+    tree = affix(affix(stump(1), (True,), stump(2)), (False,), stump(3))
+    assert newest_used(tree, [stump(1), stump(2), stump(3)]) == {0, 1, 2}
+
+
+def test_pieces_keep_both_branches():
+    tree = affix(affix(stump(1), (False,), stump(2)), (True,), stump(3))
+    (piece,) = cut_at(tree, {1})
+    assert sorted(features_of(piece)) == [1, 2, 3]
+
+
+def test_the_first_bad_weight_is_named():
+    X, y = np.array([[0], [1], [1], [0]]), [0, 1, 1, 0]
+    with pytest.raises(BadInput, match="0.5 for example 1"):
+        thrifty.TreeClassifier().fit(X, y, sample_weight=[1, 0.5, 1, 0.25])
+
+
+def test_a_family_and_a_learner_are_values_that_nobody_changes():
+    for value, name in ((thrifty.Trees(max_depth=3), "max_depth"), (thrifty.Paper(), "gain")):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(value, name, None)
+        assert isinstance(hash(value), int)
+
+
+def test_learners_take_their_options_by_name_and_show_those_that_were_given():
+    with pytest.raises(TypeError):
+        thrifty.Paper("gini")
+    assert repr(thrifty.Paper()) == "Paper()"
+    assert repr(thrifty.Paper(gain="gini")) == "Paper(gain='gini')"
+
+
+def test_rates_start_from_what_all_features_show():
+    """Two features, one seen on 8 rows and true on 6: 7 of 10 overall, worth two rows each."""
+    rates, rows = Experience(ones=(6.0, 0.0), seen=(8.0, 0.0)).base_rates(2)
+    assert rates.tolist() == pytest.approx([(6 + 1.4) / 10, 0.7])
+    assert rows.tolist() == [10.0, 2.0]
