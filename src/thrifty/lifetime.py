@@ -260,6 +260,9 @@ class Lifetime:
     ) -> list[Learned]:
         """Learn many tasks with several workers; the result is that of learning them one by one.
 
+        ``thrifty.Models`` learns one after another, whatever ``n_jobs`` says: each task adds to
+        the memory that the next one uses. Other families try tasks ahead.
+
         Parameters
         ----------
         tasks : each (name, X, y), or an object with these attributes

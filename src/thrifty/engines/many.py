@@ -8,6 +8,8 @@ tried again on the newest. So models, representation and receipts are those of a
 Tasks whose cells cost money, or are limited by a budget, or are remembered by the examples' ids,
 are not tried ahead of their turn: an attempt that is thrown away would have spent. Nor is anything
 under a rule that tries parts of the representation (``Doubling``): each task changes their order.
+``Models`` learns one task after another whatever the number of workers: every task adds to what the
+next one is learned from.
 """
 
 from __future__ import annotations
@@ -104,6 +106,8 @@ def _fill(
 
 
 def _may_be_tried(life: Life, X: Any) -> bool:
+    if getattr(life.family, "one_after_another", False):
+        return False
     if life.budget is not None or not life.fits_in(X):
         return False
     return not isinstance(X, Source) or (X.free and getattr(X, "examples", None) is None)

@@ -19,7 +19,8 @@ __all__ = ["Explanation", "Step", "explain", "explain_cells"]
 class Step:
     """One question: the feature, the limit it was compared with, the value, what it cost.
 
-    ``threshold`` is NaN where the value was not compared but computed with.
+    ``threshold`` is NaN where the value was not compared but computed with; ``text`` is the
+    category that the value stands for.
     """
 
     tree: int
@@ -27,11 +28,14 @@ class Step:
     threshold: float
     value: float
     cost: float
+    text: str | None = None
 
     def __str__(self) -> str:
         paid = f"paid {self.cost:g}" if self.cost else "known already"
         limit = "" if np.isnan(self.threshold) else f" (compared with {self.threshold:g})"
-        return f"{self.feature} = {self.value:g}{limit}, {paid}"
+        gap = np.isnan(self.value)
+        said = self.text if self.text is not None else "missing" if gap else f"{self.value:g}"
+        return f"{self.feature} = {said}{limit}, {paid}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +88,17 @@ def _explained(
 ) -> Explanation:
     asked = list(dict.fromkeys(f for _, f, _, _ in path))
     costs = dict(zip(asked, cells.paid_on(example, asked)))
-    names = cells.feature_names
+    names, words = cells.feature_names, cells.categories
     steps = [
-        Step(tree, names[f], limit, value, costs.pop(f, 0.0)) for tree, f, limit, value in path
+        Step(tree, names[f], limit, value, costs.pop(f, 0.0), _text(words.get(f), value))
+        for tree, f, limit, value in path
     ]
     total = float(sum(step.cost for step in steps))
     return Explanation(example, tuple(steps), answer, len(asked), total)
+
+
+def _text(words: Sequence[str] | None, value: float) -> str | None:
+    """The category at a place of the list."""
+    if words is None or np.isnan(value) or not 0 <= value < len(words):
+        return None
+    return str(words[int(value)])

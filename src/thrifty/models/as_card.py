@@ -9,6 +9,7 @@ import numpy as np
 
 from thrifty.models.card import Card, CardRow
 from thrifty.models.card_points import card_of_points, plain
+from thrifty.models.estimators import Prepared
 from thrifty.models.linear import LinearScore
 from thrifty.models.scorecard import ScorecardClassifier
 from thrifty.models.stack import Stack
@@ -34,6 +35,8 @@ def model_card(
     words : what the numbers of categories stand for, by name
     classes : the user's, by code
     """
+    if isinstance(fitted, Prepared):
+        fitted = fitted.fitted  # a user's own
     if isinstance(fitted, Stack):
         labels = [classes[code] for code in fitted.classes_.tolist()]
         return card_of_points(fitted.card, names, words, labels)

@@ -51,8 +51,8 @@ def check_estimator(estimator: Any, *, numbers: bool = False) -> None:
         )
     if not numbers and not hasattr(estimator, "predict_proba"):
         raise BadParameter(
-            f"{what} must have predict_proba. For a support vector machine give "
-            "SVC(probability=True), else wrap it in CalibratedClassifierCV."
+            f"{what} must have predict_proba. Wrap it: CalibratedClassifierCV(it, "
+            "ensemble=False), which fits probabilities to its decisions."
         )
 
 
@@ -99,12 +99,24 @@ def fit_user(table: Table, estimator: Any, seed: int) -> Prepared:
     given = made.get_params()
     seeds = [name for name in given if name.split("__")[-1] == "random_state"]
     made.set_params(**{name: seed for name in seeds if given[name] is None})
+    _say_categories(made, table.categories)
     fills = None if _takes_gaps(made) else _middles(table.values)
     empty = Prepared(None, fills, table.categories or (0,) * len(table.features))
     step = f"{made.steps[-1][0]}__" if isinstance(made, Pipeline) else ""
     weights = {f"{step}sample_weight": table.weights / table.weights.mean()}
     fitted = made.fit(empty.columns(table.values), table.labels, **weights)
     return Prepared(fitted, fills, empty.categories)
+
+
+def _say_categories(estimator: Any, categories: tuple[int, ...]) -> None:
+    """Tell an estimator that can be told which columns are categories, unless the user did.
+
+    Cells of a category are places in a list: taken for numbers they would have an order.
+    """
+    said = estimator.get_params(deep=False).get("categorical_features", ())
+    if any(categories) and (said is None or (isinstance(said, str) and said == "from_dtype")):
+        places = [j for j, n in enumerate(categories) if n]
+        estimator.set_params(categorical_features=places)
 
 
 def _takes_gaps(estimator: Any) -> bool:

@@ -41,6 +41,9 @@ class Models:
     kind: ClassVar[Literal["classifier"]] = "classifier"
     #: ``spend=`` gives the best model for at most that
     stops_anywhere: ClassVar[bool] = True
+    #: ``learn_many`` takes its tasks one after another: each teaches something that the next uses,
+    #: so that whatever was tried ahead would be thrown away
+    one_after_another: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -123,6 +123,9 @@ def _coefficients(table: Table, rare: Bools) -> tuple[Floats, float]:
     assert table.centres is not None and table.effects is not None
     mean, variance = table.effects[:, 0], table.effects[:, 1]
     apart = np.where(table.bought, table.values - table.centres, 0.0)
+    if not (table.bought & (table.values != table.values[:1])).any():
+        # not a feature varies: what is left out of the naive score would tell the classes apart
+        return np.zeros(table.width), float(np.log(rare.sum() / max((~rare).sum(), 1)))
     size = np.sqrt(mean**2 + _VARIANCE * variance)
     columns = apart * size
     plain = _ridge(columns, rare)

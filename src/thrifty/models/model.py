@@ -1,4 +1,4 @@
-"""What users hold: any fitted estimator over all N features that reads only those it was given."""
+"""What users hold of a task of classes: any classifier, fitted on the few cells it needs."""
 
 from __future__ import annotations
 
@@ -7,31 +7,28 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from thrifty.cells import Cells, as_source
-from thrifty.cells.ledger.allowance import read_spend
-from thrifty.cells.matched import open_cells
-from thrifty.cells.matching import match_features
-from thrifty.errors import BadInput
+from thrifty.cells import Cells
 from thrifty.lazy import Asked
 from thrifty.models.as_card import model_card
 from thrifty.models.at_the_door import ask_model
 from thrifty.models.card import Card
-from thrifty.models.estimators import check_estimator, in_words
-from thrifty.models.fitting import NotBrought, fit, fitted_from_dict, fitted_to_dict
+from thrifty.models.estimators import check_estimator
+from thrifty.models.fitting import NotBrought
 from thrifty.models.learning import learn_table
 from thrifty.models.measured import Quality
 from thrifty.models.memory import Memory
+from thrifty.models.on_cells import OnCells, check_lengths, fitted_again, one_column, words_of
 from thrifty.models.printed import in_plain_words
-from thrifty.models.table import Table, table_from_dict
+from thrifty.models.table import Table
 from thrifty.trees.labels import read_classes
 
 __all__ = ["ModelClassifier"]
 
 
-class ModelClassifier(ClassifierMixin, BaseEstimator):
+class ModelClassifier(ClassifierMixin, OnCells):
     """A classifier that was fitted on the few cells it needs.
 
     Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` reads only the cells it chooses.
@@ -71,22 +68,14 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the cells of X that ``spend`` buys, or the default rule."""
         check_estimator(self.estimator)
-        source = as_source(X, allow_missing=True, categories=True)
-        labels = read_classes(y)
-        if len(labels) != source.n_examples:
-            raise BadInput(
-                f"y must hold one label per example; X has {source.n_examples} examples and y has "
-                f"{len(labels)} labels (inconsistent numbers of samples)."
-            )
-        seed = self.random_state or 0
-        everything = float(source.n_examples * source.n_features)
-        spend = read_spend(self.spend, "", lambda: everything)
-        cells = Cells(source, spend=spend)
-        learned = learn_table(cells, labels, Memory(), self.estimator, seed)
+        cells, source = self._open(X, y)
+        labels = read_classes(one_column(y))
+        check_lengths(source.n_examples, len(labels))
+        learned = learn_table(cells, labels, Memory(), self.estimator, self.random_state or 0)
+        self.classes_ = labels.classes
         return self._set(
-            learned.bought.table, learned.fitted, labels.classes, source.feature_names,
-            learned.words,
-        )  # fmt: skip
+            learned.bought.table, learned.fitted, source.feature_names, learned.words, source.named
+        )
 
     @classmethod
     def around(
@@ -99,33 +88,21 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):
         words: Mapping[str, tuple[str, ...]] | None = None,
     ) -> Self:
         """A fitted classifier around an estimator that knows class codes."""
-        return cls(estimator)._set(table, fitted, classes, feature_names, words or {})
-
-    def _set(
-        self,
-        table: Table,
-        fitted: Any,
-        classes: NDArray[Any],
-        feature_names: Sequence[str],
-        words: Mapping[str, tuple[str, ...]],
-    ) -> Self:
-        self.table_, self.estimator_ = table, fitted
-        self.features_ = table.features
-        self.classes_ = classes
-        self.n_features_in_ = len(feature_names)
-        self.feature_names_ = tuple(feature_names)
-        #: what the numbers of category features stand for
-        self.words_ = dict(words)
-        self._words = in_words(self.estimator)
-        return self
+        made = cls(estimator)
+        made.classes_ = classes
+        return made._set(table, fitted, feature_names, words or {})
 
     @property
     def card_(self) -> Card:
         """The scorecard, where the model is one or has one as a part; with the user's names."""
+        check_is_fitted(self, "estimator_")
         names = [self.feature_names_[f] for f in self.features_.tolist()]
         card = model_card(self.estimator_, names, self.words_, self.classes_.tolist())
         if card is None:
-            raise AttributeError(f"{type(self.estimator_).__name__} has no scorecard in it.")
+            raise AttributeError(
+                f"{type(self.estimator_).__name__} has no scorecard in it; learn with "
+                "thrifty.Models(thrifty.ScorecardClassifier()) for one."
+            )
         return card
 
     @property
@@ -139,14 +116,7 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities, a column per class; X holds all features, only ``features_`` are read."""
-        check_is_fitted(self, "estimator_")
-        source = as_source(X, allow_missing=True, categories=True).recoded(self.words_)
-        match = match_features(
-            self.feature_names_, source, needed=self.features_.tolist(), whose="the model"
-        )
-        cells = open_cells(source, match=match)
-        values = cells.get(np.arange(cells.n_examples), self.features_)
-        return self.probabilities(np.asarray(values, dtype=np.float64))
+        return self.probabilities(self._values(X))
 
     def probabilities(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probabilities from the values of ``features_`` alone, NaN for gaps."""
@@ -161,39 +131,29 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):
         spend: float | None = None, per_row: float | None = None,
     ) -> Asked:  # fmt: skip
         """Answer rows through a door; with a rule or a limit in order, until each is decided."""
+        self.check_kinds(cells)
         return ask_model(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most likely class of every row."""
-        chosen: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        likely = self.predict_proba(X).argmax(axis=1)
+        chosen: NDArray[Any] = self.classes_[likely]
         return chosen
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON: the bought table, and the model where it is our own."""
-        return {
-            "table": self.table_.to_dict(),
-            "fitted": fitted_to_dict(self.estimator_),
-            "classes": self.classes_.tolist(),
-            "words": {name: list(said) for name, said in self.words_.items()},
-            "feature_names": list(self.feature_names_),
-            "estimator": self._words,
-        }
+        return {**super().to_dict(), "classes": self.classes_.tolist()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], estimator: Any = None, seed: int = 0) -> Self:
         """The inverse of :meth:`to_dict`; a user's estimator has to be brought again."""
-        table = table_from_dict(data["table"])
-        words = data["estimator"]
-        if data["fitted"] is not None:
-            fitted = fitted_from_dict(data["fitted"])
-        elif words is None or in_words(estimator) == words:
-            fitted = fit(table, estimator, seed=seed)
-        else:
-            fitted = NotBrought(words)
-        brought = None if isinstance(fitted, NotBrought) or words is None else estimator
+        table, fitted = fitted_again(data, estimator, seed)
+        brought = (
+            None if isinstance(fitted, NotBrought) or data["estimator"] is None else estimator
+        )
+        classes = np.array(data["classes"])
         made = cls.around(
-            table, fitted, np.array(data["classes"]), data["feature_names"], brought,
-            {name: tuple(said) for name, said in data.get("words", {}).items()},
-        )  # fmt: skip
-        made._words = words
+            table, fitted, classes, data["feature_names"], brought, dict(words_of(data))
+        )
+        made._words = data["estimator"]
         return made

@@ -75,6 +75,9 @@ def read_classes(y: Any) -> Labels:
                 "Unknown label type: y holds continuous numbers and a tree predicts classes. Bin "
                 "the values, or use thrifty.Monomials or thrifty.Polynomials for numbers."
             )
+    if array.dtype == object and any(v is None or v != v for v in array.tolist()):
+        at = next(i for i, v in enumerate(array.tolist()) if v is None or v != v)
+        raise BadInput(f"every label must be known; y has none for example {at}. Drop such rows.")
     if array.dtype.kind == "S" or (
         array.dtype == object and any(isinstance(v, bytes | bytearray) for v in array.tolist())
     ):

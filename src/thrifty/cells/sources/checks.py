@@ -149,6 +149,11 @@ def checked_table(X: Any) -> NDArray[Any]:
             "X holds dates or times, which are no feature by themselves. Turn them into numbers "
             "(days since an event, hour of the day, age), or leave them out."
         )
+    if table.dtype.kind in "SV":
+        raise BadInput(
+            f"X must hold numbers, Booleans or categories as text; got {table.dtype} values. "
+            "Decode bytes first: np.char.decode(X)."
+        )
     if table.dtype.kind == "c":
         raise BadInput("Complex data not supported: X must hold real numbers or Booleans.")
     if table.ndim != 2:
@@ -166,8 +171,16 @@ def checked_table(X: Any) -> NDArray[Any]:
 
 
 def _not_ragged(table: NDArray[Any]) -> None:
-    """Object arrays of lists were ragged tables."""
-    if any(isinstance(v, list | tuple | np.ndarray) for v in table.ravel()[:100]):
+    """Object arrays of lists were ragged tables; a list in a cell is no value."""
+    odd = [i for i, v in enumerate(table.ravel()[:100]) if isinstance(v, list | tuple | np.ndarray)]
+    if odd and table.ndim == 2:
+        row, column = divmod(odd[0], table.shape[1])
+        raise BadInput(
+            f"every value must be a number or text; column {column} of X holds a "
+            f"{type(table[row, column]).__name__} on example {row}. Turn it into text, or leave "
+            "the column out."
+        )
+    if odd:
         raise BadInput(
             "X must be a table with rows of equal length; it is ragged. Give every example the "
             "same features."

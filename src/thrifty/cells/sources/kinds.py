@@ -144,7 +144,7 @@ def _inferred(listed: list[Any], gaps: NDArray[np.bool_], name: str) -> str:
         return "boolean"
     if all(isinstance(v, bool | int | float | np.number | np.bool_) for v in there):
         return "number"
-    if any(hasattr(v, "isoformat") or isinstance(v, np.datetime64) for v in there):
+    if any(map(_is_date, there)):
         raise _a_date(name)
     odd = next((v for v in there if not isinstance(v, str | int | float | np.number | bool)), None)
     if odd is not None:
@@ -170,6 +170,13 @@ def _inferred(listed: list[Any], gaps: NDArray[np.bool_], name: str) -> str:
             f"is a category all the same, say kinds={{{name!r}: 'category'}}."
         )
     return "category"
+
+
+def _is_date(value: Any) -> bool:
+    # pandas' periods have no isoformat
+    return hasattr(value, "isoformat") or isinstance(value, np.datetime64) or (
+        type(value).__name__ == "Period"
+    )
 
 
 def _a_date(name: str) -> BadInput:
