@@ -209,26 +209,12 @@ class Desk:
 
     def finished(self, task: Task, learned: Learned, label: str | None) -> Finished:
         """A learned task as it is committed."""
-        failure, durable = learned.failure, self.saved is not None
-        why = None if failure is None else {"reason": failure.reason, "message": failure.message}
-        now = time.time()
-        row = TaskRow(
-            name=learned.name,
-            route=learned.route,
-            model=model_to_store(learned.model, task.features.names) if durable else {},
-            receipt={
-                **receipt_to_store(learned.receipt, task.features.names if durable else ()),
-                "good": learned.good,
-            },
-            failure=why,
-            token=uuid.uuid4().hex,
-            learned_at=now,
-            family=self.family.to_dict() if durable else None,
-        )
+        durable = self.saved is not None
+        row = self._row(learned, task.features.names) if durable else _in_memory(learned)
         entry = self._entry(task)
 
         def also(pages: SqlPages) -> None:
-            self._count(pages, task.source, task.cells, now)
+            self._count(pages, task.source, task.cells, row.learned_at)
             if task.source.name and label is not None:
                 pages.note_label(task.source.name, label)
             if durable:
@@ -239,6 +225,20 @@ class Desk:
             before = self.to_buy.get(key)
             self.to_buy[key] = entry if before is None else before.with_(entry)
         return Finished(row, task.cells.counted, learned.receipt.currency, also)
+
+    def _row(self, learned: Learned, names: tuple[str, ...]) -> TaskRow:
+        failure = learned.failure
+        why = None if failure is None else {"reason": failure.reason, "message": failure.message}
+        return TaskRow(
+            name=learned.name,
+            route=learned.route,
+            model=model_to_store(learned.model, names),
+            receipt={**receipt_to_store(learned.receipt, names), "good": learned.good},
+            failure=why,
+            token=uuid.uuid4().hex,
+            learned_at=time.time(),
+            family=self.family.to_dict(),
+        )
 
     def _entry(self, task: Task) -> ToBuy:
         source = task.source
@@ -354,6 +354,11 @@ class Desk:
                 PredictionRow(number, run.task, run.account, me(), run.begun_at, data)
             )
         self.keep(run)
+
+
+def _in_memory(learned: Learned) -> TaskRow:
+    """Without a store the objects themselves are kept: nothing is written out."""
+    return TaskRow(learned.name, learned.route, {}, {}, None, "", time.time())
 
 
 def _words(now: Snapshot) -> Any:

@@ -314,7 +314,9 @@ class Lifetime:
                 family, self.agnostic, now.representation, now.counts, cells, task.labels
             )
         model = self.family.estimator(found.model, task.labels, task.features.names)
-        receipt = replace(cells.receipt(), promise=found.promise)
+        receipt = cells.receipt()
+        if found.promise:
+            receipt = replace(receipt, promise=found.promise)
         parts = (model, receipt, found.failure, good)
         learned = Learned(task.name, found.route, parts, task.features.left_out)
         after = replace(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from thrifty.lazy import Forest
 from thrifty.trees.tree import Leaf, Tree
 
-__all__ = ["FlatTree", "flatten"]
+__all__ = ["FlatTree", "ToFlatten", "flatten"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,21 @@ class FlatTree:
             strict=True,
             share=self.share,
         )
+
+
+class ToFlatten:
+    """A tree whose arrays are made when a prediction first needs them: many models never predict.
+
+    An object of its own, as scikit-learn wants ``predict`` to leave a model's attributes alone.
+    """
+
+    def __init__(self, tree: Tree, n_classes: int) -> None:
+        self.tree, self.n_classes = tree, n_classes
+
+    @cached_property
+    def flat(self) -> FlatTree:
+        """The arrays."""
+        return flatten(self.tree, self.n_classes)
 
 
 def flatten(tree: Tree, n_classes: int) -> FlatTree:

@@ -32,8 +32,12 @@ class Labels:
 
     def masks(self) -> NDArray[np.uint64]:
         """The rows of each class, packed: (C, W)."""
-        rows = (np.flatnonzero(self.codes == c) for c in range(self.n_classes))
-        return np.stack([kernels.mask_of_rows(r, len(self)) for r in rows])
+        words = np.zeros((self.n_classes, kernels.words_for(len(self))), dtype="<u8")
+        bits = words.view(np.uint8)
+        for c in range(self.n_classes):
+            packed = np.packbits(self.codes == c, bitorder="little")
+            bits[c, : len(packed)] = packed
+        return words
 
     def rows_by_class(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """All rows, those of one class together in ascending order, and where each class starts."""
@@ -87,6 +91,8 @@ def read_classes(y: Any) -> Labels:
         )
     if array.dtype.kind in "cMmV":
         raise BadInput(f"labels must be Booleans, integers or texts; got {array.dtype}.")
+    if array.dtype == np.bool_ and array.any() and not array.all():
+        return Labels(array.astype(np.int64), np.array([False, True]))  # need not be sorted
     try:
         classes, codes = np.unique(array, return_inverse=True)
     except TypeError as error:

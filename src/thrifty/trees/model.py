@@ -18,7 +18,7 @@ from thrifty.checks import whole_number
 from thrifty.errors import BadInput, FeaturesChanged
 from thrifty.lazy import Asked, Explanation, Walked, balanced_shares, stopping_of, walk
 from thrifty.lazy import explain as explain_path
-from thrifty.trees.flat import FlatTree, flatten
+from thrifty.trees.flat import FlatTree, ToFlatten
 from thrifty.trees.gains.class_weights import check_class_weight, weigh, weighted
 from thrifty.trees.gains.gain import Gain, Measure, gain_named
 from thrifty.trees.growing.from_all import scratch_tree
@@ -151,8 +151,12 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self._told_names = True
-        self._flat = flatten(tree, labels.n_classes)
+        self._to_flatten = ToFlatten(tree, labels.n_classes)
         return self
+
+    @property
+    def _flat(self) -> FlatTree:
+        return self._to_flatten.flat
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each example.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import uuid
 import weakref
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import Any
 
 from thrifty.cells.ledger.meter import Owned
@@ -45,7 +45,7 @@ class Remembered:
         found = self._entries.get(key)
         if found is not None and found.object() is X:
             return found.owned, found.place
-        owned, place = Owned(source.n_examples, source.n_features), f"array {uuid.uuid4().hex}"
+        owned, place = Owned(source.n_examples, source.n_features), f"array {token_hex(16)}"
         try:
             gone = weakref.ref(X, lambda _: self._entries.pop(key, None))
         except TypeError:  # a list cannot be told from another one in its place

@@ -46,6 +46,8 @@ def read_amount(given: Any, what: str = "price") -> tuple[int, str]:
     >>> read_amount(22.78), read_amount("0.0004 USD")
     ((22780000, ''), (400, 'USD'))
     """
+    if type(given) is float and given.is_integer() and 0 <= given < 1e9:
+        return int(given) * UNIT, ""  # the common case, in a fortieth of the time
     label, number, shown = "", given, _shown(given)
     if isinstance(given, str):
         match = _WITH_LABEL.match(given)

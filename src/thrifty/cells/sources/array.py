@@ -84,7 +84,9 @@ class ArraySource(Source):
         return self._packed[self._place[features]]
 
     def _pack(self, features: NDArray[np.int64]) -> None:
-        missing = np.unique(features[self._place[features] < 0])
+        missing = features[self._place[features] < 0]
+        if (missing[1:] <= missing[:-1]).any():  # learners ask in order, without repetition
+            missing = np.unique(missing)
         if self._tiles is not None:
             packed = kernels.columns_of_tiles(self._tiles, missing)
         else:

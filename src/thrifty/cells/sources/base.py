@@ -79,6 +79,8 @@ class Source(ABC):
         What is not known elsewhere comes after it. A lifetime's tasks so agree on what a cell of a
         category means, whichever categories each of them holds.
         """
+        if not known:
+            return self
         from thrifty.cells.sources.coded import RecodedSource
 
         names, here = self.feature_names, self.categories

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thrifty.trees.tree import Node, Path, Split, Tree
 
-__all__ = ["AllFeatures", "Suggested", "agree", "threshold_of"]
+__all__ = ["AllFeatures", "Suggested", "threshold_of"]
 
 Ints = NDArray[np.int64]
 
@@ -83,16 +83,13 @@ class Suggested:
         asked = self._carried.pop(path)[1]
         if split.threshold is None:
             asked |= {split.feature}
-        agreeing = [piece for piece in pieces if agree(piece.split, split, self._by_feature)]
-        for branch in (False, True):
-            below = [piece.child(branch) for piece in agreeing]
-            carried = [piece for piece in below if isinstance(piece, Node)]
-            self._carried[*path, branch] = carried, asked
-
-
-def agree(a: Split, b: Split, by_feature: bool) -> bool:
-    """Whether two splits count as the same when a metafeature is laid over a tree."""
-    return a.feature == b.feature and (by_feature or threshold_of(a) == threshold_of(b))
+        agreeing = [piece for piece in pieces if piece.split.feature == split.feature]
+        if not self._by_feature:
+            cut = threshold_of(split)
+            agreeing = [piece for piece in agreeing if threshold_of(piece.split) == cut]
+        false = [p.false for p in agreeing if isinstance(p.false, Node)]
+        true = [p.true for p in agreeing if isinstance(p.true, Node)]
+        self._carried[*path, False], self._carried[*path, True] = (false, asked), (true, asked)
 
 
 def threshold_of(split: Split) -> float:
