@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thrifty.attempt import Failure, Route
 from thrifty.cells import Receipt
@@ -20,6 +21,9 @@ __all__ = ["Learned", "Parts", "model_to_store", "parts_of_row", "receipt_to_sto
 
 #: features whose cells are listed by name in a store
 _FEW = 256
+#: bytes that the list of all features may take in a store; where it would take more, this many
+#: features stay in it, those of which most was bought
+_LONG, _MOST = 50_000, 10_000
 
 #: model, receipt, failure, good
 Parts = tuple[Any, Receipt, Failure | None, bool | None]
@@ -96,7 +100,11 @@ def receipt_row(receipt: Receipt) -> dict[str, Any]:
 
 
 def receipt_to_store(receipt: Receipt, features: Sequence[str]) -> dict[str, Any]:
-    """A receipt as plain data; cells of very many features are packed, by their places."""
+    """A receipt as plain data; cells of very many features are packed, by their places.
+
+    A look at each of a million features is hundreds of kilobytes of counts that nobody reads one
+    by one: of such a list the features with most cells are kept. All sums stay exact.
+    """
     data = receipt.to_dict()
     if len(receipt.per_feature) <= _FEW:
         return data
@@ -105,7 +113,15 @@ def receipt_to_store(receipt: Receipt, features: Sequence[str]) -> dict[str, Any
         return data  # of features that the lifetime does not have
     narrow = counts.astype(np.uint8 if counts.max() < 256 else np.int32)
     packed = base64.b64encode(pack_arrays({"counts": narrow})).decode()
+    if len(packed) > _LONG:
+        packed = _packed_most(narrow)
     return {**data, "per_feature": {}, "packed": packed}
+
+
+def _packed_most(counts: NDArray[Any]) -> str:
+    most = np.sort(np.argsort(-counts.astype(np.int64), kind="stable")[:_MOST])
+    steps = np.diff(most, prepend=0).astype(np.int32)
+    return base64.b64encode(pack_arrays({"steps": steps, "counts": counts[most]})).decode()
 
 
 def receipt_from_store(data: dict[str, Any], features: Sequence[str] | None) -> Receipt:
@@ -113,9 +129,11 @@ def receipt_from_store(data: dict[str, Any], features: Sequence[str] | None) -> 
     given = dict(data)
     packed = given.pop("packed", None)
     if packed is not None:
-        counts = unpack_arrays(base64.b64decode(packed))["counts"]
-        names = features or ()
-        given["per_feature"] = {names[f]: int(counts[f]) for f in np.flatnonzero(counts).tolist()}
+        arrays, names = unpack_arrays(base64.b64decode(packed)), features or ()
+        counts = arrays["counts"]
+        at = np.cumsum(arrays["steps"]) if "steps" in arrays else np.arange(len(counts))
+        pairs = zip(at.tolist(), counts.tolist(), strict=True)
+        given["per_feature"] = {names[f]: n for f, n in pairs if n}
     return Receipt.from_dict(given)
 
 

@@ -23,7 +23,8 @@ class Receipt:
     reused_cells : cells this task looked at that an earlier task had paid for
     avoided_cells : cells that buying everything would have bought and this task did not
     max_cells_per_example : the largest number of cells bought on one example
-    per_feature : cells bought, by feature name; features without a purchase are left out
+    per_feature : cells bought, by feature name; features without a purchase are left out. Read
+        from a store it holds the 10,000 features with most cells where the list of all is long
     promise : what the learner promises of new examples, "" where it promises nothing
     lines : (what, how often, amount), the dearest first, where orders, fees or calls are paid for
     """
