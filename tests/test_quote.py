@@ -111,3 +111,31 @@ def test_bad_input_is_refused_as_learn_refuses_it():
     life.learn("a", X, [0, 1, 1, 1])
     with pytest.raises(TaskExists):
         life.quote("a", X, [0, 1, 1, 1])
+
+
+def test_the_currency_is_said_and_fees_are_counted_once_an_example():
+    prices = thrifty.PriceList(
+        {"a": 1, "b": 2, "c": 3}, fees={"draw": (9, ["a", "b", "c"])}, currency="EUR"
+    )
+    source = thrifty.Source.from_callable(
+        lambda ids, names: np.zeros((len(ids), len(names))),
+        name="lab", examples=[str(i) for i in range(10)], features=["a", "b", "c"], prices=prices,
+    )  # fmt: skip
+    quote = thrifty.Lifetime(thrifty.Trees()).quote("t", source, [0, 1] * 5)
+    assert quote.currency == "EUR" and quote.to_dict()["currency"] == "EUR"
+    assert quote.scratch_cost_at_most == 10 * (1 + 2 + 3 + 9)
+    assert str(quote).count("150.00 EUR") == 2
+
+
+def test_a_task_that_is_owned_in_part_is_quoted_for_the_rest():
+    X = np.random.default_rng(0).random((100, 6)) < 0.5
+    ids = [str(i) for i in range(100)]
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2, learner=thrifty.Paper()), prices=2)
+
+    def table(rows):
+        return thrifty.Source.from_array(X[rows], examples=[ids[i] for i in rows], name="table")
+
+    life.learn("first", table(range(60)), X[:60, 2])
+    quote = life.quote("second", table(range(100)), ~X[:, 2])
+    assert quote.scratch_cells_at_most == 40 * 6 and quote.scratch_cost_at_most == 2 * 40 * 6
+    assert quote.reuse_cells == 40 and quote.reuse_cost == 80

@@ -247,9 +247,9 @@ class Desk:
         else:
             numbers = self.ledger.book.write(lambda pages: pages.number("example", source.examples))
             examples = np.sort(numbers.astype(np.int64))
-        n = source.n_features - len(task.features.left_out)
         price = task.cells.price_of_an_example()
-        return ToBuy(task.place, _features_key(source), n, price, examples)
+        key = _features_key(source, task.cells)
+        return ToBuy(task.place, key, task.cells.n_offered, price, examples)
 
     @staticmethod
     def _placed(pages: SqlPages, entry: ToBuy, source: Source) -> ToBuy:
@@ -366,12 +366,19 @@ def _words(now: Snapshot) -> Any:
     return getattr(now.representation, "words", {})
 
 
-def _features_key(source: Source) -> str:
+def _features_key(source: Source, cells: Cells) -> str:
+    """Says which features a task was offered: all of its source's, or some of them."""
     names = source.feature_names
     if names is default_names(len(names)):
         return f"{len(names)} without names"
+    if cells.n_offered < len(names):
+        return _hashed(sorted(names[f] for f in cells.offered.tolist()))
     kept = getattr(source, "_features_key", None)
     if kept is None:
-        kept = hashlib.sha256("\x00".join(names).encode()).hexdigest()[:16]
+        kept = _hashed(sorted(names))
         source._features_key = kept  # type: ignore[attr-defined]
     return str(kept)
+
+
+def _hashed(names: list[str]) -> str:
+    return hashlib.sha256("\x00".join(names).encode()).hexdigest()[:16]

@@ -18,12 +18,15 @@ import numpy as np
 
 from thrifty.attempt import Expected, Route
 from thrifty.cells import Cells, Receipt
+from thrifty.cells.prices.money import to_units
 from thrifty.protocol import AnyFamily
 
 __all__ = ["Quote", "quote_task"]
 
 #: estimates look at this many tasks of a route, the latest ones
 _LATEST = 10
+#: cells whose price is worked out one by one, with what is owned of them
+_LARGE = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,9 @@ class Quote:
     scratch_cells_at_most, scratch_cost_at_most : every cell that is not owned yet
     reuse_rate : the share of the latest tasks that were reused
     basis : where the likely numbers come from
+    currency : of the costs; "" where the prices have none
+
+    Cells that are owned cost nothing and are in none of these numbers.
     """
 
     task: str
@@ -50,12 +56,14 @@ class Quote:
     scratch_cost_at_most: float
     reuse_rate: float | None
     basis: str
+    currency: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
+        unit = f" {self.currency}" if self.currency else ""
         lines = [f"{self.task}: nothing bought yet"]
         if self.reuse_cells is None:
             lines.append("  reused        unknown")
@@ -63,11 +71,13 @@ class Quote:
             most = self.reuse_cells_at_most
             limit = "" if most is None else f", at most {most:,} cells"
             lines.append(
-                f"  reused        about {self.reuse_cells:,} cells, {self.reuse_cost:,.2f}{limit}"
+                f"  reused        about {self.reuse_cells:,} cells, {self.reuse_cost:,.2f}{unit}"
+                f"{limit}"
             )
         lines.append(
-            f"  from scratch  about {self.scratch_cells:,} cells, {self.scratch_cost:,.2f}, "
-            f"at most {self.scratch_cells_at_most:,} cells, {self.scratch_cost_at_most:,.2f}"
+            f"  from scratch  about {self.scratch_cells:,} cells, {self.scratch_cost:,.2f}{unit}, "
+            f"at most {self.scratch_cells_at_most:,} cells, "
+            f"{self.scratch_cost_at_most:,.2f}{unit}"
         )
         if self.reuse_rate is not None:
             lines.append(f"  {self.reuse_rate:.0%} of the latest tasks were reused")
@@ -87,32 +97,44 @@ def quote_task(
     ``n_classes`` is None for families that do not learn classes.
     """
     if n_classes == 1:
-        return Quote(name, 0, 0.0, 0, 0, 0.0, 0, 0.0, _rate(history), "one class: a single leaf")
-    owned = cells.meter.owned.count()
-    whole = cells.n_examples * cells.n_features
-    price = float(cells.prices.mean()) if len(cells.prices) else 0.0
-    most = whole - owned
+        return Quote(
+            name, 0, 0.0, 0, 0, 0.0, 0, 0.0, _rate(history), "one class: a single leaf",
+            cells.currency,
+        )  # fmt: skip
+    whole = cells.n_examples * cells.n_offered
+    most = whole - cells.meter.owned.count(cells.offered)
+    most_cost = _price_of_the_rest(cells, whole) if most else 0.0
+    missing = most / whole if whole else 0.0
     expected = family.expected_cells(representation, cells)
     reuse, reuse_price, basis = _reuse(expected, len(representation), history, cells)
     limit = None
     if expected.reused_at_most is not None and len(representation):
-        limit = int(min(cells.n_features, expected.reused_at_most) * cells.n_examples)
-    if reuse is not None and limit is not None:
-        reuse = min(reuse, limit)
+        limit = int(min(cells.n_offered, expected.reused_at_most) * cells.n_examples)
+        limit = min(limit, most)
+    if reuse is not None:
+        reuse = min(round(reuse * missing), most if limit is None else limit)
     share, scratch_basis = _scratch_share(expected, history)
-    scratch = min(round(share * whole), most)
+    scratch = round(share * most)
     return Quote(
         task=name,
         reuse_cells=reuse,
         reuse_cost=None if reuse is None else reuse * reuse_price,
         reuse_cells_at_most=limit,
         scratch_cells=scratch,
-        scratch_cost=scratch * price,
+        scratch_cost=scratch * most_cost / most if most else 0.0,
         scratch_cells_at_most=most,
-        scratch_cost_at_most=most * price,
+        scratch_cost_at_most=most_cost,
         reuse_rate=_rate(history),
         basis=f"reused: {basis}; from scratch: {scratch_basis}",
+        currency=cells.currency,
     )
+
+
+def _price_of_the_rest(cells: Cells, whole: int) -> float:
+    """What everything costs that is not owned; of very large tables, what it costs at most."""
+    if whole > _LARGE:
+        return cells.n_examples * to_units(cells.price_of_an_example())
+    return cells.price_of(np.arange(cells.n_examples), np.arange(cells.n_features))
 
 
 def _rate(history: Sequence[tuple[Route, Receipt]]) -> float | None:

@@ -233,3 +233,25 @@ def test_a_task_is_forgotten_and_learned_again_for_nothing(kept, tmp_path):
     again = life.learn("t", provider.source(IDS, NAMES, prices=1), labels(provider))
     assert again.receipt.cells == 0 and life.balance().spent == spent
     assert life.bill()["cost"].sum() == spent
+
+
+def test_avoided_and_everything_count_what_could_be_bought():
+    """Not labels, not columns that were not chosen, not cells that were owned already."""
+    X = frame(100)
+    X["ill"] = X["a"] & X["b"]
+    ids = [f"r{i}" for i in range(100)]
+    prices = dict.fromkeys("abcdefgh", 2) | {"ill": 1000}
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.Paper()), prices=prices)
+
+    def table(n):
+        return thrifty.Source.from_frame(X[:n], examples=ids[:n], name="ward")
+
+    few = life.learn("few", table(60), (X["a"] & X["b"])[:60].to_numpy(), features=["a", "b", "c"])
+    assert (few.receipt.cells, few.receipt.avoided_cells) == (180, 0)
+    assert (life.balance().everything_cells, life.balance().everything) == (180, 360.0)
+    with pytest.warns(LabelLeftOut):
+        ill = life.learn("ill", table(100), X["ill"]).receipt
+    assert ill.cells + ill.avoided_cells == 100 * 8 - 180
+    assert (life.balance().everything_cells, life.balance().everything) == (800, 1600.0)
+    seen = life.predict("ill", table(100)).receipt
+    assert seen.cells == 0 and seen.avoided_cells == ill.avoided_cells

@@ -47,6 +47,17 @@ class MatchedCells(Cells):
         self.prices[here] = self._each[there]
         self._boolean = np.ones(len(match.place), dtype=np.bool_)
         self._boolean[here] = self._source.boolean[there]
+        self._there = there
+        if self._paid is None and len(there) < self._source.n_features and self._owned_before:
+            self._owned_before = self.meter.owned.count(there)
+
+    @property
+    def offered(self) -> NDArray[np.int64]:
+        return self._there
+
+    @property
+    def n_offered(self) -> int:
+        return len(self._there)
 
     @property
     def n_features(self) -> int:

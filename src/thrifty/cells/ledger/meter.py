@@ -33,11 +33,13 @@ class Owned:
         else:
             self.bitmap |= meter.touched
 
-    def count(self) -> int:
-        """How many cells are owned."""
+    def count(self, features: NDArray[np.int64] | None = None) -> int:
+        """How many cells are owned; with ``features``, of these alone."""
         if self.everything:
-            return self.n_examples * self.n_features
-        return int(np.bitwise_count(self.bitmap).sum())
+            return self.n_examples * (self.n_features if features is None else len(features))
+        if features is None or not len(self.bitmap):
+            return int(np.bitwise_count(self.bitmap).sum())
+        return int(np.bitwise_count(self.bitmap[features]).sum())
 
 
 class Meter:

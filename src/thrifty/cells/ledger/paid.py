@@ -35,7 +35,6 @@ class PaidCells:
         owned = Owned(n, N)
         owned.bitmap = np.zeros_like(self.known.known[:N])
         self.meter = Meter(n, N, owned)
-        self.owned_before = 0
         # What an earlier run of this very task has paid is not owned: it is this task's purchase.
         mine = [(f, mask) for own, f, mask in self._news() if own]
         self._own(np.flatnonzero(self.known.loaded), mine)
@@ -51,7 +50,6 @@ class PaidCells:
         bitmap[at] = self.known.known[at]
         for features, mask in mine:
             bitmap[features] &= ~mask
-        self.owned_before += int(np.bitwise_count(bitmap[at]).sum())
 
     def load(self, features: NDArray[np.int64]) -> None:
         """Look up features before anybody asks what is known of them."""
