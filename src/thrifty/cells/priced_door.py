@@ -48,6 +48,14 @@ class PricedDoor(OpenDoor):
         return tuple(members for members in together if len(members) > 1)
 
     @property
+    def call_price(self) -> float:
+        """What a call costs for the usual example whatever is asked, every time; ``fees`` hold it.
+
+        The tokens of a text in front of the questions, for instance.
+        """
+        return 0.0 if self._tariff is None else to_units(self._tariff.usual_call)
+
+    @property
     def shared_prices(self) -> NDArray[np.float64]:
         """What a cell costs in company: ``prices``, scaled so that they sum to the price of a row.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +14,10 @@ __all__ = ["Account"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+
+#: features that are bought together on a row, where a fee is paid for the row
+_COMPANY = 40
 
 
 class Account:
@@ -38,6 +44,8 @@ class Account:
         self.a, self.b = np.zeros(N, dtype=np.int64), np.zeros(N, dtype=np.int64)
         self.a_ones, self.b_ones = np.zeros(N), np.zeros(N)
         self.prices = np.asarray(cells.prices, dtype=np.float64)
+        self.fees = [(fee, _mask(members, N)) for fee, members in cells.fees]
+        self._margins = self.prices - sum((fee * of for fee, of in self.fees), np.zeros(N))
         self._counted = 0.0
         self._look_at_owned()
 
@@ -67,9 +75,29 @@ class Account:
         return counted if live is None else max(counted, min(live, self.allowance))
 
     def cost(self, features: Ints, a: Ints, b: Ints) -> Floats:
-        """At most so much to have looked at these features on a rare and b other rows, each."""
+        """At most so much to have looked at these features on a rare and b other rows, each.
+
+        A fee is counted with the first feature that takes it to a row, so sums are what they cost
+        together and every beginning of the list costs the sum of its own.
+        """
         more = np.maximum(a - self.a[features], 0) + np.maximum(b - self.b[features], 0)
-        costs: Floats = more * self.prices[features]
+        costs: Floats = more * self._margins[features]
+        for fee, of in self.fees:
+            for to, at in ((a, self.a), (b, self.b)):
+                opened = int(at[of].max(initial=0))
+                rows = np.where(of[features], np.maximum(to, opened), opened)
+                costs += fee * np.diff(np.maximum.accumulate(rows), prepend=opened)
+        return costs
+
+    def cost_in_company(self, features: Ints, a: Ints, b: Ints) -> Floats:
+        """What each would cost where a fee is shared with the features that usually go with it."""
+        more_a, more_b = a - self.a[features], b - self.b[features]
+        costs: Floats = (np.maximum(more_a, 0) + np.maximum(more_b, 0)) * self._margins[features]
+        for fee, of in self.fees:
+            share = fee / min(_COMPANY, max(int(of.sum()), 1))
+            for to, at in ((a, self.a), (b, self.b)):
+                new = np.maximum(to - int(at[of].max(initial=0)), 0)
+                costs += share * np.where(of[features], new, 0)
         return costs
 
     def look(self, features: Ints, a: Ints, b: Ints) -> None:
@@ -96,6 +124,12 @@ class Account:
             self.b + background_looks,
             self.b_ones + background_ones,
         )
+
+
+def _mask(members: Sequence[int], n: int) -> NDArray[np.bool_]:
+    mask = np.zeros(n, dtype=bool)
+    mask[list(members)] = True
+    return mask
 
 
 def owns_rows(cells: Cells) -> bool:

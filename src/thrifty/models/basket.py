@@ -71,12 +71,15 @@ class Basket:
         price = self.price(features, upto)
         if price > self.left + 1e-9:
             return False
+        could = self.cells.allowance
         for start, which in parts:
             found = np.asarray(self.cells.get(self.order[start:upto], which), dtype=np.float64)
             for f, column in zip(which.tolist(), found.T):
                 before = self.columns.get(f, np.zeros(0))
                 self.columns[f] = np.concatenate([before, column])
-        self.left -= price
+        can = self.cells.allowance
+        # What a call really cost may be less than what was set aside for it.
+        self.left -= price if could is None or can is None else min(price, could - can)
         return True
 
     def most_rows(self, features: Ints, start: int, stop: int) -> int:

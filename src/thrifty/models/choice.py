@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thrifty.cells import Cells
+from thrifty.models.few_calls import FewCalls
 from thrifty.models.in_order import InOrder
 from thrifty.models.policy import Policy
 from thrifty.models.screening import Screening
@@ -18,9 +19,12 @@ def policy_for(cells: Cells, labels: Labels) -> Policy:
     """Boolean features and two classes: the wide way; else that for numbers, categories, gaps.
 
     Where orders fill several features and some features are free, as in a laboratory's list, the
-    free ones are taken on every row and the others bought in order.
+    free ones are taken on every row and the others bought in order. Where a call costs whatever is
+    asked, a row is asked once.
     """
     if labels.n_classes == 2 and bool(cells.boolean.all()):
         return Wide()
+    if cells.call_price > 0:
+        return FewCalls()
     some_free = bool((np.asarray(cells.prices) <= 0).any())
     return InOrder() if cells.orders and some_free else Screening()

@@ -75,7 +75,7 @@ class _Offers:
 
     def _offer(self, features: Ints, a: Ints, b: Ints, fall: Floats) -> None:
         """Take this look where it is worth more for its price than those before."""
-        cost = self.account.cost(features, a, b)
+        cost = self.account.cost_in_company(features, a, b)
         more = (a > self.account.a[features]) | (b > self.account.b[features])
         # a free feature costs next to nothing, not nothing: its worth still ranks it
         worth = np.where(more, fall / np.maximum(cost, 1e-9), -1.0)
@@ -105,3 +105,21 @@ def look_around(
             return
         changed = order[:n]
         account.look(changed, a[:n], b[:n])
+
+
+def look_once(account: Account, spend: float) -> None:
+    """Look at every feature on the same rows, as many of both kinds: where asking itself costs."""
+    every = np.arange(len(account.a))
+    low, high = 1, max(len(account.rare), len(account.others))
+
+    def sizes(n: int) -> tuple[Ints, Ints]:
+        a = np.full(len(every), min(n, len(account.rare)))
+        return a, np.full(len(every), min(n, len(account.others)))
+
+    while low < high:
+        middle = (low + high + 1) // 2
+        if account.cost(every, *sizes(middle)).sum() <= spend:
+            low = middle
+        else:
+            high = middle - 1
+    account.look(every, *sizes(low))

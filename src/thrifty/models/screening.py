@@ -8,9 +8,8 @@
    half as many rows again, whichever is expected to lower the log-loss more per price.
 3. What is left of the bill buys further rows of the features that were chosen.
 
-How well a feature tells classes apart is one statistic throughout: the score test of its points
-under the card's prior (:mod:`thrifty.models.points`), in which a trend counts most, a bend less, a
-gap is a bin. First against the shares of the classes, then against the present model.
+How well a feature tells classes apart is one statistic throughout (:mod:`thrifty.models.telling`),
+first against the shares of the classes, then against the present model.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from numpy.typing import NDArray
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.models.basket import Basket
-from thrifty.models.bins import make_bins
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.points import Design, oof_scores
 from thrifty.models.policy import Bought
@@ -32,6 +30,7 @@ from thrifty.models.remembered import note_of, remember
 from thrifty.models.shrunk import fit_intercepts, softmax
 from thrifty.models.stack import folds_by_class
 from thrifty.models.table import Table
+from thrifty.models.telling import how_telling
 from thrifty.trees.labels import Labels
 
 __all__ = ["Screening"]
@@ -212,24 +211,11 @@ class _Hunt:
         return Table(features, rows, values, bought, weights.astype(np.float64), y)
 
     def _tells(self, features: Ints, present: Floats | None) -> Floats:
-        """The score test of each feature on the rows that were looked at."""
-        y = self.basket.codes[: self.looked]
-        alone = present is None
-        if present is None:
-            present = np.tile(np.bincount(y, minlength=self.n_classes) / len(y), (len(y), 1))
-        p = present[: self.looked]
-        wrong, noise = np.eye(self.n_classes)[y] - p, p * (1 - p)
-        ones = np.ones(len(y))
-        found = np.zeros(len(features))
-        for i, f in enumerate(features.tolist()):
-            column = self.basket.columns[f][: self.looked]
-            bins = make_bins(column, ones, max_bins=8, category=f in self.categories)
-            basis = bins.basis()
-            if basis.shape[1]:
-                part = basis[bins.codes(column)]
-                chance = float(((part**2).T @ noise).sum())
-                found[i] = float(((part.T @ wrong) ** 2).sum()) / max(chance, 1e-12)
-        if alone:  # what was useful before is believed sooner
+        """How well each tells the classes apart on the rows that were looked at."""
+        found = how_telling(
+            self.basket, features, self.looked, self.n_classes, set(self.categories), present
+        )
+        if present is None:  # what was useful before is believed sooner
             found *= 1.0 + _AGAIN * self.useful[features]
         return found
 

@@ -18,7 +18,7 @@ from thrifty.models.account import Account
 from thrifty.models.belief import Summary, summarise
 from thrifty.models.drift import drifted, features_to_test
 from thrifty.models.joint import complete_rows
-from thrifty.models.looks import Background, look_around
+from thrifty.models.looks import Background, look_around, look_once
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.policy import Bought
 from thrifty.models.table import Table
@@ -61,9 +61,12 @@ class Wide:
         _check_spend(cells, allowance)
         account = Account(cells, labels.codes, allowance, rng)
         background, moved = _trusted(account, Background(*memory.background(cells.n_features)))
-        share = allowance / (float(cells.prices.sum()) * cells.n_examples)
+        share = allowance / (float(cells.shared_prices.sum()) * cells.n_examples)
         looks = (1 - _between(share, _JOINT)) * allowance
-        look_around(account, background, looks, _OTHERS_PER_LOOK)
+        if cells.call_price > 0:  # every further look would pay for the row again
+            look_once(account, looks)
+        else:
+            look_around(account, background, looks, _OTHERS_PER_LOOK)
         ranked = np.argsort(-_belief(account, background).worth, kind="stable")
         n = complete_rows(account, ranked, round(_between(share, _JOINT_FEATURES)), _OTHERS_EACH)
         belief = _belief(account, background)
@@ -74,7 +77,7 @@ class Wide:
 
 def _check_spend(cells: Cells, allowance: float) -> None:
     """Two rows, one of each class, are the least that a look at every feature takes."""
-    row = float(np.asarray(cells.prices).sum())
+    row = float(np.asarray(cells.shared_prices).sum())
     if allowance < min(2 * row, row * cells.n_examples):
         raise BadInput(
             f"spend={allowance:g} is too small for a first look at {cells.n_features} features; "

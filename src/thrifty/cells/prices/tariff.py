@@ -202,7 +202,7 @@ class Tariff:
     @property
     def marginal(self) -> NDArray[np.float64]:
         """What a single cell costs where nothing is bought yet, in units of the currency."""
-        if not self.draws and not self.parts and not self.roots:
+        if not self.draws and not self.parts and not self.roots and not self.usual_call:
             return np.asarray(self.own / UNIT, dtype=np.float64)
         return np.array(self.alone, dtype=np.float64) / UNIT
 

@@ -23,6 +23,8 @@ INSTRUCTIONS = (
     "Answer questions about a text. Reply with one JSON object and nothing else: a key for each "
     "question, as it is numbered, and its answer. Answer \"unknown\" where the text does not say."
 )
+#: tokens of a number as an answer, with the number of its question
+_LONGEST_NUMBER = 16
 _SURE = 'Write each answer as {"answer": ..., "confidence": a number from 0 to 1}.'
 
 
@@ -35,7 +37,8 @@ class Question:
     text : as it is put to the model
     answers : ``"yes/no"``, ``"number"``, or a list of categories. "unknown" is an answer as well:
         a category of its own, and a gap where a number was asked
-    longest : tokens of the longest answer, for the reservation
+    longest : tokens of the longest answer with its number, for the reservation; by default 16 for
+        a number, and for categories what the longest of them takes
 
     >>> Question("Is the patient feverish?").categories
     ('no', 'yes', 'unknown')
@@ -43,12 +46,12 @@ class Question:
 
     text: str
     answers: Any = "yes/no"
-    longest: int = 16
+    longest: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str) or not self.text.strip():
             raise BadInput(f"a question is a text; got {self.text!r}.")
-        if not isinstance(self.longest, int) or self.longest < 1:
+        if not isinstance(self.longest, int) or self.longest < 0:
             raise BadInput(f"longest must be a number of tokens, 1 or more; got {self.longest!r}.")
         if isinstance(self.answers, str):
             if self.answers not in ("yes/no", "number"):
@@ -63,6 +66,14 @@ class Question:
                     f"a question needs two or more distinct categories; got {listed!r}."
                 )
             object.__setattr__(self, "answers", listed)
+        if self.longest == 0:
+            object.__setattr__(self, "longest", self._longest())
+
+    def _longest(self) -> int:
+        """A category in quotes, after its number: a token for two bytes is more than any takes."""
+        if self.categories is None:
+            return _LONGEST_NUMBER
+        return 4 + max(-(-len(c.encode()) // 2) for c in self.categories)
 
     @property
     def categories(self) -> tuple[str, ...] | None:
