@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells.ledger.receipt import Receipt
 from thrifty.cells.priced_door import PricedDoor
-from thrifty.cells.prices.lines import Line, lines_of_counts, sum_lines
+from thrifty.cells.prices.lines import Line, Lines, lines_of_counts
 from thrifty.cells.prices.money import UNIT, product, to_units
 
 __all__ = ["BilledDoor"]
@@ -51,12 +51,12 @@ class BilledDoor(PricedDoor):
         if tariff is None or not (tariff.draws or tariff.parts or tariff.per_call is not None):
             return []
         if self._paid is not None:
-            return self._paid.lines
+            return self._paid.lines.sorted()
         if tariff.parts and self._purse is not None:
-            return self._purse.lines
+            return self._purse.lines.sorted()
         draws = {d: self.meter.count_any(tariff.needing(d)) for d in range(len(tariff.draws))}
         cells = self.meter.bought_per_feature
-        return sum_lines(lines_of_counts(tariff, self._source.feature_names, cells, draws))
+        return Lines(lines_of_counts(tariff, self._source.feature_names, cells, draws)).sorted()
 
     def _cost(self) -> float:
         if self._paid is not None:

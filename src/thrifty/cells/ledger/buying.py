@@ -27,7 +27,7 @@ from thrifty.cells.ledger.owner import IN_FLIGHT, me
 from thrifty.cells.ledger.points import reached
 from thrifty.cells.ledger.purchase import Block, Purchase
 from thrifty.cells.prices.budget import Limits
-from thrifty.cells.prices.lines import Line, lines_of_counts, sum_lines
+from thrifty.cells.prices.lines import Line, Lines, lines_of_counts
 from thrifty.cells.prices.price_list import Tariff
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import ProviderError, ThriftyError
@@ -57,7 +57,7 @@ class Buyer:
         #: what each example has cost
         self.row_costs = np.zeros(known.n_examples, dtype=np.int64)
         #: what was paid for, line by line
-        self.lines: list[Line] = []
+        self.lines = Lines()
         self.news: list[tuple[bool, NDArray[np.int64], NDArray[np.uint64]]] = []
         self._asking = Asking(ledger, source, tariff, known, task)
         self.can_claim = self._asking.can_claim
@@ -153,7 +153,7 @@ class Buyer:
         rest = purchase.spent - sum(line.amount for line in lines)
         if rest:  # calls, the first of a group, what a provider billed otherwise than listed
             lines.append(Line("calls and first tests", len(block.examples), rest))
-        self.lines = sum_lines([*self.lines, *lines])
+        self.lines.add(lines)
 
     def _note(self, purchase: Purchase) -> None:
         at, rows = self.known.place(purchase.block)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -140,8 +141,8 @@ class Known:
         return at + self.n_features if at >= 0 else -1
 
     def _features_at(self, numbers: NDArray[np.int32]) -> NDArray[np.int64]:
-        at = [self._feature_of.get(n, -1) for n in numbers.tolist()]
-        return np.array(at, dtype=np.int64)
+        at = map(self._feature_of.get, numbers.tolist(), repeat(-1))
+        return np.fromiter(at, dtype=np.int64, count=len(numbers))
 
     def apply(self, purchase: Purchase) -> None:
         """Take in one settled purchase."""

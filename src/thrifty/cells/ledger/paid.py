@@ -13,7 +13,7 @@ from thrifty.cells.ledger.allowance import smallest
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned
 from thrifty.cells.prices.budget import Limits
-from thrifty.cells.prices.lines import Line
+from thrifty.cells.prices.lines import Lines
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
@@ -110,7 +110,7 @@ class PaidCells:
         return self._buyer.row_costs
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> Lines:
         """What was paid for since this door was opened, line by line."""
         return self._buyer.lines
 

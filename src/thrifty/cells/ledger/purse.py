@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thrifty.cells.ledger.allowance import smallest
 from thrifty.cells.ledger.meter import Meter
 from thrifty.cells.prices.budget import Limits
-from thrifty.cells.prices.lines import Line, lines_of_bill, sum_lines
+from thrifty.cells.prices.lines import Lines, lines_of_bill
 from thrifty.cells.prices.money import refuse_too_large
 from thrifty.cells.prices.tariff import Bill, OwnedCells, Tariff
 
@@ -33,7 +33,7 @@ class Purse:
         #: what each example has cost, kept where a limit or the list makes it needed
         self.row_costs = np.zeros(meter.n_examples, dtype=np.int64)
         #: what was paid for, where orders make that more than a count of cells
-        self.lines: list[Line] = []
+        self.lines = Lines()
 
     def left(self) -> int | None:
         """What may still be spent, in minor units."""
@@ -63,5 +63,5 @@ class Purse:
         self.spent += cost
         if self.tariff.parts:
             more = lines_of_bill(bill, self.tariff, self.names)
-            self.lines = sum_lines([*self.lines, *more])
+            self.lines.add(more)
         return bill

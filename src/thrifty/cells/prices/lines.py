@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells.prices.tariff import Bill, Tariff
 
-__all__ = ["Line", "lines_of_bill", "lines_of_counts", "sum_lines"]
+__all__ = ["Line", "Lines", "lines_of_bill", "lines_of_counts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +64,27 @@ def lines_of_counts(
     return [line for line in lines if line.amount]
 
 
-def sum_lines(lines: Iterable[Line]) -> list[Line]:
-    """One line for each thing, the dearest first.
+class Lines:
+    """Lines that come purchase by purchase, one kept for each thing.
 
-    >>> sum_lines([Line("sodium", 2, 962), Line("draw", 1, 909), Line("sodium", 1, 481)])
+    >>> lines = Lines([Line("sodium", 2, 962), Line("draw", 1, 909)])
+    >>> lines.add([Line("sodium", 1, 481)])
+    >>> lines.sorted()
     [Line(what='sodium', count=3, amount=1443), Line(what='draw', count=1, amount=909)]
     """
-    found: dict[str, list[int]] = {}
-    for line in lines:
-        both = found.setdefault(line.what, [0, 0])
-        both[0] += line.count
-        both[1] += line.amount
-    summed = [Line(what, n, amount) for what, (n, amount) in found.items()]
-    return sorted(summed, key=lambda line: (-line.amount, line.what))
+
+    def __init__(self, lines: Iterable[Line] = ()) -> None:
+        self._of: dict[str, tuple[int, int]] = {}
+        self.add(lines)
+
+    def add(self, lines: Iterable[Line]) -> None:
+        """Take in more."""
+        of = self._of
+        for line in lines:
+            count, amount = of.get(line.what, (0, 0))
+            of[line.what] = (count + line.count, amount + line.amount)
+
+    def sorted(self) -> list[Line]:
+        """The dearest first."""
+        summed = [Line(what, n, amount) for what, (n, amount) in self._of.items()]
+        return sorted(summed, key=lambda line: (-line.amount, line.what))
