@@ -18,6 +18,8 @@ Exit status 1 where fewer than 95 of 100 are noticed, or one is neither noticed 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib
 import json
 import os
 import resource
@@ -27,13 +29,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numba  # noqa: F401  imported before the forks, as are the next
-import numpy  # noqa: F401
 import pytest
-import scipy.optimize
-import scipy.stats  # noqa: F401
-import sklearn.ensemble  # noqa: F401
 from mutated import Mutation, found_in, with_change
+
+for name in (  # before the forks: what does not change is imported once
+    "numba", "scipy.optimize", "scipy.stats", "sklearn.ensemble", "sklearn.utils.estimator_checks",
+    "hypothesis.strategies", "hypothesis.extra.numpy", "pandas", "sqlalchemy", "pyarrow.parquet",
+    "matplotlib.pyplot", "typer.testing", "anyio", "httpx",
+):  # fmt: skip
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests/mutants"

@@ -35,7 +35,8 @@ class Found(Generic[Model]):
     ``failure`` says why the representation alone was not enough, where it was not; ``grown`` is
     what ImproveRep needs beside the model, of what it was tried with; ``seen`` what the task's own
     cells showed, which stays true when a representation is forgotten. Only the family that made
-    them reads them. ``promise`` says what is promised of new examples, for the receipt.
+    them reads them. ``promise`` says what is promised of new examples, for the receipt; ``beside``
+    are models that fit as well as far as was looked, for rules that mind what was used last.
     """
 
     route: Route
@@ -44,6 +45,7 @@ class Found(Generic[Model]):
     grown: Any = None
     seen: Any = None
     promise: str = ""
+    beside: tuple[Model, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,8 @@ def read_or_cut(
     every = bits_of(cells, bits, reads=reads)
     attempt = learn(inner, BitCells(cells, every))
     if isinstance(attempt, Found):
-        return replace(attempt, model=BitTree(attempt.model, every))
+        beside = tuple(BitTree(model, every) for model in attempt.beside)
+        return replace(attempt, model=BitTree(attempt.model, every), beside=beside)
     return replace(attempt, grown=_GrownOnBits(every, attempt.grown))
 
 

@@ -45,8 +45,8 @@ class Metafeatures:
     rows: TaughtRows = field(default_factory=TaughtRows)
     #: which part of a whole this is that a task is tried with, one after the other; 0: no part
     portion: int = 0
-    #: more is tried after it
-    partial: bool = False
+    #: what is not in this part
+    older: tuple[Tree, ...] = ()
 
     def with_trees(self, new: Iterable[Tree], *, by_feature: bool = False) -> Metafeatures:
         """These and the new ones, their labels dropped, prunings removed.
@@ -67,7 +67,13 @@ class Metafeatures:
         """The n that were learned or used last."""
         n = min(n, len(self))
         portion = (n - 1).bit_length() + 1 if n else 1
-        return replace(self, trees=self.trees[-n:], portion=portion, partial=n < len(self))
+        kept, older = self.trees[len(self) - n :], self.trees[: len(self) - n]
+        return replace(self, trees=kept, portion=portion, older=older)
+
+    @property
+    def partial(self) -> bool:
+        """More is tried after it."""
+        return bool(self.older)
 
     def with_rows(self, keys: NDArray[np.uint64] | None) -> Metafeatures:
         """These examples have taught it too, by :meth:`thrifty.cells.Cells.row_keys`."""

@@ -21,6 +21,7 @@ from thrifty.trees.gains.gain import Gain, Measure, gain_named
 from thrifty.trees.labels import Labels
 from thrifty.trees.missing import allows_missing
 from thrifty.trees.paper.improve import Improvement, improved, improvement_named
+from thrifty.trees.paper.twins import agreeing
 from thrifty.trees.paper.use_rep import MATCH
 from thrifty.trees.paper.warm_up import WarmUp, after_warm_task, read_warm_up
 from thrifty.trees.representation import Metafeatures
@@ -91,7 +92,12 @@ class OverMetafeatures:
         """The first phase learns every task from scratch; then metafeatures are tried."""
         # One class alone is a leaf for no cells, and teaches nothing.
         if known.warmed >= self._warm_tasks or labels.n_classes == 1:
-            return self.reuse(known, cells, labels, max_depth)
+            attempt = self.reuse(known, cells, labels, max_depth)
+            if known.portion < 2 or not isinstance(attempt, Found) or attempt.promise:
+                return attempt
+            model, seed = attempt.model, known.seed
+            others = agreeing(known.trees, known.older, model, cells, labels, seed)
+            return replace(attempt, beside=others)
         n = self._warm_tasks
         message = f"task {known.warmed + 1} of {n} that the warm-up learns from scratch"
         return Failed(Failure("warm-up", message, {"of": n}))
