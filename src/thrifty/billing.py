@@ -25,13 +25,14 @@ def rows_beside(
     """What was spent beside the tasks that were learned."""
     rows: list[dict[str, Any]] = []
     for one in predictions:
-        if one.receipt is None:
-            cost = to_units(accounts.get(one.account, (0, 0))[1])
-            row = {**_NOTHING, "cost": cost}
-            rows.append({"task": one.task, "route": "prediction, not finished", **row})
-        else:
-            receipt = Receipt.from_dict(one.receipt)
-            rows.append({"task": one.task, "route": "prediction", **receipt_row(receipt)})
+        data = dict(one.receipt or {"finished": False})
+        finished = data.pop("finished", True)
+        row = receipt_row(Receipt.from_dict(data)) if data else dict(_NOTHING)
+        if not finished and one.account in accounts:
+            # purchases that were open when it was given up may have been settled since
+            row["cost"] = to_units(accounts[one.account][1])
+        route = "prediction" if finished else "prediction, not finished"
+        rows.append({"task": one.task, "route": route, **row})
     known = learned | {one.account for one in predictions}
     for task, (_, spent) in accounts.items():
         if task not in known and spent:

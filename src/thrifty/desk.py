@@ -12,6 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,8 +29,9 @@ from thrifty.cells.ledger.remembered import Remembered
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.cells.sources.checks import can_be_stored, default_names
-from thrifty.errors import BadInput, BadParameter, FeaturesChanged
+from thrifty.errors import BadInput, BadParameter, FeaturesChanged, ThriftyError
 from thrifty.learned import Learned, model_to_store, receipt_to_store
+from thrifty.prediction import prediction_receipt
 from thrifty.protocol import AnyFamily
 from thrifty.stores import MemoryStore
 from thrifty.stores.pages import PredictionRow, SqlPages, TaskRow
@@ -332,10 +334,19 @@ class Desk:
                 lambda pages: pages.begin_prediction(run.task, run.account, me(), run.begun_at)
             )
 
-    def end_prediction(self, run: Run, receipt: Receipt) -> None:
+    def leave_prediction(self, run: Run) -> None:
+        """A prediction that was given up: what it bought until then is on its bill, and owned.
+
+        Of sources that are free to read nothing was bought, and nobody has seen a value.
+        """
+        if not run.source.free:
+            with suppress(ThriftyError):  # what made it stop is said, not this
+                self.end_prediction(run, prediction_receipt(run.cells), finished=False)
+
+    def end_prediction(self, run: Run, receipt: Receipt, *, finished: bool = True) -> None:
         """Book what a prediction has cost; what it looked at is owned."""
         whole = {f: getattr(receipt, f) for f in Receipt.__slots__}
-        data = Receipt(**whole).to_dict()
+        data = {**Receipt(**whole).to_dict(), **({} if finished else {"finished": False})}
 
         def work(pages: SqlPages) -> None:
             if self.saved is not None:
@@ -349,11 +360,15 @@ class Desk:
         if self.saved is not None or self._needs_ledger(run.source):
             self.ledger.book.write(work)
         if self.saved is None:
-            number = len(self.predictions) + 1
-            self.predictions.append(
-                PredictionRow(number, run.task, run.account, me(), run.begun_at, data)
-            )
+            self._note_in_memory(run, data)
         self.keep(run)
+
+    def _note_in_memory(self, run: Run, data: dict[str, Any]) -> None:
+        others = [one for one in self.predictions if one.account != run.account]
+        number = len(others) + 1
+        self.predictions[:] = [
+            *others, PredictionRow(number, run.task, run.account, me(), run.begun_at, data)
+        ]  # fmt: skip
 
 
 def _in_memory(learned: Learned) -> TaskRow:

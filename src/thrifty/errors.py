@@ -33,6 +33,8 @@ A message says what was expected, what came, and what to do next. One warning is
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "BadInput",
     "BadParameter",
@@ -118,14 +120,22 @@ class BudgetExceeded(ThriftyError):
     """A purchase would cost more than is left; what was bought before is kept.
 
     ``needed`` and ``left`` are amounts in the currency of the price list; ``scope`` says which
-    limit it was: ``"total"``, ``"task"`` or ``"example"``.
+    limit it was: ``"total"``, ``"task"`` or ``"example"``. ``prediction`` holds the rows that were
+    answered, where ``life.predict`` ran out of money; elsewhere it is None.
     """
 
     def __init__(
-        self, message: str, *, needed: float = 0.0, left: float = 0.0, scope: str = "total"
+        self,
+        message: str,
+        *,
+        needed: float = 0.0,
+        left: float = 0.0,
+        scope: str = "total",
+        prediction: Any = None,
     ) -> None:
         super().__init__(message)
         self.needed, self.left, self.scope = needed, left, scope
+        self.prediction = prediction
 
 
 class ProviderError(ThriftyError):

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from thrifty.agnostic import Counts, Rule, after_attempt, as_rule, learn_agnostic
+from thrifty.agnostic import Counts, after_attempt, learn_agnostic
 from thrifty.attempt import Found
-from thrifty.billing import Bills
 from thrifty.brought import label_name
-from thrifty.cells import Balance, Budget, Ledger, Receipt
-from thrifty.desk import Desk, Task
+from thrifty.cells import Receipt
+from thrifty.desk import Task
 from thrifty.engines import learn_many
-from thrifty.errors import BadParameter, LabelLeftOut, ThriftyError, UnknownTask
-from thrifty.learned import Learned, parts_of_row
-from thrifty.models import Models
-from thrifty.prediction import Prediction
-from thrifty.progress import Progress
-from thrifty.protocol import AnyFamily
+from thrifty.errors import BadParameter, LabelLeftOut
+from thrifty.lazy import ask_within_budget
+from thrifty.learned import Learned
+from thrifty.open_lifetime import OpenLifetime
+from thrifty.prediction import Prediction, out_of_money
 from thrifty.quote import Quote, quote_task
-from thrifty.stores import existing_store, open_store
-from thrifty.stores.saved import FeaturesMoved, SavedLifetime, Snapshot, task_exists
-from thrifty.stores.settings import Settings
+from thrifty.stores.saved import FeaturesMoved, Snapshot, task_exists
 from thrifty.wrapped.metered import Metered, match_model
 from thrifty.wrapped.reading import read_model
 
@@ -33,12 +29,7 @@ __all__ = ["Learned", "Lifetime"]
 _HISTORY = 100
 
 
-def default_family() -> AnyFamily:
-    """What a lifetime learns where nothing is said."""
-    return Models()
-
-
-class Lifetime:
+class Lifetime(OpenLifetime):
     """Learn one task after another, each making the next one cheaper.
 
     Parameters
@@ -71,155 +62,6 @@ class Lifetime:
     >>> len(life), learned.name in life
     (5, True)
     """
-
-    def __init__(
-        self,
-        family: AnyFamily | None = None,
-        *,
-        prices: Any = None,
-        agnostic: Rule | None = None,
-        store: Any = None,
-        budget: Budget | None = None,
-        name: str = "lifetime",
-        random_state: int | None = None,
-        progress: bool | None = None,
-    ) -> None:
-        given = Settings(prices, budget, random_state)
-        rule = None if agnostic is None else as_rule(agnostic)
-        if store is None:
-            self._start(_seeded(family or default_family(), given), as_rule(rule), given, None)
-        else:
-            where = open_store(store)
-            if family is None and name not in where.lifetimes():
-                family = default_family()
-            family = None if family is None else _seeded(family, given)
-            saved = SavedLifetime.open(where, name, family, rule, given)
-            self._start(saved.family, saved.rule, saved.settings, saved)
-        self._progress = Progress(progress)
-
-    @classmethod
-    def open(
-        cls,
-        store: Any,
-        *,
-        name: str = "lifetime",
-        prices: Any = None,
-        budget: Budget | None = None,
-        family: AnyFamily | None = None,
-        progress: bool | None = None,
-    ) -> Lifetime:
-        """A lifetime that is in a store, as it was: family, rule, prices, budget, seed.
-
-        Only what exists is opened. ``prices`` or ``budget`` that differ are a recorded change;
-        ``family=thrifty.Models(estimator)`` brings the estimator of a user again, of which a store
-        keeps no more than its name: its models are fitted again on what was bought.
-        """
-        given = Settings(prices, budget)
-        saved = SavedLifetime.open(existing_store(store), name, None, None, given, family)
-        life = cls.__new__(cls)
-        life._start(saved.family, saved.rule, saved.settings, saved)
-        life._progress = Progress(progress)
-        return life
-
-    def _start(
-        self, family: AnyFamily, rule: Rule, settings: Settings, saved: SavedLifetime | None
-    ) -> None:
-        self.family, self.agnostic = family, rule
-        self._now = Snapshot(family.start(), Counts(), None, False, -1)
-        self._saved = saved
-        self._desk = Desk(family, settings, saved)
-        self._bills = Bills(self._desk)
-        self._tasks: dict[str, Learned] = {}
-        self.refresh()
-
-    @property
-    def budget(self) -> Budget | None:
-        """What may be spent."""
-        return self._desk.settings.budget
-
-    @property
-    def prices(self) -> Any:
-        """What cells cost, of sources that bring no prices."""
-        return self._desk.settings.prices
-
-    @property
-    def ledger(self) -> Ledger:
-        """Every cell ever bought: its balance, what is in doubt, and how to resolve it."""
-        return self._desk.ledger
-
-    def balance(self) -> Balance:
-        """What was spent, what is reserved for open purchases, what is left; and what all costs."""
-        return self._bills.balance(self.tasks)
-
-    def change(
-        self,
-        *,
-        family: AnyFamily | None = None,
-        agnostic: Rule | None = None,
-        prices: Any = None,
-        budget: Budget | None = None,
-    ) -> None:
-        """Change what the lifetime was given, on purpose; its store records when and what.
-
-        Another family begins with an empty representation. Its models and everything that was
-        bought stay.
-        """
-        rule = None if agnostic is None else as_rule(agnostic)
-        given = Settings(prices, budget)
-        if self._saved is not None:
-            self._saved.change(family, rule)
-            self._saved.take(given, begun=True)
-            settings = self._saved.settings
-        else:
-            settings, _ = self._desk.settings.after(given)
-        if family is not None and family.to_dict() != self.family.to_dict():
-            self._now = Snapshot(
-                family.start(), Counts(), self._now.features, self._now.named, self._now.version,
-                self._now.position, self._now.forgets,
-            )  # fmt: skip
-        self.family, self.agnostic = family or self.family, rule or self.agnostic
-        self._desk.use(self.family, settings)
-        self.refresh()
-
-    def changes(self) -> list[tuple[float, str, Any, Any]]:
-        """What was changed on purpose: (when, what, before, after)."""
-        saved = self._saved
-        return [] if saved is None else saved.book.read(lambda pages: pages.changes())
-
-    def refresh(self) -> None:
-        """Take in what other processes have learned in the same store."""
-        if self._saved is None:
-            return
-        now, heads, forgets = self._saved.news(self._now)
-        if self._saved.family is not self.family:  # changed by another process
-            self.family = self._saved.family
-            self._desk.use(self.family, self._saved.settings)
-        self.agnostic = self._saved.rule
-        if forgets != self._now.forgets:
-            self._tasks.clear()
-        self._take_in(now or self._now, heads, forgets)
-
-    def _take_in(
-        self, now: Snapshot, heads: Iterable[Any], forgets: int, own: Learned | None = None
-    ) -> None:
-        position = self._now.position
-        for head in heads:
-            position = head.position
-            if own is not None and own.name == head.name:
-                self._tasks[head.name] = own
-            elif head.name not in self._tasks:
-                self._tasks[head.name] = Learned(head.name, head.route, self._loader(head.name))
-        self._now = replace(now, position=position, forgets=forgets)
-
-    def _loader(self, name: str) -> Any:
-        saved = self._saved
-        assert saved is not None
-        return lambda: parts_of_row(self.family, saved.row(name), self._now.features)
-
-    @property
-    def representation(self) -> Any:
-        """What past tasks taught: sized, iterable, printable."""
-        return self._now.representation
 
     def learn(
         self,
@@ -400,6 +242,9 @@ class Lifetime:
         spend, per_row : the most that may be spent in all and on a row: a number in the unit of
             the prices, text such as "300 EUR", or a share such as "5 %" of all it may ask for
 
+        A budget that ends before the last row raises :class:`thrifty.errors.BudgetExceeded`; its
+        ``prediction`` holds the rows that are answered.
+
         >>> import thrifty
         >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
         >>> _ = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
@@ -409,12 +254,18 @@ class Lifetime:
         self.refresh()
         model = self[name]
         run = self._desk.open_prediction(name, model, X, spend, per_row)
-        with self._progress.shown(name, run.cells, self._desk):
-            asked = model.ask(
-                run.cells, run.rows, stop=stop, spend=run.spend, per_row=run.per_row
-            )
+        try:
+            with self._progress.shown(name, run.cells, self._desk):
+                asked, ended = ask_within_budget(
+                    model, run.cells, run.rows, stop=stop, spend=run.spend, per_row=run.per_row
+                )
+        except BaseException:
+            self._desk.leave_prediction(run)
+            raise
         prediction = Prediction(model, run.cells, asked)
-        self._desk.end_prediction(run, prediction.receipt)
+        self._desk.end_prediction(run, prediction.receipt, finished=ended is None)
+        if ended is not None:
+            raise out_of_money(name, prediction, ended) from ended
         return prediction
 
     def metered(
@@ -431,6 +282,7 @@ class Lifetime:
         return Metered.of(
             readable, run.cells, confidence, budget,
             after=lambda receipt: self._desk.end_prediction(run, receipt),
+            left=lambda: self._desk.leave_prediction(run),
         )  # fmt: skip
 
     def quote(
@@ -491,60 +343,3 @@ class Lifetime:
             return tuple(names) == known
         shape = getattr(X, "shape", None)
         return shape is None or (len(shape) == 2 and shape[1] == len(known))
-
-    @property
-    def tasks(self) -> tuple[Learned, ...]:
-        """Every learned task, in the order of learning."""
-        return tuple(self._tasks.values())
-
-    def __getitem__(self, name: str) -> Any:
-        """The model of a task."""
-        try:
-            return self._tasks[name].model
-        except KeyError:
-            known = ", ".join(map(repr, list(self._tasks)[:5])) or "none yet"
-            raise UnknownTask(
-                f"no task named {name!r}; the {len(self)} learned so far begin with {known}."
-            ) from None
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._tasks
-
-    def __len__(self) -> int:
-        return len(self._tasks)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tasks)
-
-    def __repr__(self) -> str:
-        return (
-            f"Lifetime({self.family!r}, {len(self)} tasks, "
-            f"{len(self.representation)} metafeatures)"
-        )
-
-    def bill(self) -> Any:
-        """A pandas DataFrame: a row per task, per prediction run, and per task not learned."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise ThriftyError(
-                "life.bill() returns a pandas DataFrame and pandas is not installed. "
-                "Type: pip install 'thrifty[frames]'"
-            ) from error
-        return pandas.DataFrame(self._bills.rows(self.tasks))
-
-    def bill_rows(self) -> list[dict[str, Any]]:
-        """The same rows as plain data."""
-        return self._bills.rows(self.tasks)
-
-
-def _seeded(family: AnyFamily, given: Settings) -> AnyFamily:
-    """A family that draws and was given no seed takes the lifetime's."""
-    seed = given.random_state
-    if seed is None or getattr(family, "random_state", seed) is not None:
-        return family
-    from copy import copy
-
-    seeded = copy(family)
-    object.__setattr__(seeded, "random_state", seed)
-    return seeded

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from thrifty.cells import Cells, Receipt
 from thrifty.cells.ledger.receipt import PredictionReceipt
-from thrifty.errors import BadInput
-from thrifty.lazy import Asked, Explanation, explain_cells
+from thrifty.errors import BadInput, BudgetExceeded
+from thrifty.lazy import UNANSWERED, Asked, Explanation, explain_cells
 
-__all__ = ["Prediction", "prediction_receipt"]
+__all__ = ["Prediction", "out_of_money", "prediction_receipt"]
 
 
 def prediction_receipt(cells: Cells) -> PredictionReceipt:
@@ -30,11 +30,15 @@ class Prediction:
 
     Attributes
     ----------
-    values : a class for each row, or a number from a regressor; ``np.asarray(prediction)`` too
+    values : a class for each row, or a number from a regressor; ``np.asarray(prediction)`` too.
+        None (NaN) for a row that has no answer, see ``answered``
+    answered : which rows were answered: all, unless a budget ended before them and this is the
+        ``prediction`` of the :class:`thrifty.errors.BudgetExceeded`
     classes : the classes, in the order of ``probabilities``; None for numbers
     probabilities : (rows, classes), None where the model gives none
     receipt : what was bought, reused and avoided; ``cells_per_row`` and ``cost_per_row`` of each
-    stopped : why each row stopped: "finished", "sure", "worth", "spend" or "per_row"
+    stopped : why each row stopped: "finished", "sure", "worth", "spend" or "per_row";
+        "budget" for those without an answer
 
     Examples
     --------
@@ -54,6 +58,9 @@ class Prediction:
         self._model, self._cells = model, cells
         self.values, self.probabilities = asked.values, asked.probabilities
         self.stopped = asked.stopped
+        self.answered: NDArray[np.bool_] = np.array(
+            [why != UNANSWERED for why in asked.stopped], dtype=np.bool_
+        )
         self.classes: NDArray[Any] | None = getattr(model, "classes_", None)
         self.receipt: PredictionReceipt = prediction_receipt(cells)
 
@@ -67,15 +74,34 @@ class Prediction:
     def __repr__(self) -> str:
         receipt = self.receipt
         cost = f"{receipt.cost:g} {receipt.currency}".rstrip()
-        return f"Prediction({len(self)} rows, {receipt.cells} cells bought for {cost})"
+        rows = f"{len(self)} rows"
+        if not self.answered.all():
+            rows = f"{int(self.answered.sum())} of {rows} answered"
+        return f"Prediction({rows}, {receipt.cells} cells bought for {cost})"
 
     def explain(self, example: int) -> Explanation:
         """What one row was asked, what came, and what it cost."""
         if not 0 <= example < len(self):
             raise BadInput(f"example must lie in 0..{len(self) - 1}; got {example!r}.")
+        if not self.answered[example]:
+            raise BadInput(f"example {example} was not answered: the budget ended before it.")
         features = [f for f in self._model.features_.tolist() if self._cells.looked_at(example, f)]
         explained = getattr(self._model, "explain_asked", None)
         if explained is not None and self.stopped[example] == "finished":
             path: Explanation = explained(self._cells, example)
             return path
         return explain_cells(self._cells, example, features, self.values[example])
+
+
+def out_of_money(task: str, made: Prediction, ended: BudgetExceeded) -> BudgetExceeded:
+    """What a prediction raises whose budget ended before its last row."""
+    n, answered = len(made), int(made.answered.sum())
+    return BudgetExceeded(
+        f"{answered} of {n} rows of {task!r} are answered, the budget ends before the others "
+        f"(error.prediction holds the answers, error.prediction.answered says which): {ended} "
+        "Then predict all the rows again: those cost nothing that are answered now.",
+        needed=ended.needed,
+        left=ended.left,
+        scope=ended.scope,
+        prediction=made,
+    )

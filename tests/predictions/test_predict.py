@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 import thrifty
-from thrifty.errors import BadInput, BadParameter, FeaturesChanged, MixedCurrencies
+from thrifty.errors import (
+    BadInput,
+    BadParameter,
+    BudgetExceeded,
+    FeaturesChanged,
+    MixedCurrencies,
+    PurchaseInDoubt,
+)
 from thrifty.testing import FakeProvider
 
 pandas = pytest.importorskip("pandas")
@@ -142,3 +149,115 @@ def test_a_door_knows_what_is_left_and_what_cells_would_cost():
     with pytest.raises(thrifty.errors.BudgetExceeded):
         cells.get([1, 2, 3], [3])
     assert cells.allowance == 8.0 and thrifty.Cells(np.eye(2)).allowance is None
+
+
+# -- money that ends before the last row ----------------------------------------------------------
+
+FEATURES = [f"f{i}" for i in range(6)]
+
+
+def bought(life, provider):
+    """The lifetime's bill against the provider's."""
+    rows = life.bill_rows()
+    assert sum(row["cells"] for row in rows) == provider.bill().cells.total()
+    assert sum(row["cost"] for row in rows) == pytest.approx(life.balance().spent)
+    return rows
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("family", [thrifty.Trees(max_depth=3), thrifty.Models()])
+def test_rows_that_were_answered_before_the_money_ended_are_had(kept, family, tmp_path):
+    provider = FakeProvider()
+    store = tmp_path / "s.db" if kept else None
+    life = thrifty.Lifetime(family, store=store, prices=2)
+    ids = [f"p{i}" for i in range(60)]
+    y = [provider.value(e, "f1") & provider.value(e, "f4") for e in ids]
+    life.learn("t", provider.source(ids, FEATURES), y)
+    spent = life.balance().spent
+    life.change(budget=thrifty.Budget(total=spent + 101))
+    new = [f"n{i}" for i in range(100)]
+    with pytest.raises(BudgetExceeded, match=r"of 100 rows of 't' are answered") as raised:
+        life.predict("t", provider.source(new, FEATURES))
+    made = raised.value.prediction
+    done = np.flatnonzero(made.answered)
+    assert 5 < len(done) < 100 and len(made) == 100
+    assert life.balance().spent <= spent + 101
+    assert made.receipt.cells * 2 == life.balance().predictions > 90
+    assert made.values[~made.answered].tolist() == [None] * (100 - len(done))
+    assert np.isnan(made.probabilities[~made.answered]).all()
+    assert not np.isnan(made.probabilities[made.answered]).any()
+    assert set(np.array(made.stopped)[~made.answered]) == {"budget"}
+    assert f"{len(done)} of 100 rows answered" in repr(made)
+    made.explain(int(done[0]))
+    with pytest.raises(BadInput, match="not answered"):
+        made.explain(int(np.flatnonzero(~made.answered)[0]))
+    last = bought(life, provider)[-1]
+    assert (last["route"], last["cells"]) == ("prediction, not finished", made.receipt.cells)
+
+    life.change(budget=thrifty.Budget(total=10_000))
+    again = life.predict("t", provider.source(new, FEATURES))
+    assert (again.values[done] == made.values[done]).all() and again.answered.all()
+    assert again.receipt.reused_cells >= made.receipt.cells
+    assert set(provider.bill().cells.values()) == {1}
+    bought(life, provider)
+
+
+def test_rows_that_are_owned_are_answered_without_money():
+    provider = FakeProvider()
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2, learner=thrifty.Paper()))
+    ids = [f"p{i}" for i in range(40)]
+    y = [provider.value(e, "f1") for e in ids]
+    life.learn("t", provider.source(ids, FEATURES, prices=1), y)
+    life.change(budget=thrifty.Budget(total=life.balance().spent))
+    with pytest.raises(BudgetExceeded) as raised:
+        life.predict("t", provider.source([*ids[:5], "new", *ids[5:]], FEATURES, prices=1))
+    made = raised.value.prediction
+    assert np.flatnonzero(~made.answered).tolist() == [5]
+    assert made.values[made.answered].tolist() == y
+
+
+def test_an_example_that_is_too_dear_does_not_take_the_others_with_it():
+    provider = FakeProvider()
+    ids = [f"p{i}" for i in range(40)]
+    y = [provider.value(e, "f1") & provider.value(e, "f2") for e in ids]
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2, learner=thrifty.Paper()))
+    life.learn("t", provider.source(ids, FEATURES, prices=1), y)
+    life.change(budget=thrifty.Budget(per_example=1))
+    new = [f"n{i}" for i in range(30)]
+    with pytest.raises(BudgetExceeded) as raised:
+        life.predict("t", provider.source(new, FEATURES, prices=1))
+    made = raised.value.prediction
+    root = FEATURES[life["t"].tree_.to_dict()["feature"]]
+    assert made.answered.tolist() == [not provider.value(e, root) for e in new]
+    bought(life, provider)
+
+
+def test_a_prediction_that_the_provider_fails_has_its_cells_on_the_bill(tmp_path):
+    failing = set()
+    provider = FakeProvider(faults=lambda call: "error-after" if call in failing else "")
+    ids = [f"p{i}" for i in range(40)]
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=tmp_path / "s.db")
+    y = [provider.value(e, "f1") & provider.value(e, "f2") for e in ids]
+    life.learn("t", provider.source(ids, FEATURES, prices=1), y)
+    learned = provider.bill().cells.total()
+    failing.add(provider.calls + 1)  # the root is answered, the next level billed, not answered
+    with pytest.raises(PurchaseInDoubt):
+        life.predict("t", provider.source(list("uvwxyz"), FEATURES, prices=1, attempts=1))
+    last = life.bill_rows()[-1]
+    assert (last["route"], last["cells"]) == ("prediction, not finished", 6)
+    (open_one,) = life.ledger.open_purchases()
+    life.ledger.resolve(open_one.id, "billed")
+    assert provider.bill().cells.total() == life.balance().spent > learned + 6
+    assert sum(row["cost"] for row in life.bill_rows()) == life.balance().spent
+
+
+def test_a_budget_over_a_table_keeps_what_it_answered():
+    X = np.random.default_rng(0).integers(0, 2, (200, 6)).astype(bool)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), budget=thrifty.Budget(total=2000))
+    life.learn("t", X[:100], X[:100, 1] & X[:100, 2])
+    life.change(budget=thrifty.Budget(total=life.balance().spent + 40))
+    with pytest.raises(BudgetExceeded) as raised:
+        life.predict("t", X[100:])
+    made = raised.value.prediction
+    assert 20 <= made.answered.sum() < 100 and life.balance().predictions == made.receipt.cells
+    assert (made.values[made.answered] == (X[100:, 1] & X[100:, 2])[made.answered]).all()

@@ -14,6 +14,7 @@ import typer
 from thrifty.commands.opening import AsJson, money, print_json
 from thrifty.commands.task_file import read_any_file
 from thrifty.commands.task_source import open_source
+from thrifty.errors import BudgetExceeded
 from thrifty.lazy import Sure
 from thrifty.lifetime import Lifetime
 from thrifty.prediction import Prediction
@@ -54,31 +55,56 @@ def register(app: typer.Typer) -> None:
             progress=False if as_json else None,
         )  # fmt: skip
         opened = open_source(spec)
-        made = life.predict(task, opened.source, stop=None if sure is None else Sure(sure))
-        answers = [_plain(v) for v in made.values]
-        if as_json:
-            shown = None if made.probabilities is None else made.probabilities.tolist()
-            print_json(
-                {
-                    "task": task,
-                    "predictions": dict(zip(opened.ids, answers)),
-                    "classes": None if made.classes is None else made.classes.tolist(),
-                    "probabilities": None if shown is None else dict(zip(opened.ids, shown)),
-                    "receipt": made.receipt.to_dict(),
-                }
+        ended: BudgetExceeded | None = None
+        try:
+            made = life.predict(task, opened.source, stop=None if sure is None else Sure(sure))
+        except BudgetExceeded as error:
+            if error.prediction is None:
+                raise
+            made, ended = error.prediction, error
+        _write(task, opened.ids, made, out, as_json)
+        if ended is not None:
+            left = money(ended.left, made.receipt.currency)
+            raise BudgetExceeded(
+                f"{int(made.answered.sum())} of {len(made)} rows are answered and written, the "
+                f"others are empty: {left} is left of the budget and the next row needs "
+                f"{money(ended.needed, made.receipt.currency)}. Raise the budget in {file} (for a "
+                "table: in Lifetime.open(store, budget=...)) and give the same command again: what "
+                "is bought is not paid for twice."
             )
-            return
-        rows = _table(task, opened.ids, answers, made)
-        if out is None:
-            csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
-        else:
-            with out.open("w", newline="", encoding="utf-8") as target:
-                csv.writer(target).writerows(rows)
-        receipt = made.receipt
-        cost = money(receipt.cost, receipt.currency)
-        typer.echo(
-            f"{receipt.cells} cells bought for {cost}, {receipt.reused_cells} reused.", err=True
+
+
+def _write(
+    task: str, ids: Sequence[str], made: Prediction, out: Path | None, as_json: bool
+) -> None:
+    """The answers, as a table or as JSON, and what they cost."""
+    answers = [_plain(v) for v in made.values]
+    receipt = made.receipt
+    if as_json:
+        shown = None if made.probabilities is None else made.probabilities.tolist()
+        print_json(
+            {
+                "task": task,
+                "predictions": dict(zip(ids, answers)),
+                "classes": None if made.classes is None else made.classes.tolist(),
+                "probabilities": None if shown is None else _of_rows(ids, shown, made),
+                "unanswered": [i for i, done in zip(ids, made.answered) if not done],
+                "receipt": receipt.to_dict(),
+            }
         )
+        return
+    rows = _table(task, ids, answers, made)
+    if out is None:
+        csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
+    else:
+        with out.open("w", newline="", encoding="utf-8") as target:
+            csv.writer(target).writerows(rows)
+    cost = money(receipt.cost, receipt.currency)
+    typer.echo(f"{receipt.cells} cells bought for {cost}, {receipt.reused_cells} reused.", err=True)
+
+
+def _of_rows(ids: Sequence[str], shown: list[Any], made: Prediction) -> dict[str, Any]:
+    return {i: p if done else None for i, p, done in zip(ids, shown, made.answered)}
 
 
 def _table(
@@ -86,10 +112,13 @@ def _table(
 ) -> list[tuple[Any, ...]]:
     """Answers, a column of probabilities per class, and what each row has cost."""
     head: list[Any] = ["id", task]
-    columns: list[Any] = [ids, answers]
+    columns: list[Any] = [ids, [a if done else "" for a, done in zip(answers, made.answered)]]
     if made.probabilities is not None and made.classes is not None:
         head += [f"probability of {_plain(c)}" for c in made.classes]
-        columns += [[round(float(p), 6) for p in column] for column in made.probabilities.T]
+        columns += [
+            ["" if np.isnan(p) else round(float(p), 6) for p in column]
+            for column in made.probabilities.T
+        ]
     head.append("cost")
     columns.append([float(c) for c in made.receipt.cost_per_row])
     return [tuple(head), *zip(*columns)]

@@ -5,9 +5,11 @@ from thrifty.lazy.explain import Explanation, Step, explain, explain_cells
 from thrifty.lazy.forest import Forest
 from thrifty.lazy.stopping import StoppingRule, Sure, Worth
 from thrifty.lazy.walk import Stopping, Walked, balanced_shares, stopping_of, walk
+from thrifty.lazy.within_budget import UNANSWERED, ask_within_budget
 
 __all__ = [
     "FINISHED",
+    "UNANSWERED",
     "Asked",
     "Asks",
     "Explanation",
@@ -18,6 +20,7 @@ __all__ = [
     "Sure",
     "Walked",
     "Worth",
+    "ask_within_budget",
     "balanced_shares",
     "explain",
     "explain_cells",

@@ -204,13 +204,23 @@ class TaskPages:
         )
 
     def end_prediction(self, account: str, receipt: dict[str, Any]) -> bool:
-        """Write its bill; False where that was done already."""
+        """Write its bill; False where that was done already.
+
+        The bill of a run that was given up ("finished" is false) may be written again.
+        """
         rows = self._run(
-            "UPDATE predictions SET receipt = ? WHERE lifetime = ? AND account = ? "
-            "AND receipt IS NULL RETURNING run",
-            (json.dumps(receipt), self._id, account),
+            "SELECT receipt FROM predictions WHERE lifetime = ? AND account = ?",
+            (self._id, account),
         )
-        return bool(rows)
+        text = json.dumps(receipt)
+        for (kept,) in rows:
+            if kept is not None and (kept == text or json.loads(kept).get("finished", True)):
+                return False
+        self._run(
+            "UPDATE predictions SET receipt = ? WHERE lifetime = ? AND account = ?",
+            (text, self._id, account),
+        )
+        return True
 
     def predictions(self) -> list[PredictionRow]:
         rows = self._run(

@@ -71,18 +71,19 @@ class Metered:
     @classmethod
     def of(
         cls, model: Readable, cells: Cells, confidence: float | None, budget: Any, *,
-        after: Callable[[Receipt], None] | None = None,
+        after: Callable[[Receipt], None] | None = None, left: Callable[[], None] | None = None,
     ) -> Metered:  # fmt: skip
-        """Through a door; ``after`` hears what was bought."""
+        """Through a door; ``after`` hears what was bought, ``left`` that it was not finished."""
         stopping = None
         if confidence is not None or budget is not None:
             stopping = Stopping(confidence, budget)
         made = cls(model, cells, stopping)
-        made._after = after
+        made._after, made._left = after, left
         return made
 
     def __init__(self, model: Readable, cells: Cells, stopping: Stopping | None) -> None:
         self._after: Callable[[Receipt], None] | None = None
+        self._left: Callable[[], None] | None = None
         self._model, self._cells, self._stopping = model, cells, stopping
         self._forest: Forest = model.forest
         if stopping is not None and model.forest.share is None:
@@ -135,7 +136,12 @@ class Metered:
 
     def _walk(self) -> Walked:
         if self._walked is None:
-            self._walked = walk(self._cells, self._forest, self._stopping)
+            try:
+                self._walked = walk(self._cells, self._forest, self._stopping)
+            except BaseException:
+                if self._left is not None:
+                    self._left()
+                raise
             if self._after is not None:
                 self._after(self.receipt)
         return self._walked

@@ -1,0 +1,69 @@
+"""``thrifty predict`` when the budget ends before the last row: what is answered is written."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import thrifty
+from thrifty.cli import app
+
+pd = pytest.importorskip("pandas")
+
+
+@pytest.fixture
+def ward(tmp_path):
+    """A store whose budget has 30 cells left, and 60 patients to predict."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 2, (160, 5)), columns=list("abcde"))
+    table.insert(0, "patient", [f"p{i}" for i in range(160)])
+    known, new = table[:100], table[100:]
+    y = (known["a"] & known["b"]).to_numpy()
+    source = thrifty.Source.from_frame(
+        known.drop(columns="patient"), examples=known["patient"].tolist(), name="patient"
+    )
+    with thrifty.Lifetime(thrifty.Trees(max_depth=2), store=tmp_path / "ward.db") as life:
+        life.learn("ill", source, y)
+        life.change(budget=thrifty.Budget(total=life.balance().spent + 30))
+    new.to_csv(tmp_path / "new.csv", index=False)
+    return tmp_path
+
+
+def predict(folder, *more):
+    given = ["predict", folder / "new.csv", "--task", "ill", "--id", "patient"]
+    given += ["--store", folder / "ward.db", *more]
+    return CliRunner().invoke(app, [str(a) for a in given])
+
+
+def test_what_is_answered_is_written(ward):
+    out = ward / "answers.csv"
+    asked = predict(ward, "-o", out)
+    assert asked.exit_code != 0
+    rows = list(csv.DictReader(out.open()))
+    done = [row for row in rows if row["ill"] != ""]
+    assert 15 <= len(done) < len(rows) == 60
+    assert all(row["probability of 1"] == "" for row in rows if row["ill"] == "")
+    assert f"{len(done)} of 60 rows are answered and written" in str(asked.exception)
+    assert "learn again" not in str(asked.exception)
+    with thrifty.Lifetime.open(ward / "ward.db", budget=thrifty.Budget(total=100_000)) as life:
+        before = life.balance().predictions
+    assert predict(ward, "-o", out).exit_code == 0
+    again = list(csv.DictReader(out.open()))
+    assert all(row["ill"] for row in again) and 0 < before <= 30
+    assert [row["ill"] for row, old in zip(again, rows) if old["ill"]] == [r["ill"] for r in done]
+    table = pd.read_csv(ward / "new.csv")
+    right = (table["a"] & table["b"]).tolist()
+    assert [int(row["ill"]) for row in again] == right
+
+
+def test_json_names_the_rows_without_an_answer(ward):
+    asked = predict(ward, "--json")
+    assert asked.exit_code != 0
+    said = json.loads(asked.stdout)
+    assert said["unanswered"] and len(said["unanswered"]) < 60
+    assert all(said["predictions"][i] is None for i in said["unanswered"])
+    assert all(said["probabilities"][i] is None for i in said["unanswered"])
