@@ -17,22 +17,26 @@ __all__ = ["Bills", "balance_of", "rows_beside"]
 _NOTHING = {
     "cells": 0, "cost": 0.0, "reused_cells": 0, "avoided_cells": 0, "max_cells_per_example": 0,
 }  # fmt: skip
+#: what a report shows of a prediction and a bill does not
+_DATED = ("at", "examples")
 
 
 def rows_beside(
     learned: set[str], predictions: Sequence[PredictionRow], accounts: dict[str, tuple[int, int]]
 ) -> list[dict[str, Any]]:
-    """What was spent beside the tasks that were learned."""
+    """What was spent beside the tasks that were learned; predictions with "at" and "examples"."""
     rows: list[dict[str, Any]] = []
     for one in predictions:
         data = dict(one.receipt or {"finished": False})
         finished = data.pop("finished", True)
-        row = receipt_row(Receipt.from_dict(data)) if data else dict(_NOTHING)
+        receipt = Receipt.from_dict(data) if data else None
+        row = dict(_NOTHING) if receipt is None else receipt_row(receipt)
         if not finished and one.account in accounts:
             # purchases that were open when it was given up may have been settled since
             row["cost"] = to_units(accounts[one.account][1])
         route = "prediction" if finished else "prediction, not finished"
-        rows.append({"task": one.task, "route": route, **row})
+        when = {"at": one.begun_at, "examples": 0 if receipt is None else receipt.n_examples}
+        rows.append({"task": one.task, "route": route, **row, **when})
     known = learned | {one.account for one in predictions}
     for task, (_, spent) in accounts.items():
         if task not in known and spent:
@@ -109,9 +113,14 @@ class Bills:
 
     def rows(self, tasks: Sequence[Learned]) -> list[dict[str, Any]]:
         """Every line of the bill."""
-        desk = self._desk
         rows = [task.bill_row() for task in tasks]
-        rows += [{**task.bill_row(), "route": "forgotten"} for task in self._forgotten]
+        beside = self.beside(tasks)
+        return rows + [{k: v for k, v in row.items() if k not in _DATED} for row in beside]
+
+    def beside(self, tasks: Sequence[Learned]) -> list[dict[str, Any]]:
+        """The lines that are no learned task; predictions with when, and how many examples."""
+        desk = self._desk
+        rows = [{**task.bill_row(), "route": "forgotten"} for task in self._forgotten]
         known = {task.name for task in tasks} | {task.name for task in self._forgotten}
         if not desk.has_ledger:
             return rows + rows_beside(known, desk.predictions, {})

@@ -239,6 +239,10 @@ class OpenLifetime:
         """The same rows as plain data."""
         return self._bills.rows(self.tasks)
 
+    def rows_beside(self) -> list[dict[str, Any]]:
+        """Those that are no learned task, predictions with when ("at") and on how many rows."""
+        return self._bills.beside(self.tasks)
+
 
 def _seeded(family: AnyFamily, given: Settings) -> AnyFamily:
     """A family that draws and was given no seed takes the lifetime's."""

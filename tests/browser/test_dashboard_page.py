@@ -87,7 +87,7 @@ def test_it_loads_sorts_and_opens_a_task(window, check_page, shared: Dashboard) 
     page.goto(shared.address)
     assert "token" not in page.url, "the token must not stay in the address"
     expect(page.locator("#card-tasks")).to_have_text("2")
-    page.get_by_role("link", name="Tasks").click()
+    page.get_by_role("link", name="Models").click()
     page.get_by_role("button", name="Task", exact=True).click()
     names = page.locator("#tasks tbody td:nth-child(2)")
     expect(names).to_have_text(["<b>second</b>", "first"])
@@ -114,7 +114,7 @@ def test_new_spend_shows_within_two_seconds(window, dashboard: Dashboard) -> Non
     page = window()
     page.goto(dashboard.address)
     expect(page.locator("#card-tasks")).to_have_text("2")
-    before = page.locator("#card-cost").inner_text()
+    before = page.locator("#card-learning").inner_text()
     life = thrifty.Lifetime(FAMILY, store=str(dashboard.store))
     new = [f"new-{i}" for i in range(200)]
     slow = threading.Thread(target=learn, args=(life, "running", new), kwargs={"delay": 0.6})
@@ -130,7 +130,7 @@ def test_new_spend_shows_within_two_seconds(window, dashboard: Dashboard) -> Non
     finished = time.monotonic()
     expect(page.locator("#card-tasks")).to_have_text("3")
     assert time.monotonic() - finished < 2.0, "a learned task must show within two seconds"
-    assert page.locator("#card-cost").inner_text() != before
+    assert page.locator("#card-learning").inner_text() != before
     assert shown_after < 2.0 + 0.6, "the first purchase takes 0.6 s and must show in 2 s"
 
 

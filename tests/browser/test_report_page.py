@@ -51,12 +51,12 @@ def test_it_loads_from_a_file_and_asks_nobody(window, address: str) -> None:
 def test_it_sorts_both_ways(window, address: str) -> None:
     page = window()
     page.goto(address)
-    page.get_by_role("button", name="Cells").click()
-    cells = [int(text.replace(",", "")) for text in column(page, 4)]
+    page.get_by_role("button", name="Cost").click()
+    cells = [int(text.replace(",", "")) for text in column(page, 3)]
     assert cells == sorted(cells, reverse=True)
-    assert page.locator("th[aria-sort=descending]").inner_text().startswith("Cells")
-    page.get_by_role("button", name="Cells").click()
-    cells = [int(text.replace(",", "")) for text in column(page, 4)]
+    assert page.locator("th[aria-sort=descending]").inner_text().startswith("Cost")
+    page.get_by_role("button", name="Cost").click()
+    cells = [int(text.replace(",", "")) for text in column(page, 3)]
     assert cells == sorted(cells)
 
 
@@ -65,9 +65,9 @@ def test_it_filters_and_pages(window, address: str) -> None:
     page.goto(address)
     page.get_by_role("button", name="After").click()
     assert "26 to 50 of 60" in page.locator(".count").inner_text()
-    page.get_by_label("Route").select_option("scratch")
-    assert set(column(page, 3)) == {"scratch"}
-    page.get_by_label("Route").select_option("")
+    page.get_by_label("How it was learned").select_option("scratch")
+    assert set(column(page, 7)) == {"scratch"}
+    page.get_by_label("How it was learned").select_option("")
     page.get_by_label("Name contains").fill("0042")
     assert column(page, 2) == ["task-0042"]
 
@@ -77,7 +77,7 @@ def test_a_task_opens_with_its_tree_and_leads_to_its_metafeatures(
 ) -> None:
     page = window()
     page.goto(address)
-    page.get_by_label("Route").select_option("reused")
+    page.get_by_label("How it was learned").select_option("reused")
     page.locator("#tasks tbody a").first.click()
     opened = page.locator("#task")
     opened.wait_for(state="visible")  # the page opens it on hashchange, a moment after the click

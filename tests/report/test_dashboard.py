@@ -240,3 +240,15 @@ def test_a_port_in_use_is_said() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(ThriftyError, match=rf"port {port} cannot be used .*--port"):
             _listen(port)
+
+
+def test_a_task_that_was_given_up_is_not_in_progress(
+    doubtful: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from thrifty.report import reader as reading
+
+    assert list(Reader(str(doubtful)).look().ledger.running) == ["second"]  # a moment ago
+    monkeypatch.setattr(reading, "_RECENT", 0.0)  # this process lives on, and has given it up
+    view = Reader(str(doubtful)).look()
+    assert not view.ledger.running
+    assert "in progress" not in {row["route"] for row in view.beside}

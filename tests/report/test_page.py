@@ -6,9 +6,16 @@ import json
 import re
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
+import pytest
+
 import thrifty
+from thrifty.cells import Balance
 from thrifty.powers import Monomials
-from thrifty.report import LifetimeView, lineage_of, report_page, save_report, view_of
+from thrifty.report import LifetimeView, report_page, save_report, view_of
+from thrifty.report.page import cards_of, moment
+from thrifty.report.prediction import prediction_prices
 from thrifty.report.view import LedgerView, PurchaseView, TaskView
 from thrifty.report.words import summary
 from thrifty.streams.monomial_tasks import monomials
@@ -24,8 +31,8 @@ def data_of(page: str) -> dict:
 
 def test_the_page_says_what_happened(view: LifetimeView) -> None:
     page = report_page(view)
-    assert "24 tasks learned over 60 features: 4 from scratch, 20 from what earlier" in page
-    assert f"Bought {view.cells:,} cells" in page
+    assert f"24 tasks learned over 60 features, from {view.cells:,} cells" in page
+    assert "Of 24 tasks: 4 from scratch, 20 from what earlier tasks had taught." in page
     assert len(data_of(page)["rows"]) == len(data_of(page)["details"]) == 24
 
 
@@ -59,12 +66,78 @@ def test_an_empty_lifetime_is_a_friendly_page() -> None:
 def test_money_is_in_the_users_currency() -> None:
     task = TaskView("tsh", "scratch", 8, 182.24, 0, 0, 2, 4, 2, {"TSH": 8})
     page = report_page(LifetimeView(tasks=(task,), currency="EUR", prices={"TSH": 22.78}))
-    assert "for 182.24 EUR." in page and "spent (EUR)" in page
+    assert "Learning cost 182.24 EUR." in page and "spent on learning (EUR)" in page
+
+
+def test_money_without_a_name_is_a_number() -> None:
+    task = TaskView("tsh", "screened", 8, 4200.0, 0, 0, 2, 4, 2, {"TSH?": 8})
+    page = report_page(LifetimeView(tasks=(task,), prices={"TSH?": 525.0}))
+    assert "Learning cost 4,200." in page and "(money)" not in page and "0 money" not in page
+    assert "Most went to “TSH?”." in page
+
+
+def test_tiles_count_what_was_spent_before_anything_is_learned() -> None:
+    balance = Balance(7.5, 2.0, "EUR", 90.5, learning=7.5)
+    cards = {c.name: c.value for c in cards_of(LifetimeView(currency="EUR", balance=balance))}
+    assert (cards["learning"], cards["reserved"], cards["left"]) == ("7.50", "2", "90.50")
+
+
+@pytest.fixture(scope="module")
+def priced() -> thrifty.Lifetime:
+    """The default model on names that are markup, with prices, a budget and a prediction."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        HOSTILE: rng.normal(size=300).round(2),
+        "ward": rng.choice(["<b>north</b>", "south"], 300),
+        "noise": rng.normal(size=300).round(2),
+    })  # fmt: skip
+    ill = (frame[HOSTILE] + (frame["ward"] == "south") + rng.normal(size=300) > 1).to_numpy()
+    life = thrifty.Lifetime(
+        prices=thrifty.PriceList(0.5, currency="EUR"),
+        budget=thrifty.Budget(total="1000 EUR"),
+        random_state=0,
+    )
+    life.learn("ill", frame, ill)
+    life.predict("ill", frame.iloc[:20])
+    return life
+
+
+def test_the_one_who_pays_sees_money_quality_and_the_card(priced: thrifty.Lifetime) -> None:
+    view = view_of(priced)
+    page, balance = report_page(view), priced.balance()
+    assert f"Predictions have cost {view.money(balance.predictions)}." in page
+    assert f"Of the budget of 1,000 EUR, {view.money(balance.left)} is left." in page
+    row, detail = data_of(page)["rows"][0], data_of(page)["details"][0]
+    measured = priced["ill"].quality_.average_precision
+    assert row[9] == str(measured) and row[8] == round(measured.value, 4)
+    assert str(measured) in detail["about"]
+    assert ["ward", "<b>north</b>"] in [line[:2] for line in detail["card"]["lines"]]
+    assert "<b>north" not in page and HOSTILE not in page
+    (asked,) = view.beside
+    assert asked["examples"] == 20 and moment(asked["at"])[:4].isdigit()
+    assert moment(asked["at"]) in page
+
+
+def test_metafeatures_are_for_the_curious(view: LifetimeView) -> None:
+    shown = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", report_page(view), flags=re.S)
+    before, _, after = shown.partition('id="representation"')
+    assert "etafeature" not in before and "etafeature" in after
+
+
+def test_trees_over_bits_are_shown_by_the_names_of_the_bits() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"a": rng.random(200) < 0.5, "ward": rng.choice(["north", "south"], 200)})
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), prices={"a": 1.0, "ward": 5.0})
+    life.learn("south", frame, (frame["ward"] == "south").to_numpy())
+    view = view_of(life)
+    assert "ward" in view.name_of(view.tasks[0].tree.split.feature)
+    (price,) = prediction_prices(view)
+    assert price.mean == 5.0
 
 
 def test_purchases_in_doubt_are_said_first_hand(view: LifetimeView) -> None:
     doubt = PurchaseView(7, "t", "lab", "doubt", 12, 3.0, 0.0, waits=True)
-    said = summary(replace(view, ledger=LedgerView(in_doubt=(doubt,))), lineage_of(view))
+    said = summary(replace(view, ledger=LedgerView(in_doubt=(doubt,))))
     assert said[-1].startswith("1 purchase in doubt")
 
 

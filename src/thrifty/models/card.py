@@ -87,9 +87,11 @@ class Card(Sequence[CardRow]):
         for line in lines:
             parts = [line[c].ljust(wide[c]) if c < 3 else line[c].rjust(wide[c]) for c in keep]
             out.append("  ".join(parts).rstrip())
-        return "\n".join([*out, self._legend()])
+        return "\n".join([*out, self.legend])
 
-    def _legend(self) -> str:
+    @property
+    def legend(self) -> str:
+        """What a point is worth."""
         of = "a class" if len(self.base) > 1 else str(next(iter(self.base)))
         return f"{self.doubling:g} points double the odds of {of}."
 
@@ -102,7 +104,7 @@ class Card(Sequence[CardRow]):
         )
         return (
             f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-            f"<p>{html.escape(self._legend())}</p>"
+            f"<p>{html.escape(self.legend)}</p>"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import bounds
-from thrifty.report.ink import LINES, POINTS, SERIES, frame, legend, save_picture
+from thrifty.report.ink import LINES, POINTS, SERIES, frame, legend, save_picture, value_axis
 from thrifty.report.view import LifetimeView
 from thrifty.trees.tree import features_of
 
-__all__ = ["bills_of", "cumulative_cells", "draw_cumulative", "save_cumulative"]
+__all__ = ["bills_of", "cumulative_cells", "draw_cumulative", "has_bound", "save_cumulative"]
 
 
 def cumulative_cells(bills: Mapping[str, Sequence[int]]) -> dict[str, NDArray[np.int64]]:
@@ -31,8 +31,7 @@ def bills_of(view: LifetimeView) -> dict[str, list[int]]:
 
     The naive baseline and the bound belong to consistent trees; elsewhere they are left out.
     """
-    learner = view.family.get("learner", {}).get("learner")
-    theory = view.family.get("family") == "Trees" and learner in ("Paper", "Race")
+    theory = has_bound(view)
     bills = {"Thrifty": [task.cells for task in view.tasks]}
     if theory:
         bills["features seen (naive)"] = _naive(view)
@@ -40,6 +39,13 @@ def bills_of(view: LifetimeView) -> dict[str, list[int]]:
     if theory:
         bills["bound"] = _bound(view, int(view.family["max_depth"]))
     return bills
+
+
+def has_bound(view: LifetimeView) -> bool:
+    """Whether the theory's baseline and bound belong to this lifetime: consistent trees."""
+    learner = view.family.get("learner", {}).get("learner")
+    trees = all(task.tree is not None for task in view.tasks)
+    return view.family.get("family") == "Trees" and learner in ("Paper", "Race") and trees
 
 
 def _naive(view: LifetimeView) -> list[int]:
@@ -80,8 +86,7 @@ def draw_cumulative(axes: Any, curves: Mapping[str, NDArray[Any]]) -> None:
             color=SERIES[i % len(SERIES)], marker=POINTS[i % len(POINTS)], markersize=4.5,
             markevery=max(1, len(curve) // 8),
         )  # fmt: skip
-    if any((curve > 0).any() for curve in curves.values()):
-        axes.set_yscale("log")
+    value_axis(axes, [float(cells) for curve in curves.values() for cells in curve])
     axes.margins(x=0.01)
     frame(axes, "tasks learned", "cells bought so far", counts=True)
     legend(axes)

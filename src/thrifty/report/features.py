@@ -6,9 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from thrifty.report.ink import SERIES, frame
+from thrifty.report.ink import SERIES, frame, plain_text, value_axis
 from thrifty.report.view import LifetimeView
-from thrifty.report.words import amount
 
 __all__ = ["MOST", "FeatureSpend", "draw_features", "spend_by_feature"]
 
@@ -34,6 +33,7 @@ def spend_by_feature(view: LifetimeView, most: int = MOST) -> list[FeatureSpend]
     for task in view.tasks:
         cells.update(task.per_feature)
     spends = [FeatureSpend(name, n, n * view.price(name)) for name, n in cells.items()]
+    spends = [spend for spend in spends if spend.cost > 0]  # what is free is no expense
     spends.sort(key=lambda spend: (-spend.cost, -spend.cells, spend.name))
     if len(spends) <= most + 1:
         return spends
@@ -47,18 +47,13 @@ def draw_features(axes: Any, spends: list[FeatureSpend], unit: str = "cells") ->
     """Bars, the dearest on top; the sum of the rest would dwarf them and is left to the words."""
     named = [s for s in spends if not s.name.startswith(_REST)]
     axes.barh(range(len(named)), [_amount(s, unit) for s in named], color=SERIES[0], height=0.7)
-    axes.set_yticks(range(len(named)), [_short(s.name) for s in named], fontsize=8)
+    axes.set_yticks(range(len(named)), [plain_text(s.name) for s in named], fontsize=8)
     axes.invert_yaxis()
-    axes.xaxis.set_major_formatter(lambda x, _: amount(x))
+    value_axis(axes, [max((_amount(s, unit) for s in named), default=1.0)], "x")
     axes.locator_params(axis="x", nbins=5)
-    frame(axes, "cells bought" if unit == "cells" else f"spent ({unit})", "feature", grid="x")
+    what = "cells bought" if unit == "cells" else f"spent ({unit})" if unit else "spent"
+    frame(axes, what, "feature", grid="x")
 
 
 def _amount(spend: FeatureSpend, unit: str) -> float:
     return spend.cells if unit == "cells" else spend.cost
-
-
-def _short(name: str, most: int = 28) -> str:
-    # matplotlib reads a pair of dollar signs as mathematics.
-    text = name if len(name) <= most else name[: most - 1] + "…"
-    return text.replace("$", r"\$")

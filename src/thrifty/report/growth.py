@@ -47,4 +47,4 @@ def draw_growth(axes: Any, growth: Growth) -> None:
     axes.margins(x=0.01)
     axes.yaxis.get_major_locator().set_params(integer=True)
     frame(axes, "tasks learned", "count", counts=True)
-    legend(axes, loc="lower right")
+    legend(axes)

@@ -7,16 +7,18 @@ same picture follows the reader's light or dark screen.
 from __future__ import annotations
 
 import io
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from thrifty.errors import ThriftyError
+from thrifty.report.numbers import short
 
 __all__ = [
     "HATCH", "INK", "LINES", "MARKS", "POINTS", "SERIES", "figure", "frame", "legend",
-    "save_picture", "svg_of",
+    "plain_text", "save_picture", "svg_of", "value_axis",
 ]  # fmt: skip
 
 #: line styles, marks and hatches by series, so that a picture reads in black and white
@@ -35,6 +37,8 @@ _COLOURS = {
     "four": ("#5f6b3a", "#b7c687"),
     "five": ("#8a2846", "#f08bab"),
 }
+#: values that differ by more than this factor are shown on a logarithmic axis
+_SPAN = 40.0
 INK, GRID = _COLOURS["ink"][0], _COLOURS["grid"][0]
 SERIES = tuple(_COLOURS[name][0] for name in ("one", "two", "three", "four", "five"))
 
@@ -65,20 +69,57 @@ def frame(axes: Any, x: str, y: str, *, grid: str = "y", counts: bool = False) -
     axes.grid(True, axis=grid, color=GRID, linewidth=0.6)
 
 
-def legend(axes: Any, **where: Any) -> None:
-    """A legend without a box, in the colour of text."""
+def legend(axes: Any) -> None:
+    """A legend without a box above the axes, where it covers nothing."""
     handles, _ = axes.get_legend_handles_labels()
-    if handles:
-        axes.legend(frameon=False, labelcolor=INK, fontsize=9, **where)
+    if len(handles) > 1:
+        axes.legend(
+            frameon=False, labelcolor=INK, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1),
+            ncols=min(len(handles), 3), borderaxespad=0.2, handlelength=2.6,
+        )  # fmt: skip
 
 
-def save_picture(path: Path, draw: Callable[[Any], None], title: str = "") -> Path:
+def value_axis(axes: Any, values: Iterable[float], which: str = "y") -> None:
+    """From 0 where that shows everything; else a logarithmic axis with ticks enough to read."""
+    from matplotlib.ticker import LogLocator, NullLocator, SymmetricalLogLocator
+
+    held = [float(value) for value in values]
+    positive = [value for value in held if value > 0]
+    axis = getattr(axes, f"{which}axis")
+    low, high = (min(positive), max(positive)) if positive else (1.0, 1.0)
+    if high <= _SPAN * low:
+        getattr(axes, f"set_{which}lim")(0, 1.08 * high)
+    else:
+        decades = math.log10(high / low)
+        ticks = (1.0, 2.0, 5.0) if decades < 2.5 else (1.0, 3.0) if decades < 4.5 else (1.0,)
+        locator: Any
+        if len(positive) < len(held):
+            getattr(axes, f"set_{which}scale")("symlog", linthresh=low)
+            locator = SymmetricalLogLocator(base=10, linthresh=low, subs=ticks)
+        else:
+            getattr(axes, f"set_{which}scale")("log")
+            locator = LogLocator(base=10, subs=ticks, numticks=20)
+        axis.set_major_locator(locator)
+        axis.set_minor_locator(NullLocator())
+        axes.margins(**{which: 0.1})
+    axis.set_major_formatter(lambda x, _: short(x))
+
+
+def plain_text(name: str, most: int = 28) -> str:
+    """A name as it is: matplotlib reads a pair of dollar signs as mathematics."""
+    text = name if len(name) <= most else name[: most - 1] + "…"
+    return text.replace("$", r"\$")
+
+
+def save_picture(
+    path: Path, draw: Callable[[Any], None], title: str = "", *, height: float = 3.6
+) -> Path:
     """Draw on fresh axes and save as PNG or SVG, by the name; returns where it is."""
-    sheet = figure()
+    sheet = figure(height=height)
     axes = sheet.subplots()
     draw(axes)
     if title:
-        axes.set_title(title, color=INK, fontsize=11)
+        sheet.suptitle(title, color=INK, fontsize=11)
     path.parent.mkdir(parents=True, exist_ok=True)
     sheet.savefig(path, dpi=140, facecolor="white")
     return path

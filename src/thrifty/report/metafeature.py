@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from thrifty.report.ink import SERIES, frame
+from thrifty.report.ink import SERIES, frame, legend
 from thrifty.report.lineage import Lineage
 
 __all__ = ["Reuse", "draw_reuse", "reuse_of"]
@@ -42,7 +42,4 @@ def draw_reuse(axes: Any, rows: list[Reuse]) -> None:
     axes.set_yticks(range(len(rows)), names, fontsize=8)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     frame(axes, "task, in the order of learning", "metafeature (times reused)", counts=True)
-    handles, names = axes.get_legend_handles_labels()
-    if handles:
-        axes.figure.legend(handles, names, frameon=False, loc="outside upper right", ncols=2,
-                           fontsize=9, labelcolor=axes.xaxis.label.get_color())  # fmt: skip
+    legend(axes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -15,9 +16,9 @@ from thrifty.report.lineage import Lineage, lineage_of
 from thrifty.report.pictures import Picture, pictures_of
 from thrifty.report.rows import metafeature_rows, task_detail, task_row
 from thrifty.report.view import LifetimeView
-from thrifty.report.words import amount, share, summary
+from thrifty.report.words import amount, knows, share, summary
 
-__all__ = ["Card", "cards_of", "report_page", "static_text", "templates"]
+__all__ = ["Card", "cards_of", "moment", "report_page", "static_text", "templates"]
 
 _SCRIPTS = ("tree.js", "table.js", "task.js", "report.js")
 
@@ -32,34 +33,31 @@ class Card:
 
 
 def cards_of(view: LifetimeView) -> list[Card]:
-    """The figures a user asks for first."""
-    scratch = sum(task.route == "scratch" for task in view.tasks)
-    cards = [
-        Card("tasks", "tasks learned", f"{len(view.tasks):,}"),
-        Card("scratch", "from scratch", f"{scratch:,}"),
-        Card("cells", "cells bought", f"{view.cells:,}"),
-        Card("share", "of buying everything", share(view.cells, view.everything)),
-        Card("known", "metafeatures", f"{len(view.metafeature_texts):,}"),
-    ]
-    if view.priced:
-        cards.insert(2, Card("cost", f"spent ({view.unit})", _short(view.cost)))
+    """The figures that the one who pays asks for first."""
     balance = view.balance
-    if balance is not None and balance.predictions:
+    unit = f" ({view.unit})" if view.unit else ""
+    cards = []
+    if balance is not None and balance.everything:
+        cards.append(Card("saved", f"saved{unit}", _short(balance.saved)))
+    cards.append(Card("learning", f"spent on learning{unit}", _short(view.spent_on_learning)))
+    if balance is not None:
         cards.append(
-            Card("predictions", f"on predictions ({view.unit})", _short(balance.predictions))
+            Card("predictions", f"spent on predictions{unit}", _short(balance.predictions))
         )
-    if balance is not None and view.priced and balance.saved:
-        cards.append(Card("saved", f"saved ({view.unit})", _short(balance.saved)))
-    if balance is not None and balance.left is not None:
-        cards.append(Card("left", "left of the budget", _short(balance.left)))
-    if view.ledger is not None and view.ledger.reserved:
-        cards.append(Card("reserved", "reserved", _short(view.ledger.reserved)))
+        if balance.reserved:
+            cards.append(Card("reserved", f"reserved{unit}", _short(balance.reserved)))
+        if balance.left is not None:
+            cards.append(Card("left", f"left of the budget{unit}", _short(balance.left)))
+    cards.append(Card("tasks", "tasks learned", f"{len(view.tasks):,}"))
+    if view.tasks:
+        part = share(view.cells, view.everything)
+        cards.append(Card("share", "bought, of all there is", part))
     return cards
 
 
 def _short(money: float) -> str:
     """Cents say nothing beside tens of thousands."""
-    return amount(round(money) if money >= 10_000 else money)
+    return amount(round(money) if money >= 10_000 else round(money, 4))
 
 
 def report_page(view: LifetimeView, scores: Mapping[str, float] | None = None) -> str:
@@ -74,8 +72,10 @@ def report_page(view: LifetimeView, scores: Mapping[str, float] | None = None) -
     return str(
         templates().get_template("report.html").render(
             view=view,
-            sentences=summary(view, lineage),
+            sentences=summary(view),
+            learned=knows(view, lineage),
             cards=cards_of(view),
+            measured=any(task.quality is not None for task in view.tasks),
             pictures=[_inline(picture) for picture in pictures_of(view, lineage, scores)],
             metafeatures=len(view.metafeature_texts),
             css=Markup(static_text("thrifty.css")),
@@ -97,8 +97,19 @@ def templates() -> Any:
     made = Environment(
         loader=PackageLoader("thrifty.report"), autoescape=True, undefined=StrictUndefined
     )
-    made.filters["amount"] = amount
+    made.filters.update(amount=amount, moment=moment)
     return made
+
+
+def moment(seconds: float | None) -> str:
+    """A time as a date and a clock would show it here.
+
+    >>> moment(None), moment(0.0)
+    ('', 'never')
+    """
+    if seconds is None:
+        return ""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds)) if seconds else "never"
 
 
 def static_text(name: str) -> str:
@@ -110,6 +121,7 @@ def _inline(picture: Picture) -> dict[str, Any]:
     encoded = base64.b64encode(picture.svg().encode()).decode()
     return {
         "heading": picture.heading,
+        "curious": picture.curious,
         "caption": picture.caption,
         "src": f"data:image/svg+xml;base64,{encoded}",
         "width": 720,

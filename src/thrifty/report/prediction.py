@@ -7,9 +7,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from thrifty.report.ink import INK, SERIES, frame, legend
+from thrifty.report.costs import BARS
+from thrifty.report.ink import SERIES, frame, legend, plain_text, value_axis
 from thrifty.report.view import LifetimeView
-from thrifty.report.words import amount
 from thrifty.trees.tree import Leaf, Tree
 
 __all__ = ["PredictionPrice", "draw_prediction", "prediction_prices"]
@@ -17,7 +17,8 @@ __all__ = ["PredictionPrice", "draw_prediction", "prediction_prices"]
 
 @dataclass(frozen=True)
 class PredictionPrice:
-    """One task: cheapest, average and dearest path of its tree.
+    """One task: cheapest, average and dearest path of its tree; of a model that asks for all its
+    features, what these cost.
 
     The average weighs paths by the training rows that took them, or evenly where the tree does not
     say. ``everything`` is the price of all features on one example.
@@ -31,7 +32,7 @@ class PredictionPrice:
 
 
 def prediction_prices(view: LifetimeView) -> list[PredictionPrice]:
-    """A price per task with a tree, cheapest on average first.
+    """A price per task, cheapest on average first.
 
     >>> from thrifty.report.view import TaskView
     >>> from thrifty.trees.tree import stump
@@ -44,6 +45,9 @@ def prediction_prices(view: LifetimeView) -> list[PredictionPrice]:
     found = []
     for task in view.tasks:
         if task.tree is None:
+            if task.asks:
+                whole = _price_of(set(task.asks), view)
+                found.append(PredictionPrice(task.name, whole, whole, whole, everything))
             continue
         paths = list(_paths(task.tree, view, frozenset()))  # (price, rows) of each
         weights = [weight for _, weight in paths]
@@ -63,7 +67,7 @@ def _paths(
         yield _price_of(asked, view), None if tree.counts is None else float(sum(tree.counts))
         return
     for branch in (False, True):
-        with_this = asked | {view.name_of(tree.split.feature)}
+        with_this = asked | {view.feature_behind(tree.split.feature)}
         yield from _paths(tree.child(branch), view, with_this)
 
 
@@ -78,20 +82,31 @@ def _price_of(features: AbstractSet[str], view: LifetimeView) -> float:
 def draw_prediction(
     axes: Any, prices: Sequence[PredictionPrice], unit: str = "cells"
 ) -> None:
-    """Average per task, with the span from the cheapest to the dearest path as a band."""
-    at = range(1, len(prices) + 1)
-    axes.fill_between(
-        at, [p.lowest for p in prices], [p.highest for p in prices], step="mid", alpha=0.25,
-        color=SERIES[0], linewidth=0, label="cheapest to dearest path",
-    )  # fmt: skip
-    axes.step(at, [p.mean for p in prices], where="mid", color=SERIES[0], linewidth=1.8,
-              label="average path")  # fmt: skip
-    axes.set_ylim(bottom=0)
-    axes.margins(x=0.01)
-    if prices:
-        note = f"all features: {amount(prices[0].everything)} {unit}"
-        axes.annotate(note, (0.99, 0.03), xycoords="axes fraction", ha="right", color=INK,
-                      fontsize=9)  # fmt: skip
-    price = f"price of one prediction ({unit})"
-    frame(axes, "tasks, cheapest prediction first", price, counts=True)
-    legend(axes, loc="upper left")
+    """A bar per task with the span of its paths; of many tasks the average as a line in a band."""
+    what = f"price of one prediction ({unit})" if unit else "price of one prediction"
+    if len(prices) <= BARS:
+        _bars(axes, prices)
+        value_axis(axes, [max((p.highest for p in prices), default=1.0)], "x")
+        frame(axes, what, "task", grid="x")
+    else:
+        at = range(1, len(prices) + 1)
+        axes.fill_between(
+            at, [p.lowest for p in prices], [p.highest for p in prices], step="mid", alpha=0.25,
+            color=SERIES[0], linewidth=0, label="cheapest to dearest path",
+        )  # fmt: skip
+        axes.step(at, [p.mean for p in prices], where="mid", color=SERIES[0], linewidth=1.8,
+                  label="average path")  # fmt: skip
+        value_axis(axes, [max((p.highest for p in prices), default=1.0)])
+        axes.margins(x=0.01)
+        frame(axes, "tasks, cheapest prediction first", what, counts=True)
+    legend(axes)
+
+
+def _bars(axes: Any, prices: Sequence[PredictionPrice]) -> None:
+    places = list(range(len(prices)))
+    axes.barh(places, [p.mean for p in prices], color=SERIES[0], height=0.6, label="on average")
+    if any(p.lowest < p.highest for p in prices):
+        axes.hlines(places, [p.lowest for p in prices], [p.highest for p in prices],
+                    color=SERIES[1], linewidth=1.6, label="cheapest to dearest")  # fmt: skip
+    axes.set_yticks(places, [plain_text(p.task) for p in prices], fontsize=9)
+    axes.invert_yaxis()

@@ -1,4 +1,4 @@
-"""What the cells bought: quality against the share of cells."""
+"""How good each model is, on rows it did not learn from."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from thrifty.report.ink import MARKS, SERIES, frame, legend
-from thrifty.report.view import LifetimeView, TaskView
-from thrifty.trees.tree import Leaf, Tree
+from thrifty.report.costs import BARS
+from thrifty.report.ink import INK, SERIES, frame, legend, plain_text, value_axis
+from thrifty.report.view import LifetimeView
 
 __all__ = ["QualityPoint", "draw_quality", "quality_of"]
 
 
 @dataclass(frozen=True)
 class QualityPoint:
-    """One task: the share of its table that was bought, and how good its model is."""
+    """One task: what learning it cost, its quality and, where known, interval and guessing."""
 
     task: str
-    route: str
-    share: float
+    cost: float
     quality: float
+    low: float | None = None
+    high: float | None = None
+    guessing: float | None = None
 
 
 def quality_of(
@@ -28,49 +30,66 @@ def quality_of(
 ) -> list[QualityPoint]:
     """A point per task whose quality is known.
 
-    ``scores`` are yours, on rows the task did not learn from. Without them it is the accuracy on
-    the training rows that reached each leaf, where the tree kept their counts.
+    ``scores`` are yours, on rows the task did not learn from. Without them it is the average
+    precision on rows left out, where the model has measured it; never that on training rows.
     """
     points = []
     for task in view.tasks:
-        quality = _on_training(task) if scores is None else scores.get(task.name)
-        if quality is not None and task.everything:
+        if scores is not None:
+            if task.name in scores:
+                points.append(QualityPoint(task.name, task.cost, float(scores[task.name])))
+        elif task.quality is not None:
+            figure = task.quality.average_precision
             points.append(
-                QualityPoint(task.name, task.route, task.cells / task.everything, float(quality))
-            )
+                QualityPoint(
+                    task.name, task.cost, figure.value, figure.low, figure.high,
+                    task.quality.guessing,
+                )
+            )  # fmt: skip
     return points
 
 
-def _on_training(task: TaskView) -> float | None:
-    leaves = list(_leaves(task.tree)) if task.tree is not None else []
-    if not leaves or any(leaf.counts is None for leaf in leaves):
-        return None
-    counts = [leaf.counts for leaf in leaves if leaf.counts]
-    total = sum(map(sum, counts))
-    return sum(map(max, counts)) / total if total else None
-
-
-def _leaves(tree: Tree) -> list[Leaf]:
-    if isinstance(tree, Leaf):
-        return [tree]
-    return _leaves(tree.false) + _leaves(tree.true)
-
-
-def draw_quality(axes: Any, points: Sequence[QualityPoint], what: str = "accuracy") -> None:
-    """A mark per task, its shape by route; cells on a logarithmic axis, in per cent."""
-    for colour, (route, mark) in zip(SERIES, MARKS.items()):
-        mine = [p for p in points if p.route == route]
-        if mine:
-            axes.plot(
-                [100 * p.share for p in mine], [p.quality for p in mine], mark, color=colour,
-                markersize=5, alpha=0.7, markerfacecolor="none" if route == "reused" else colour,
-                label=route,
-            )  # fmt: skip
-    if any(p.share > 0 for p in points):
-        axes.set_xscale("symlog", linthresh=0.1)
-    axes.xaxis.set_major_formatter(lambda x, _: f"{x:g} %")
-    axes.set_xlim(-0.01, 130)
-    lowest = min((p.quality for p in points), default=0.0)
-    axes.set_ylim(lowest - 0.05, max([1.02, *(p.quality + 0.02 for p in points)]))
-    frame(axes, "cells bought, share of the task's table", what, grid="both")
+def draw_quality(axes: Any, points: Sequence[QualityPoint], what: str, unit: str) -> None:
+    """A mark per task with its interval: by name, or against its cost where there are many."""
+    if len(points) > BARS:
+        places: Any = [p.cost for p in points]
+        _marks(axes, places, points, upright=True)
+        value_axis(axes, places, "x")
+        cost = "cells bought for the task" if unit == "cells" else f"cost ({unit or 'of it'})"
+        frame(axes, cost, what, grid="both")
+        axes.set_ylim(*_ends(points))
+    else:
+        _marks(axes, list(range(len(points))), points, upright=False)
+        axes.set_yticks(range(len(points)), [plain_text(p.task) for p in points], fontsize=9)
+        axes.set_ylim(len(points) - 0.5, -0.5)
+        axes.set_xlim(*_ends(points))
+        frame(axes, what, "task", grid="x")
     legend(axes)
+
+
+def _ends(points: Sequence[QualityPoint]) -> tuple[float, float]:
+    values = [v for p in points for v in (p.quality, p.low, p.high, p.guessing) if v is not None]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    return (min(0.0, low), max(1.02, high + 0.02))
+
+
+def _marks(
+    axes: Any, places: Sequence[float], points: Sequence[QualityPoint], upright: bool
+) -> None:
+    measured = [p.quality for p in points]
+    x, y = (places, measured) if upright else (measured, places)
+    if all(p.low is not None and p.high is not None for p in points):
+        reach = [
+            [max(0.0, p.quality - (p.low or 0.0)) for p in points],
+            [max(0.0, (p.high or 0.0) - p.quality) for p in points],
+        ]
+        axes.errorbar(
+            x, y, fmt="o", color=SERIES[0], markersize=5, capsize=3, linewidth=1.2,
+            label="measured, with its 95 % interval", **{"yerr" if upright else "xerr": reach},
+        )  # fmt: skip
+    else:
+        axes.plot(x, y, "o", color=SERIES[0], markersize=5, label="measured")
+    known = [(place, p.guessing) for place, p in zip(places, points) if p.guessing is not None]
+    if known and not upright:
+        axes.plot([g for _, g in known], [place for place, _ in known], "|", color=INK,
+                  markersize=11, markeredgewidth=1.6, label="guessing")  # fmt: skip

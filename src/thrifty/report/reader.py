@@ -7,6 +7,7 @@ ledger's latest lines.
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,8 @@ __all__ = ["Reader", "open_to_read", "read_store"]
 
 _LATEST = 200
 _WAIT = 5.0
+#: seconds after its last purchase for which a task counts as being learned
+_RECENT = 120.0
 
 
 def open_to_read(where: str) -> Store:
@@ -115,6 +118,10 @@ class Reader:
             self._tasks.append(task_view(Learned(head.name, route, parts)))
         currency, ledger = self._ledger(saved)
         balance, beside = self._bill(saved)
+        beside = [
+            {**row, "route": "in progress"} if row["task"] in ledger.running else row
+            for row in beside
+        ]
         return LifetimeView(
             title=self.title,
             balance=balance,
@@ -147,11 +154,8 @@ class Reader:
             reserved, spent = pages.balance(None)
             latest = pages.latest(_LATEST)
             ended = {one.account for one in pages.predictions() if one.receipt is not None}
-            running = {  # whose process still runs, as far as one can tell from here
-                p.task
-                for p in latest
-                if p.task not in learned | ended and is_alive(p.owner) is not False
-            }
+            over = learned | ended
+            running = {p.task for p in latest if p.task not in over and _goes_on(p)}
             return pages.currency(""), LedgerView(
                 spent=to_units(spent),
                 reserved=to_units(reserved),
@@ -161,6 +165,17 @@ class Reader:
             )
 
         return saved.book.read(work)
+
+
+def _goes_on(p: Purchase) -> bool:
+    """Whether what ordered this is still at work, as far as one can tell from here.
+
+    A process that lives may have given the task up, and of one elsewhere nothing is known: only
+    what was ordered a moment ago counts, or what is on its way.
+    """
+    alive = is_alive(p.owner)
+    recent = time.time() - p.created_at < (_RECENT if alive else _RECENT / 4)
+    return alive is not False and (recent or (alive is True and p.status == "pending"))
 
 
 def _line(p: Purchase) -> PurchaseView:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from thrifty.report.ink import MARKS, SERIES, frame, legend
+from thrifty.report.ink import MARKS, SERIES, frame, legend, value_axis
 from thrifty.report.view import LifetimeView
 
 __all__ = ["RoutePoints", "cells_by_route", "draw_routes"]
@@ -48,13 +48,6 @@ def draw_routes(axes: Any, points: Mapping[str, RoutePoints]) -> None:
             markerfacecolor="none" if route == "reused" else colour,
             label=f"{route} ({len(found.tasks):,})",
         )  # fmt: skip
-    cells = [number for p in points.values() for number in p.cells]
-    if cells and min(cells) > 0:
-        axes.set_yscale("log")
-    elif cells:
-        # A task of one class costs nothing; a linear stretch near 0 keeps it on the picture.
-        axes.set_yscale("symlog", linthresh=1)
-        axes.set_ylim(bottom=-0.2)
-    axes.margins(y=0.12)
+    value_axis(axes, [number for p in points.values() for number in p.cells])
     frame(axes, "task, in the order of learning", "cells bought for the task", counts=True)
     legend(axes)

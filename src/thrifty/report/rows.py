@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from thrifty.models.printed import quality_words
 from thrifty.report.lineage import Lineage, metafeature_of_nodes
 from thrifty.report.view import LifetimeView, TaskView
 from thrifty.trees.tree import Leaf, Path, Tree
@@ -16,6 +17,8 @@ from thrifty.trees.tree import Leaf, Path, Tree
 __all__ = ["metafeature_rows", "small_tree", "task_detail", "task_row"]
 
 _TOP_FEATURES = 8
+#: lines of a card that a page shows
+_CARD_LINES = 150
 _FIRST_USERS = 12
 
 
@@ -36,11 +39,18 @@ def small_tree(
 
 
 def task_row(number: int, task: TaskView) -> list[Any]:
-    """One line of the table: number, name, route, cells, share, cost, reused, most on one."""
+    """One line of the table.
+
+    Number, name, route, cells, share, cost, reused, most on one, quality (-1: not measured), the
+    quality in words.
+    """
     part = task.cells / task.everything if task.everything else 0.0
+    measured = None if task.quality is None else task.quality.average_precision
     return [
         number, task.name, task.route, task.cells, round(100 * part, 3), round(task.cost, 6),
         task.reused_cells, task.max_cells_per_example,
+        -1 if measured is None else round(measured.value, 4),
+        "not measured" if measured is None else str(measured),
     ]  # fmt: skip
 
 
@@ -55,12 +65,27 @@ def task_detail(task: TaskView, view: LifetimeView) -> dict[str, Any]:
     }
     if task.failure:
         detail["failure"] = task.failure
-    if task.tree is None:
+    if task.about:
+        detail["about"] = f"{task.about} {_quality_words(task)}"
+    if task.card is not None:
+        lines = task.card.lines()
+        detail["card"] = {
+            "classes": len(task.card.base) > 1,
+            "lines": lines[:_CARD_LINES],
+            "more": max(0, len(lines) - _CARD_LINES),
+            "legend": task.card.legend,
+        }
+    elif task.tree is None:
         detail["text"] = task.text
     else:
         origin = metafeature_of_nodes(task.tree, view.metafeatures)
         detail["tree"] = small_tree(task.tree, view, origin)
     return detail
+
+
+def _quality_words(task: TaskView) -> str:
+    classes = {} if task.quality is None else {task.quality.rare: task.positive}
+    return quality_words(task.quality, classes)
 
 
 def metafeature_rows(view: LifetimeView, lineage: Lineage) -> list[dict[str, Any]]:

@@ -15,7 +15,12 @@ from thrifty.cells import Balance
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.prices.price_list import as_price_list
 from thrifty.lifetime import Learned, Lifetime
+from thrifty.models import ModelClassifier
+from thrifty.models.card import Card
+from thrifty.models.measured import Quality
+from thrifty.models.printed import made_of
 from thrifty.powers.representation import written
+from thrifty.report.numbers import amount
 from thrifty.trees.tree import Leaf, Node, Tree
 
 __all__ = [
@@ -26,7 +31,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
-    """One learned task: its bill and its model, as a tree where it is one and as text always."""
+    """One learned task: its bill, and its model as a tree, a card or text.
+
+    Attributes
+    ----------
+    about : what the model is, in a sentence
+    quality : cross-validated; None where it was not measured
+    asks : the features that a prediction may ask for
+    """
 
     name: str
     route: str
@@ -40,6 +52,11 @@ class TaskView:
     per_feature: Mapping[str, int] = field(default_factory=dict, repr=False)
     tree: Tree | None = field(default=None, repr=False)
     text: str = field(default="", repr=False)
+    card: Card | None = field(default=None, repr=False)
+    about: str = ""
+    quality: Quality | None = None
+    positive: str = ""
+    asks: tuple[str, ...] = field(default=(), repr=False)
     failure: str = ""
     lines: tuple[tuple[str, int, float], ...] = ()
 
@@ -92,6 +109,8 @@ class LifetimeView:
     fees : paid once per example before a feature can be had: ``{feature: {panel: fee}}``
     metafeatures : the representation, where it consists of trees
     metafeature_texts : each of its members as text, whatever they are
+    useful : names of features that earlier tasks found useful, where that is all that is known
+    bits : name and feature of each bit, where trees ask for bits of features
     balance : spent on learning and on predictions, in doubt, left; what everything would cost
     beside : rows of the bill that are no learned task: predictions, and what was not learned
     """
@@ -105,6 +124,8 @@ class LifetimeView:
     tasks: tuple[TaskView, ...] = ()
     metafeatures: tuple[Tree, ...] = ()
     metafeature_texts: tuple[str, ...] = ()
+    useful: tuple[str, ...] = ()
+    bits: tuple[tuple[str, str], ...] = ()
     ledger: LedgerView | None = None
     balance: Balance | None = None
     beside: tuple[Mapping[str, Any], ...] = ()
@@ -126,11 +147,11 @@ class LifetimeView:
     def lines(self) -> list[tuple[str, int, float]]:
         """The bill of all tasks line by line, the dearest first; none where only cells cost."""
         found: dict[str, list[float]] = {}
-        for what, n, amount in (line for task in self.tasks for line in task.lines):
+        for what, n, cost in (line for task in self.tasks for line in task.lines):
             both = found.setdefault(what, [0, 0.0])
             both[0] += n
-            both[1] += amount
-        lines = [(what, int(n), amount) for what, (n, amount) in found.items()]
+            both[1] += cost
+        lines = [(what, int(n), cost) for what, (n, cost) in found.items()]
         return sorted(lines, key=lambda line: (-line[2], line[0]))
 
     @cached_property
@@ -146,20 +167,38 @@ class LifetimeView:
 
     @property
     def unit(self) -> str:
-        """What the bill is counted in: the user's currency, or cells."""
-        return (self.currency or "money") if self.priced else "cells"
+        """What the bill is counted in: the user's currency, or cells; "" where it has no name."""
+        return self.currency if self.priced else "cells"
 
     @property
     def price_unit(self) -> str:
         """What features and predictions are counted in: cells, where prices are not known."""
         return self.unit if self.prices else "cells"
 
+    @property
+    def spent_on_learning(self) -> float:
+        """In the bill's unit; with what tasks that are not learned yet have spent."""
+        return self.cost if self.balance is None else self.balance.learning
+
+    def money(self, number: float) -> str:
+        """A sum with its unit: ``4,200 EUR``; ``4,200`` where the unit has no name."""
+        return f"{amount(number)} {self.unit}".rstrip()
+
     def price(self, feature: str) -> float:
         return self.prices.get(feature, 1.0)
 
     def name_of(self, feature: int) -> str:
+        """What a split asks for: a feature, or a bit of one."""
+        if self.bits:
+            return self.bits[feature][0] if 0 <= feature < len(self.bits) else f"bit {feature}"
         names = self.feature_names
         return names[feature] if 0 <= feature < len(names) else f"x{feature}"
+
+    def feature_behind(self, feature: int) -> str:
+        """The feature that is bought when a split asks."""
+        if self.bits and 0 <= feature < len(self.bits):
+            return self.bits[feature][1]
+        return self.name_of(feature)
 
 
 def task_view(learned: Learned) -> TaskView:
@@ -173,9 +212,33 @@ def task_view(learned: Learned) -> TaskView:
         receipt.n_features, receipt.per_feature,
         tree=shown,
         text="" if shown is not None else str(model),
+        **_model_facts(model),
+        asks=_asked(model),
         failure=learned.failure.message if learned.failure else "",
         lines=receipt.lines,
     )  # fmt: skip
+
+
+def _model_facts(model: Any) -> dict[str, Any]:
+    """What a page says of a model of ours."""
+    if not isinstance(model, ModelClassifier):
+        return {}
+    quality = model.quality_
+    rare = None if quality is None else quality.rare
+    return {
+        "card": getattr(model, "card_", None),
+        "about": made_of(model),
+        "quality": quality,
+        "positive": "" if rare is None else str(model.classes_[rare]),
+    }
+
+
+def _asked(model: Any) -> tuple[str, ...]:
+    features = getattr(model, "features_", None)
+    names = getattr(model, "feature_names_", None)
+    if features is None or names is None:
+        return ()
+    return tuple(str(names[f]) for f in features.tolist())
 
 
 def view_of(life: Lifetime, title: str = "lifetime", prices: Any = None) -> LifetimeView:
@@ -191,31 +254,30 @@ def view_of(life: Lifetime, title: str = "lifetime", prices: Any = None) -> Life
     ('scratch', 8, 1)
     """
     names = _feature_names(life)
-    tasks = {task.name for task in life.tasks}
-    beside = [row for row in life.bill_rows() if row["task"] not in tasks or _other(row)]
     return LifetimeView(
         title=title,
         balance=life.balance(),
-        beside=tuple(beside),
+        beside=tuple(life.rows_beside()),
         family=_family(life),
         feature_names=names,
-        **prices_by_name(prices, names),
+        **prices_by_name(life.prices if prices is None else prices, names),
         currency=next((t.receipt.currency for t in life.tasks if t.receipt.currency), ""),
         tasks=tuple(task_view(learned) for learned in life.tasks),
         **members_of(life.representation, names),
     )
 
 
-def _other(row: Mapping[str, Any]) -> bool:
-    return row["route"] not in ("reused", "screened", "scratch")
-
-
 def members_of(representation: Any, feature_names: Sequence[str]) -> dict[str, Any]:
     """The members of a representation: as trees where they are, and as text."""
     members = tuple(representation)
+    if members and all(isinstance(member, int) for member in members):
+        known = [feature_names[f] for f in members if f < len(feature_names)]
+        return {"useful": tuple(known)}
+    bits = getattr(representation, "bits", ())
+    told = tuple((bit.name, bit.feature) for bit in bits)
     trees = tuple(member for member in members if isinstance(member, Leaf | Node))
     texts = (written(m, feature_names) if isinstance(m, tuple) else str(m) for m in members)
-    return {"metafeatures": trees, "metafeature_texts": tuple(texts)}
+    return {"metafeatures": trees, "metafeature_texts": tuple(texts), "bits": told}
 
 
 def prices_by_name(prices: Any, feature_names: Sequence[str]) -> dict[str, Any]:
@@ -243,7 +305,7 @@ def _family(life: Lifetime) -> Mapping[str, Any]:
 
 def _feature_names(life: Lifetime) -> tuple[str, ...]:
     for learned in life.tasks[:1]:
-        for attribute in ("feature_names_in_", "feature_names_"):
+        for attribute in ("feature_names_", "feature_names_in_"):
             names = getattr(learned.model, attribute, None)
             if names is not None:
                 return tuple(str(name) for name in names)

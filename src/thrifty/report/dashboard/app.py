@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
@@ -17,10 +16,10 @@ from starlette.routing import Route
 
 from thrifty.errors import ThriftyError
 from thrifty.report.dashboard.watch import Scene, Watcher
-from thrifty.report.page import cards_of, static_text, templates
+from thrifty.report.page import cards_of, moment, static_text, templates
 from thrifty.report.pictures import PICTURES
 from thrifty.report.rows import metafeature_rows, task_detail
-from thrifty.report.words import amount, counted, summary
+from thrifty.report.words import counted, knows, summary
 
 __all__ = ["make_app"]
 
@@ -80,7 +79,6 @@ class _Pages:
     def __init__(self, watcher: Watcher, resolve: Resolve) -> None:
         self.watcher, self._resolve = watcher, resolve
         self.templates = templates()
-        self.templates.filters.update(amount=amount, moment=_moment)
         self.files = {name: static_text(name) for name in _STATIC}
 
     def _page(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
@@ -95,21 +93,24 @@ class _Pages:
 
     async def overview(self, request: Request) -> Response:
         scene = self.watcher.scene
-        said = summary(scene.view, scene.lineage) if scene.seen_at else [_READING]
+        said = summary(scene.view) if scene.seen_at else [_READING]
         return self._page(
             "overview.html", sentences=said,
             cards=cards_of(scene.view), pictures=scene.pictures,
         )  # fmt: skip
 
     async def tasks(self, request: Request) -> Response:
-        return self._page("tasks.html")
+        measured = any(task.quality is not None for task in self.watcher.scene.view.tasks)
+        return self._page("tasks.html", measured=measured)
 
     async def task(self, request: Request) -> Response:
         number = _task_number(request, self.watcher.scene)
         return self._page("task.html", number=number)
 
     async def representation(self, request: Request) -> Response:
-        return self._page("representation.html")
+        scene = self.watcher.scene
+        learned = knows(scene.view, scene.lineage)
+        return self._page("representation.html", learned=learned, pictures=scene.pictures)
 
     async def ledger(self, request: Request) -> Response:
         return self._page("ledger.html")
@@ -153,14 +154,14 @@ class _Pages:
         scene = self.watcher.scene
         return JSONResponse({
             "version": scene.version, "drawn": scene.drawn, "trouble": scene.trouble,
-            "seen": _moment(scene.seen_at), "running": counted(len(_running(scene)), "task"),
+            "seen": moment(scene.seen_at), "running": counted(len(_running(scene)), "task"),
             "learning": bool(_running(scene)),
         })  # fmt: skip
 
     async def some_tasks(self, request: Request) -> Response:
         """Rows of the table: filtered, sorted by a known column, one page of them."""
         ask = request.query_params
-        column = _number(ask.get("sort", "0"), 7)
+        column = _number(ask.get("sort", "0"), 8)
         page = _number(ask.get("page", "0"), 10**6)
         text, route = ask.get("text", "")[:200].lower(), ask.get("route", "")
         rows = [
@@ -222,7 +223,3 @@ def _outcome(given: str) -> str:
     if given not in _OUTCOMES:
         raise HTTPException(400, "Say whether it was billed or not-billed.")
     return given
-
-
-def _moment(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds)) if seconds else "never"

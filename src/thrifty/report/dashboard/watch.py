@@ -33,6 +33,7 @@ class Drawn:
     heading: str
     caption: str
     svg: bytes
+    curious: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,8 @@ class Watcher:
         self._lineage = lineage
         drawn = {p.name: (p, p.svg()) for p in pictures_of(view, lineage)}
         self._pictures = {
-            name: Drawn(p.heading, p.caption, svg.encode()) for name, (p, svg) in drawn.items()
+            name: Drawn(p.heading, p.caption, svg.encode(), p.curious)
+            for name, (p, svg) in drawn.items()
         }
         self._drawn_of = view
         self._drawn += 1
@@ -130,7 +132,7 @@ class Watcher:
 
 
 def _drawing_mark(view: LifetimeView) -> tuple[object, ...]:
-    return (len(view.tasks), view.metafeature_texts)
+    return (len(view.tasks), view.metafeature_texts, len(view.beside))
 
 
 def _mark(view: LifetimeView) -> tuple[object, ...]:
@@ -140,6 +142,6 @@ def _mark(view: LifetimeView) -> tuple[object, ...]:
     if ledger is not None:
         spent = (
             ledger.spent, ledger.reserved, ledger.purchases[:1],
-            tuple(p.id for p in ledger.in_doubt),
+            tuple(p.id for p in ledger.in_doubt), tuple(ledger.running),
         )  # fmt: skip
-    return (len(view.tasks), len(view.metafeature_texts), *spent)
+    return (len(view.tasks), len(view.metafeature_texts), len(view.beside), *spent)

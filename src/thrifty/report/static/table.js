@@ -4,7 +4,8 @@
 
 const PAGE = 25;
 const format = new Intl.NumberFormat("en", { maximumFractionDigits: 4 });
-const money = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
+const cents = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
+const money = (sum) => (Number.isInteger(sum) ? format : cents).format(sum);
 const percent = (share) => `${share >= 1 || !share ? format.format(Math.round(share * 10) / 10) : share.toPrecision(2)} %`;
 
 function element(tag, attributes = {}, ...children) {
@@ -12,6 +13,13 @@ function element(tag, attributes = {}, ...children) {
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.append(...children);
   return made;
+}
+
+// "0.62 (0.55 to 0.70)": the interval goes on a line of its own where there is little room.
+function figure(text) {
+  const at = text.indexOf(" (");
+  if (at < 0) return [element("span", { class: "quiet" }, text)];
+  return [text.slice(0, at), " ", element("span", { class: "interval" }, text.slice(at + 1))];
 }
 
 // rows: see task_row in rows.py. query: {sort, down, text, route, page}.
@@ -75,17 +83,18 @@ class TaskTable {
   }
 
   line(row) {
-    const [number, name, route, cells, share, cost, reused, most] = row;
-    const priced = this.box.dataset.priced === "yes";
+    const [number, name, route, cells, share, cost, reused, most, , quality] = row;
     const line = element("tr", {},
       element("td", { class: "n wide" }, format.format(number + 1)),
       element("td", { class: "name" }, element("a", { href: this.linkTo(row) }, name)),
-      element("td", {}, element("span", { class: `route ${route}` }, route)),
-      element("td", { class: "n" }, format.format(cells)),
-      element("td", { class: "n wide" }, percent(share)));
-    if (priced) line.append(element("td", { class: "n" }, money.format(cost)));
-    line.append(element("td", { class: "n wide" }, format.format(reused)));
-    line.append(element("td", { class: "n wide" }, format.format(most)));
+      element("td", { class: "n" }, money(cost)));
+    if (this.box.dataset.measured === "yes") line.append(element("td", { class: "n" }, ...figure(quality)));
+    if (this.box.dataset.unit !== "cells") line.append(element("td", { class: "n wide" }, format.format(cells)));
+    line.append(
+      element("td", { class: "n wide" }, percent(share)),
+      element("td", { class: "n wide" }, format.format(reused)),
+      element("td", { class: "n wide" }, format.format(most)),
+      element("td", { class: "wide" }, element("span", { class: `route ${route}` }, route)));
     return line;
   }
 }

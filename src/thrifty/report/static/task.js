@@ -15,13 +15,16 @@ function showTask(box, row, detail, links) {
     element("p", {}, element("span", { class: `route ${route}` }, route), " ",
       `${plural(cells, "cell")} bought on ${plural(detail.examples, "example")}, ${percent(share)} of its table` +
       `; at most ${format.format(most)} on one example; ${plural(reused, "cell")} were known before.` +
-      (box.dataset.priced === "yes" ? ` It cost ${money.format(cost)} ${box.dataset.unit}.` : "")),
+      (box.dataset.unit !== "cells" ? ` It cost ${money(cost)} ${box.dataset.unit}`.trimEnd() + "." : "")),
   ];
+  if (detail.about) parts.push(element("p", {}, detail.about));
   if (detail.failure) parts.push(element("p", { class: "quiet" }, `Why what was known was not enough: ${detail.failure}`));
   if (detail.tree) {
-    parts.push(element("p", { class: "quiet" },
-      "Solid boxes come from a metafeature (follow the link), dashed ones are this task's own."));
     parts.push(drawTree(detail.tree, links.metafeature), asText(detail.tree));
+    parts.push(element("p", { class: "quiet" },
+      "Solid boxes were learned by earlier tasks (follow the link), dashed ones are this task's own."));
+  } else if (detail.card) {
+    parts.push(cardTable(detail.card));
   } else if (detail.text) {
     parts.push(element("pre", { tabindex: "0" }, detail.text));
   }
@@ -34,6 +37,28 @@ function showTask(box, row, detail, links) {
   box.hidden = false;
 }
 
+// A scorecard: start at the base, add the points of each line that fits; see task_detail in rows.py.
+function cardTable(card) {
+  const head = ["Feature", "If it is", ...(card.classes ? ["Class"] : []), "Share of rows", "Points"];
+  const table = element("table", { class: "card" },
+    element("thead", {}, element("tr", {}, ...head.map((text, i) =>
+      element("th", { scope: "col", class: i === head.length - 2 ? "n wide" : i === head.length - 1 ? "n" : "" }, text)))));
+  const body = element("tbody");
+  for (const [feature, bin, label, share, points] of card.lines) {
+    const number = Number(points);
+    body.append(element("tr", feature ? { class: "first" } : {},
+      element("td", { class: "name" }, feature), element("td", { class: "name" }, bin),
+      ...(card.classes ? [element("td", {}, label)] : []),
+      element("td", { class: "n wide" }, share),
+      element("td", { class: `n ${number > 0 ? "up" : "down"}` }, (number > 0 ? "+" : "") + points)));
+  }
+  table.append(body);
+  const box = element("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "the scorecard" }, table);
+  const more = card.more ? ` ${plural(card.more, "more line")} that move it less are not shown.` : "";
+  return element("div", {}, box, element("p", { class: "quiet" },
+    `Start at the base and add the points of every line that fits. ${card.legend}${more}`));
+}
+
 function taskLink([number, name], links) {
   return element("a", { href: links.task(number) }, name);
 }
@@ -41,6 +66,7 @@ function taskLink([number, name], links) {
 function metafeatureCard(number, row, links) {
   const card = element("section", { class: "panel", id: `metafeature-${number}`, tabindex: "-1", "aria-label": `metafeature M${number}` });
   card.append(element("h3", {}, `M${number}`));
+  if (row.tree && leavesIn(row.tree) > 4) card.classList.add("broad");
   card.append(row.tree ? drawTree(row.tree) : element("pre", { tabindex: "0" }, row.text));
   const said = element("p", { class: "quiet" });
   if (row.taught) said.append("Taught by ", taskLink(row.taught, links), ". ");

@@ -3,7 +3,7 @@
 "use strict";
 
 const SVG = "http://www.w3.org/2000/svg";
-const LEVEL = 74, SLOT = 92, BOX = 84;
+const LEVEL = 74, SLOT = 112, BOX = 104;
 
 function svgElement(tag, attributes, text) {
   const made = document.createElementNS(SVG, tag);
@@ -29,6 +29,8 @@ function place(tree, depth, slots) {
 const depthOf = (at) => Math.max(at.depth, ...at.sides.map(depthOf));
 const splitsIn = (tree) => (isLeaf(tree) ? 0 : 1 + splitsIn(tree[3]) + splitsIn(tree[4]));
 
+const leavesIn = (tree) => (isLeaf(tree) ? 1 : leavesIn(tree[3]) + leavesIn(tree[4]));
+
 function drawNode(parent, at, linkTo) {
   const y = at.depth * LEVEL + 20;
   at.sides.forEach((side, branch) => {
@@ -48,7 +50,7 @@ function drawNode(parent, at, linkTo) {
     class: "box", x: at.x - BOX / 2, y: y - 15, width: BOX, height: 32, rx: leaf ? 15 : 4,
   }));
   const under = leaf ? (at.tree[1] === null ? "" : `${at.tree[1]} rows`) : known ? `M${at.tree[2]}` : "";
-  group.append(svgElement("text", { x: at.x, y: under ? y : y + 5 }, shortened(full, 13)));
+  group.append(svgElement("text", { x: at.x, y: under ? y : y + 5 }, shortened(full, 16)));
   if (under) group.append(svgElement("text", { class: "small", x: at.x, y: y + 12 }, under));
   if (known && linkTo) {
     const link = svgElement("a", { href: linkTo(at.tree[2]), "aria-label": `${full}, from metafeature M${at.tree[2]}` });
