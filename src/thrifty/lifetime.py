@@ -45,8 +45,8 @@ class Lifetime(OpenLifetime):
     agnostic : when to forget, for streams with unrelated tasks: ``thrifty.Expansion()`` (never,
         the default), ``Restart(k)``, ``Balanced(k, r)`` or ``Doubling()``
     random_state : seed of what a family draws, where the family has none of its own
-    progress : whether ``learn`` and ``predict`` show a line when they take more than two seconds;
-        None: where the screen is a terminal
+    progress : whether ``learn`` and ``predict`` show a line when they take more than two seconds:
+        cells, money, rate, what is left. None: where the screen is a terminal; False: never
 
     A store keeps all of this. What is given again and differs (prices, budget) is a change, and is
     recorded; another family or rule is changed with :meth:`change`.

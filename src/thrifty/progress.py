@@ -10,35 +10,42 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from thrifty.cells import Cells
-from thrifty.cells.prices.money import amount_text, to_units
+from thrifty.cells.prices.money import to_units
 
 if TYPE_CHECKING:
     from thrifty.desk import Desk
 
 __all__ = ["Progress", "line_of"]
 
-#: seconds before a line is shown, and between two of its states
-_PATIENCE, _EVERY = 2.0, 0.25
+#: seconds before a line is shown, and between two of its states; where the screen is no terminal,
+#: between two lines
+_PATIENCE, _EVERY, _PLAIN = 2.0, 0.25, 10.0
+
+#: one line on the screen at a time, whatever several threads are doing
+_SCREEN = threading.Lock()
 
 
 def line_of(
-    what: str, cells: int, spent: int, currency: str, seconds: float, left: float | None
+    what: str, cells: int, most: int, spent: int, currency: str, seconds: float, left: float | None
 ) -> str:
     """What the line says.
 
-    >>> line_of("stroke", 1200, 30_000_000, "EUR", 4.0, 70.0)
-    'stroke: 1,200 cells, 30 EUR, 300 cells a second, 70.00 EUR left'
+    >>> line_of("stroke", 1200, 9000, 30_000_000, "EUR", 4.0, 70.0)
+    'stroke: 1,200 of at most 9,000 cells, 30.00 EUR, 300 cells a second, 70.00 EUR left'
     """
     unit = f" {currency}" if currency else ""
     rest = "" if left is None else f", {left:,.2f}{unit} left"
     rate = f"{cells / max(seconds, 1e-9):,.0f} cells a second"
-    return f"{what}: {cells:,} cells, {amount_text(spent, currency)}, {rate}{rest}"
+    money = f"{to_units(spent):,.2f}{unit}"
+    name = "".join(c if c.isprintable() else "?" for c in what)
+    return f"{name}: {cells:,} of at most {max(cells, most):,} cells, {money}, {rate}{rest}"
 
 
 class Progress:
     """Whether and how a lifetime says what it is doing.
 
     ``wanted``: True and False are an order; None shows the line where the screen is a terminal.
+    Where it is none, such as a file or a pipe, True writes a plain line now and then.
     """
 
     def __init__(self, wanted: bool | None = None, patience: float = _PATIENCE) -> None:
@@ -47,15 +54,19 @@ class Progress:
     @contextmanager
     def shown(self, what: str, cells: Cells, desk: Desk) -> Iterator[None]:
         """Watch a door while something is bought through it."""
-        if not (sys.stderr.isatty() if self.wanted is None else self.wanted):
+        shown = sys.stderr.isatty() if self.wanted is None else self.wanted
+        if not (shown and _SCREEN.acquire(blocking=False)):
             yield
             return
-        watch = _Watch(what, cells, desk, self.patience)
-        watch.start()
         try:
-            yield
+            watch = _Watch(what, cells, desk, self.patience)
+            watch.start()
+            try:
+                yield
+            finally:
+                watch.stop()
         finally:
-            watch.stop()
+            _SCREEN.release()
 
 
 class _Watch(threading.Thread):
@@ -65,6 +76,8 @@ class _Watch(threading.Thread):
         self.begun, self.over = time.monotonic(), threading.Event()
         self.bought = self.spent = 0
         self.left = cells.allowance
+        whole = cells.n_examples * cells.n_offered
+        self.most = whole - cells.meter.owned.count(cells.offered)
         self._ledger = None if cells.is_free else desk.ledger
         self._before: Any = None
         if self._ledger is not None:
@@ -82,17 +95,29 @@ class _Watch(threading.Thread):
             cells, spent = self.cells.n_bought, self.cells.counted
         left = None if self.left is None else max(0.0, self.left - to_units(spent))
         seconds = time.monotonic() - self.begun
-        return line_of(self.what, cells, spent, self.cells.currency, seconds, left)
+        return line_of(
+            self.what, cells, self.most, spent, self.cells.currency, seconds, left
+        )
 
     def run(self) -> None:
         if self.over.wait(self.patience):
             return
+        if sys.stderr.isatty():
+            self._run_on_a_terminal()
+            return
+        while True:
+            print(self._line(), file=sys.stderr, flush=True)
+            if self.over.wait(_PLAIN):
+                return
+
+    def _run_on_a_terminal(self) -> None:
         from rich.console import Console
         from rich.status import Status
+        from rich.text import Text
 
-        with Status(self._line(), console=Console(stderr=True)) as status:
+        with Status(Text(self._line()), console=Console(stderr=True)) as status:
             while not self.over.wait(_EVERY):
-                status.update(self._line())
+                status.update(Text(self._line()))
 
     def stop(self) -> None:
         self.over.set()
