@@ -11,6 +11,7 @@ import hashlib
 import threading
 import time
 import uuid
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,11 +26,18 @@ from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.counted import count_as_owned, owned_by_id
 from thrifty.cells.ledger.everything import ToBuy
 from thrifty.cells.ledger.owner import me
+from thrifty.cells.ledger.purge import purged_rows
 from thrifty.cells.ledger.remembered import Remembered
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.cells.sources.checks import can_be_stored, default_names
-from thrifty.errors import BadInput, BadParameter, FeaturesChanged, ThriftyError
+from thrifty.errors import (
+    BadInput,
+    BadParameter,
+    ExamplePurged,
+    FeaturesChanged,
+    ThriftyError,
+)
 from thrifty.learned import Learned, model_to_store, receipt_to_store
 from thrifty.prediction import prediction_receipt
 from thrifty.protocol import AnyFamily
@@ -137,6 +145,7 @@ class Desk:
         cells = door(None)
         if spend is not None:
             cells = door(self._read_spend(spend, cells))
+        self._say_purged(source, cells)
         return Task(name, source, labels, brought, cells, owned, place)
 
     def open_background(self, X: Any, now: Snapshot, kinds: Any) -> Task:
@@ -158,7 +167,7 @@ class Desk:
         row = TaskRow(task.name, "screened", {}, {}, None, uuid.uuid4().hex, time.time())
 
         def count(pages: SqlPages) -> None:
-            self._count(pages, task.source, task.cells, row.learned_at)
+            self._count(pages, task, row.name, row.learned_at)
 
         return Finished(row, task.cells.counted, task.cells.currency, count)
 
@@ -209,6 +218,22 @@ class Desk:
         read = self.ledger.book.read
         return read(lambda pages: owned_by_id(pages, source)), source.name
 
+    def _say_purged(self, source: Source, cells: Cells) -> None:
+        """Warn of examples whose values were taken out of the store, and are not owned again."""
+        if source.examples is None or self.saved is None:
+            return
+        ids = source.examples
+        rows = self.saved.book.read(lambda pages: purged_rows(pages, ids))
+        for row, at in rows.items():
+            if not cells.owns_any_of(row):
+                warnings.warn(
+                    f"the values of {ids[row]!r} were taken out of the store on "
+                    f"{time.strftime('%Y-%m-%d', time.gmtime(at))} (thrifty purge): what is asked "
+                    "of it is bought again.",
+                    ExamplePurged,
+                    stacklevel=5,
+                )
+
     def finished(self, task: Task, learned: Learned, label: str | None) -> Finished:
         """A learned task as it is committed."""
         durable = self.saved is not None
@@ -216,7 +241,7 @@ class Desk:
         entry = self._entry(task)
 
         def also(pages: SqlPages) -> None:
-            self._count(pages, task.source, task.cells, row.learned_at)
+            self._count(pages, task, row.name, row.learned_at)
             if task.source.name and label is not None:
                 pages.note_label(task.source.name, label)
             if durable:
@@ -261,9 +286,10 @@ class Desk:
         return replace(entry, examples=np.sort(numbers.astype(np.int64)))
 
     @staticmethod
-    def _count(pages: SqlPages, source: Source, cells: Cells, now: float) -> None:
-        if source.free and source.examples is not None:
-            count_as_owned(pages, source, cells.meter, now)
+    def _count(pages: SqlPages, task: Task | Run, account: str, now: float) -> None:
+        if task.source.free and task.source.examples is not None:
+            count_as_owned(pages, task.source, task.cells.meter, now)
+            pages.note_booking(account, now)
 
     def commit_in_memory(self, done: Finished) -> None:
         """Without a store only the ledger has something to commit, where there is one."""
@@ -302,6 +328,7 @@ class Desk:
             run = self._open_run(name, X, match, most, words=words)
         run = replace(run, spend=most, per_row=each)
         self._begin(run)
+        self._say_purged(run.source, run.cells)
         return run
 
     def open_metered(
@@ -310,6 +337,7 @@ class Desk:
         """A door to the examples of a foreign model."""
         run = self._open_run(title, X, match, allow_missing=True)
         self._begin(run)
+        self._say_purged(run.source, run.cells)
         return run
 
     def _open_run(
@@ -353,7 +381,7 @@ class Desk:
                 pages.begin_prediction(run.task, run.account, me(), run.begun_at)
                 if not pages.end_prediction(run.account, data):
                     return  # done already, as the connection was lost
-            self._count(pages, run.source, run.cells, run.begun_at)
+            self._count(pages, run, run.account, run.begun_at)
             charge(self.ledger, pages, run.account, run.cells.counted, receipt.currency)
             self.ledger.compact(pages, run.account)
 

@@ -27,8 +27,9 @@
     ├── UnknownFeature (KeyError)        no feature of that name
     └── UnknownTask (KeyError)           no task of that name
 
-A message says what was expected, what came, and what to do next. One warning is not an error:
-``LabelLeftOut`` (UserWarning), a column that is a label was not used as a feature.
+A message says what was expected, what came, and what to do next. Two warnings (UserWarning) are no
+errors: ``LabelLeftOut``, a column that is a label was not used as a feature, and ``ExamplePurged``,
+values that were taken out of the store on purpose are bought again.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ __all__ = [
     "ContradictoryLabels",
     "CostAboveReservation",
     "DamagedFile",
+    "ExamplePurged",
     "FeaturesChanged",
     "LabelLeftOut",
     "LifetimeExists",
@@ -175,6 +177,10 @@ class PurchaseInDoubt(ProviderError):
 
 class LabelLeftOut(UserWarning):
     """A column of X is a label, or was one of the same source, and was not used as a feature."""
+
+
+class ExamplePurged(UserWarning):
+    """The values of an example were taken out of the store on purpose; they cost again."""
 
 
 class StoreError(ThriftyError):

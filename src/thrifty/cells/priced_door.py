@@ -140,3 +140,10 @@ class PricedDoor(OpenDoor):
         which = self._indices(features, self.n_features, "feature")
         here = [f for f in self._here(which.tolist()) if f >= 0]
         return self.meter.known_rows(np.array(here, dtype=np.int64))
+
+    def owns_any_of(self, row: int) -> bool:
+        """Whether something of an example was paid for before this door was opened."""
+        owned = self.meter.owned
+        if owned.everything or not len(owned.bitmap):
+            return owned.everything
+        return bool((owned.bitmap[:, row >> 6] >> np.uint64(row & 63) & np.uint64(1)).any())

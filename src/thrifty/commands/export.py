@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
         lifetime: LifetimeName = None,
     ) -> None:
         """Write family, representation, models and receipts as JSON; or the cells as CSV."""
-        life = open_lifetime(store, lifetime, write=cells)
+        life = open_lifetime(store, lifetime, write=cells, whole_store=cells)
         handle = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(handle, "w", newline="", encoding="utf-8") as target:
             if cells:
@@ -114,11 +114,8 @@ def _buyers(pages: Any) -> dict[tuple[int, int], tuple[str, str]]:
 
 def _bookings(pages: Any) -> dict[float, tuple[str, str]]:
     """Tasks and predictions on tables, by the moment at which they were booked."""
-    tasks = pages._run(
+    tasks = pages._run(  # of stores that kept no bookings
         "SELECT t.learned_at, l.name, t.name FROM tasks t JOIN lifetimes l ON l.id = t.lifetime"
     )
-    runs = pages._run(
-        "SELECT p.begun_at, l.name, p.account FROM predictions p "
-        "JOIN lifetimes l ON l.id = p.lifetime"
-    )
-    return {float(at): (str(life), str(task)) for at, life, task in [*tasks, *runs]}
+    kept = {float(at): (str(life), str(task)) for at, life, task in tasks}
+    return {**kept, **pages.bookings()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ import typer
 from thrifty.cells.ledger.purge import purge_example
 from thrifty.commands.opening import LifetimeName, StorePlace, open_lifetime
 from thrifty.errors import BadInput, StoreError
-from thrifty.stores import SQLiteStore, existing_store
+from thrifty.stores import PostgresStore, SQLiteStore, existing_store
 
 __all__ = ["copy_store", "register"]
 
@@ -84,8 +85,16 @@ def register(app: typer.Typer) -> None:
         lifetime: LifetimeName = None,
     ) -> None:
         """Take out every value of one example; what it cost stays on the bill."""
-        life = open_lifetime(store, lifetime, write=True)
-        gone = life.ledger.book.write(lambda pages: purge_example(pages, example))
-        if isinstance(kept := getattr(life.ledger.book, "store", None), SQLiteStore):
+        life = open_lifetime(store, lifetime, write=True, whole_store=True)
+        book = life.ledger.book
+        gone = book.write(lambda pages: purge_example(pages, example, time.time()))
+        kept = getattr(book, "store", None)
+        if isinstance(kept, SQLiteStore | PostgresStore):
             kept.shrink()
-        typer.echo(f"{gone} columns held a value of {example!r}; none does now.", err=True)
+        typer.echo(
+            f"{gone} features had a value of {example!r}; none has now, and its bill stays. Copies "
+            "that were made before still hold the values. So may models that were learned from "
+            "them: thrifty.Models keep the cells they were fitted on, without ids "
+            "(life.forget(task) takes a model out).",
+            err=True,
+        )

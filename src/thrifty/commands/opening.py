@@ -30,10 +30,10 @@ LifetimeName = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
-def chosen_name(store: Store, name: str | None) -> str:
-    """The lifetime that was named, or the only one there is."""
+def chosen_name(store: Store, name: str | None, *, whole_store: bool = False) -> str:
+    """The lifetime that was named, or the only one there is; any will do for the whole store."""
     there = store.lifetimes()
-    if name is None and len(there) == 1:
+    if name is None and (len(there) == 1 or (there and whole_store)):
         return there[0]
     if name is None:
         listed = ", ".join(map(repr, there)) or "none yet"
@@ -43,13 +43,15 @@ def chosen_name(store: Store, name: str | None) -> str:
     return name
 
 
-def open_lifetime(where: str, name: str | None, *, write: bool = False) -> Lifetime:
+def open_lifetime(
+    where: str, name: str | None, *, write: bool = False, whole_store: bool = False
+) -> Lifetime:
     """The lifetime in a store that is there already."""
     store = open_to_read(where)
     if write:
         store.close()
         store = open_store(where)
-    return Lifetime.open(store, name=chosen_name(store, name))
+    return Lifetime.open(store, name=chosen_name(store, name, whole_store=whole_store))
 
 
 def money(amount: float, currency: str) -> str:

@@ -176,7 +176,16 @@ DROP TABLE example_costs;
 DROP INDEX purchases_by_status;
 """
 
-STEPS: tuple[str | Move, ...] = (_FIRST, _SECOND, _THIRD, move_cells, _AFTER_THIRD)
+# Who looked first at the cells of a table, also after the task was forgotten.
+_SIXTH = """
+CREATE TABLE bookings (
+    lifetime {int} NOT NULL REFERENCES lifetimes (id),
+    task TEXT NOT NULL,
+    at {real} NOT NULL
+);
+"""
+
+STEPS: tuple[str | Move, ...] = (_FIRST, _SECOND, _THIRD, move_cells, _AFTER_THIRD, _SIXTH)
 LATEST = len(STEPS)
 
 

@@ -152,6 +152,14 @@ class SqlPages(TaskPages):
         )
         return [_purchase(row) for row in self._run(_PURCHASE + where, (self._id, task))]
 
+    def answered(self) -> list[Purchase]:
+        """Every purchase of the store whose answer is kept with it."""
+        return [_purchase(row) for row in self._run(_PURCHASE + "WHERE answer IS NOT NULL")]
+
+    def take_answer(self, id: int, note: str) -> None:
+        """Forget what was answered; the line of the bill stays, with a note."""
+        self._run("UPDATE purchases SET answer = NULL, note = ? WHERE id = ?", (note, id))
+
     def purchases(self) -> list[Purchase]:
         """Every purchase ever begun, in order."""
         rows = self._run(_PURCHASE + "WHERE lifetime = ? ORDER BY id", (self._id,))
@@ -339,9 +347,9 @@ def _reading(method: Callable[..., Any]) -> Callable[..., Any]:
 
 for _name in (
     "number", "numbers", "names", "numbered", "sources_of", "with_keys", "purchase", "blocking",
-    "settled_after", "all_settled", "settled_of", "purchases", "latest", "last_compacted",
-    "columns", "balance", "accounts", "example_costs", "_chunk", "currency", "version", "state",
-    "forgets", "changes", "n_features", "task_token", "heads", "task", "tasks", "predictions",
-    "labels_of", "to_buy",
+    "answered", "settled_after", "all_settled", "settled_of", "purchases", "latest",
+    "last_compacted", "columns", "balance", "accounts", "example_costs", "_chunk", "currency",
+    "version", "state", "forgets", "changes", "n_features", "task_token", "heads", "task",
+    "tasks", "predictions", "labels_of", "to_buy", "purged", "bookings",
 ):  # fmt: skip
     setattr(SqlPages, _name, _reading(getattr(SqlPages, _name)))

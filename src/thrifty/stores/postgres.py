@@ -238,6 +238,18 @@ class PostgresStore(Store):
             )
         return StoreError(f"{self!r}: {text}")
 
+    def shrink(self) -> None:
+        """Write the tables of values anew without what was taken out of them.
+
+        What the server archives of its log, and copies, are beyond our reach.
+        """
+
+        def work(connection: Any) -> None:
+            connection.execute("VACUUM (FULL) cell_blocks")
+            connection.execute("VACUUM (FULL) purchases")
+
+        self._again_and_again(work)
+
     def close(self) -> None:
         with self._lock:
             self._drop()

@@ -117,6 +117,28 @@ class TaskPages:
         )
         return [(float(t), str(w), json.loads(b), json.loads(a)) for t, w, b, a in rows]
 
+    def note_purge(self, at: float, example: int) -> None:
+        """Write down that the values of an example were taken out; its number is no secret."""
+        self.note_change(at, "purge", None, example)
+
+    def purged(self) -> dict[int, float]:
+        """Examples whose values were taken out of the store, by any lifetime, and when last."""
+        rows = self._run("SELECT after, at FROM changes WHERE what = ? ORDER BY at", ("purge",))
+        return {int(json.loads(number)): float(at) for number, at in rows}
+
+    def note_booking(self, task: str, at: float) -> None:
+        """A task or a prediction has looked at cells of a table; they bear this moment."""
+        self._run(
+            "INSERT INTO bookings (lifetime, task, at) VALUES (?, ?, ?)", (self._id, task, at)
+        )
+
+    def bookings(self) -> dict[float, tuple[str, str]]:
+        """Of the whole store: when, and then (lifetime, task)."""
+        rows = self._run(
+            "SELECT b.at, l.name, b.task FROM bookings b JOIN lifetimes l ON l.id = b.lifetime"
+        )
+        return {float(at): (str(lifetime), str(task)) for at, lifetime, task in rows}
+
     def put_representation(self, representation: dict[str, Any]) -> int:
         self._run(
             "UPDATE lifetimes SET representation = ?, version = version + 1 WHERE id = ?",
@@ -184,7 +206,7 @@ class TaskPages:
         self._run("DELETE FROM tasks WHERE lifetime = ? AND name = ?", (self._id, name))
         # Learned again it begins a bill of its own.
         before = f"{name} (forgotten {self.forgets() + 1})"
-        for table in ("accounts", "purchases"):
+        for table in ("accounts", "purchases", "bookings"):
             self._run(
                 f"UPDATE {table} SET task = ? WHERE lifetime = ? AND task = ?",
                 (before, self._id, name),

@@ -67,7 +67,9 @@ def count_as_owned(pages: Pages, source: Source, meter: Meter, now: float) -> No
             had = read_column(old)
             if f not in source.categories:  # whose places differ from table to table
                 _same_values(pages, source, f, had, facts)
-            facts, boolean = facts.merged(had), boolean and old.boolean
+            new = ~np.isin(facts.examples, had.examples)  # who was first has bought it
+            facts = Facts(facts.examples[new], facts.values[new], facts.times[new]).merged(had)
+            boolean = boolean and old.boolean
         columns.append(write_column(_KIND, number, boolean, facts))
     pages.put_columns(columns)
 

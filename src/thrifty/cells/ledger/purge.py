@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from thrifty.cells.ledger.book import Pages
@@ -9,24 +10,38 @@ from thrifty.cells.ledger.columns import Facts, read_column, write_column
 from thrifty.cells.ledger.compact import compact_all
 from thrifty.errors import BadInput
 
-__all__ = ["purge_example"]
+__all__ = ["purge_example", "purged_rows"]
 
 
-def purge_example(pages: Any, example: str) -> int:
-    """Forget every value of an example, in every source; returns how many there were.
+#: in the place of what a purchase said, which may quote a value
+_NOTE = "the values of an example were taken out"
 
-    Its cells are not owned any more: whoever needs them buys them again. Purchases keep their
-    lines and their money, without what was answered.
+
+def purge_example(pages: Any, example: str, at: float) -> int:
+    """Forget every value of an example, in every source; returns how many features had one.
+
+    Its cells are not owned any more: whoever needs them buys them again, and is told. Purchases
+    keep their lines and their money, without what was answered.
     """
     number = int(pages.numbers("example", [example])[0])
     if number < 0:
         raise BadInput(f"the store knows no example {example!r}.")
     compact_all(pages)
     gone = _from_columns(pages, number)
-    for purchase in pages.blocking():
-        if number in purchase.block.examples.tolist() and purchase.answer is not None:
-            pages.finish(purchase.with_(answer=None))
+    for purchase in pages.answered():
+        if number in purchase.block.examples.tolist():
+            pages.take_answer(purchase.id, _NOTE)
+    pages.note_purge(at, number)
     return gone
+
+
+def purged_rows(pages: Any, examples: Sequence[str]) -> dict[int, float]:
+    """Of these examples, the rows whose values were taken out of the store, and when."""
+    gone: dict[int, float] = pages.purged()
+    if not gone:
+        return {}
+    numbers = pages.numbers("example", examples).tolist()
+    return {row: gone[number] for row, number in enumerate(numbers) if number in gone}
 
 
 def _from_columns(pages: Pages, number: int) -> int:
