@@ -15,7 +15,9 @@ import typer
 from thrifty.cells.ledger.columns import read_column
 from thrifty.cells.ledger.compact import compact_all
 from thrifty.commands.opening import LifetimeName, StorePlace, open_lifetime
+from thrifty.errors import BadParameter
 from thrifty.lifetime import Lifetime
+from thrifty.serving import serving_model
 
 __all__ = ["register"]
 
@@ -32,16 +34,29 @@ def register(app: typer.Typer) -> None:
         cells: Annotated[
             bool, typer.Option(help="The values that were bought, as CSV, instead of the models.")
         ] = False,
+        task: Annotated[
+            str | None,
+            typer.Option(help="One task's model for serving: JSON that needs no Thrifty."),
+        ] = None,
         lifetime: LifetimeName = None,
     ) -> None:
-        """Write family, representation, models and receipts as JSON; or the cells as CSV."""
+        """Write family, representation, models and receipts as JSON; or the cells as CSV.
+
+        With --task: one model alone, in a form that ten lines predict from (docs/serving.md).
+        """
+        if cells and task is not None:
+            raise BadParameter("give --cells or --task: the cells of a store, or a task's model.")
         life = open_lifetime(store, lifetime, write=cells, whole_store=cells)
+        served = None if task is None else {"task": task, **serving_model(life[task])}
         handle = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(handle, "w", newline="", encoding="utf-8") as target:
             if cells:
                 rows = _cells(life)
                 csv.writer(target).writerows([_HEAD, *rows])
                 typer.echo(f"{len(rows)} cells written to {out}.", err=True)
+            elif served is not None:
+                json.dump(served, target)
+                typer.echo(f"the model of {task!r} written to {out}.", err=True)
             else:
                 json.dump(_everything(life), target, indent=1)
                 typer.echo(f"{len(life)} tasks written to {out}.", err=True)

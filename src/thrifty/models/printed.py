@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from thrifty.models.estimators import Prepared
 from thrifty.models.linear import LinearScore
 from thrifty.models.measured import Quality
 from thrifty.models.stack import Stack
@@ -29,7 +30,8 @@ def made_of(model: Any) -> str:
             f"A mixture: {1 - share:.0%} this scorecard, {share:.0%} boosted trees ({n:,} of them, "
             "not shown). The card alone is close to it, and not the same."
         ).replace("%", " %")
-    return f"{type(fitted).__name__}, fitted on what was bought."
+    own = fitted.fitted if isinstance(fitted, Prepared) else fitted
+    return f"{type(own).__name__}, fitted on what was bought."
 
 
 def quality_words(quality: Quality | None, classes: Any) -> str:
