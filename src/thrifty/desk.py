@@ -137,10 +137,12 @@ class Desk:
         ledger = self.ledger if self._needs_ledger(source) else None
 
         def door(most: float | None) -> Cells:
-            return open_cells(
+            cells = open_cells(
                 source, self.settings.prices, match=brought.match, owned=owned, ledger=ledger,
                 task=name, spend=most, to_buy=to_buy,
             )  # fmt: skip
+            cells.row_seed = self.settings.row_seed or 0
+            return cells
 
         cells = door(None)
         if spend is not None:

@@ -17,7 +17,7 @@ from thrifty.progress import Progress
 from thrifty.protocol import AnyFamily
 from thrifty.stores import existing_store, open_store
 from thrifty.stores.saved import SavedLifetime, Snapshot
-from thrifty.stores.settings import Settings
+from thrifty.stores.settings import Settings, row_seed
 
 __all__ = ["OpenLifetime", "default_family"]
 
@@ -42,7 +42,7 @@ class OpenLifetime:
         random_state: int | None = None,
         progress: bool | None = None,
     ) -> None:
-        given = Settings(prices, budget, random_state)
+        given = Settings(prices, budget, random_state, row_seed(random_state))
         rule = None if agnostic is None else as_rule(agnostic)
         if store is None:
             self._start(_seeded(family or default_family(), given), as_rule(rule), given, None)
@@ -104,6 +104,11 @@ class OpenLifetime:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def row_seed(self) -> int:
+        """Of the order in which learners take rows: ``random_state``, or a secret of the store."""
+        return self._desk.settings.row_seed or 0
 
     @property
     def budget(self) -> Budget | None:

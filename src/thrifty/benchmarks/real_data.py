@@ -40,7 +40,8 @@ def _score(task: RealTask, p: Floats) -> tuple[float, float]:
 
 def verified() -> thrifty.Lifetime:
     """The learner under test, with its defaults."""
-    return thrifty.Lifetime(thrifty.Trees(max_depth=DEPTH, learner=thrifty.Verified()))
+    family = thrifty.Trees(max_depth=DEPTH, learner=thrifty.Verified())
+    return thrifty.Lifetime(family, random_state=0)
 
 
 def learn_verified(life: thrifty.Lifetime, task: RealTask) -> Result:

@@ -139,6 +139,7 @@ class BitCells(Cells):
 
     def __init__(self, cells: Cells, bits: Sequence[Bit]) -> None:
         self.cells, self.bits = cells, tuple(bits)
+        self.row_seed = cells.row_seed
         place = {name: f for f, name in enumerate(cells.feature_names)}
         lost = next((bit.feature for bit in bits if bit.feature not in place), None)
         if lost is not None:

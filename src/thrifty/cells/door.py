@@ -29,6 +29,17 @@ class Cells(BilledDoor):
     3
     """
 
+    #: of the order in which learners take rows; 0: the same for everybody
+    row_seed: int = 0
+
+    def row_order(self, salt: int) -> NDArray[np.int64]:
+        """All rows in an order that data cannot be laid out against: the seed is a lifetime's own.
+
+        Tasks of one lifetime with as many rows have the same order, and share what they bought.
+        """
+        seed = [salt, self.row_seed] if self.row_seed else salt
+        return np.random.default_rng(seed).permutation(self.n_examples)
+
     def get(self, rows: Any, features: Any) -> NDArray[Any]:
         """Values of rows x features, shape (len(rows), len(features))."""
         at = self._indices(rows, self.n_examples, "row")

@@ -67,7 +67,7 @@ def run_demo(
     """Learn the same stream with every learner, showing progress."""
     stream = trees(n_tasks, n_features, _METAFEATURES, _EXAMPLES, _MAX_DEPTH, seed)
     lives = {
-        "Thrifty": Lifetime(Trees(_MAX_DEPTH, Race()), store=store),
+        "Thrifty": Lifetime(Trees(_MAX_DEPTH, Race()), store=store, random_state=0),
         _PAPER: Lifetime(Trees(_MAX_DEPTH, Paper())),
         "features seen (naive)": Lifetime(Trees(_MAX_DEPTH, Paper(improve="features"))),
     }

@@ -46,10 +46,13 @@ class Tried:
     looked: Looked
 
 
-def try_task(family: AnyFamily, representation: Any, X: Any, y: Any) -> Tried | None:
+def try_task(
+    family: AnyFamily, representation: Any, X: Any, y: Any, row_seed: int = 0
+) -> Tried | None:
     """UseRep on a source that is free to read; None where it raises (its turn will raise again)."""
     try:
         cells = Cells(as_source(X, allow_missing=getattr(family, "allow_missing", False)))
+        cells.row_seed = row_seed
         attempt = family.use_rep(representation, cells, family.read_labels(y))
     except Exception:
         return None

@@ -44,6 +44,9 @@ class Life(Protocol):
     @property
     def representation(self) -> Any: ...
 
+    @property
+    def row_seed(self) -> int: ...
+
     def fits_in(self, X: Any) -> bool:
         """Whether X has the lifetime's features in their order."""
 
@@ -102,7 +105,9 @@ def _fill(
         if shared is None:
             shared = pool.share(newest)
         task.representation = newest
-        task.future = pool.submit(try_task, life.family, shared, task.X, task.y)
+        task.future = pool.submit(
+            try_task, life.family, shared, task.X, task.y, life.row_seed
+        )
 
 
 def _may_be_tried(life: Life, X: Any) -> bool:

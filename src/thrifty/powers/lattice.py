@@ -97,7 +97,7 @@ class _Search:
     known: PowersRepresentation
 
     def __post_init__(self) -> None:
-        self.order = shuffled(len(self.target))
+        self.order = shuffled(len(self.target), self.door.row_seed)
         self.log_points = log_legal_points(len(self.known), self.rules.max_degree)
         self.nearest = math.inf  # the smallest error of a legal point that was seen
 

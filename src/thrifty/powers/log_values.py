@@ -18,6 +18,7 @@ class LogValues:
         self.cells = cells
         self.n_examples = int(cells.n_examples)
         self.n_features = int(cells.n_features)
+        self.row_seed = int(cells.row_seed)
 
     def values(self, rows: np.ndarray, features: np.ndarray) -> np.ndarray:
         """Bought values, checked: finite and positive."""

@@ -103,7 +103,7 @@ class Monomials:
         if self.method == "lattice":
             return self._use_lattice(representation, door, labels)
         learn = paper_monomials.use_rep if self.method == "paper" else paper_monomials.naive
-        order = shuffled(len(labels))
+        order = shuffled(len(labels), door.row_seed)
         return _attempt(learn(door, labels, order, representation, self.rules, self.delta))
 
     def _use_lattice(
@@ -117,7 +117,7 @@ class Monomials:
         seen = nnls_batches.fit_in_batches(
             door,
             labels,
-            both_ends(labels),
+            both_ends(labels, door.row_seed),
             known.features,
             self.rules,
             coarse_elsewhere=known.coarse,
@@ -132,10 +132,10 @@ class Monomials:
         if self.method == "lattice":
             features = np.arange(door.n_features)
             found = nnls_batches.fit_in_batches(
-                door, labels, both_ends(labels), features, self.rules, first=12
+                door, labels, both_ends(labels, door.row_seed), features, self.rules, first=12
             )
         else:
-            order = shuffled(len(labels))
+            order = shuffled(len(labels), door.row_seed)
             found = paper_monomials.from_scratch(door, labels, order, self.rules, self.delta)
         if isinstance(found, Failure):
             refuse(found)

@@ -169,7 +169,7 @@ def _refitted(
     door: RealValues, labels: np.ndarray, terms: Polynomial, rules: SumRules
 ) -> Polynomial | None:
     """The support with least-squares coefficients, where these give the labels of every row."""
-    rows = shuffled(len(labels))[: max(REFIT_ROWS, 4 * len(terms))]
+    rows = shuffled(len(labels), door.row_seed)[: max(REFIT_ROWS, 4 * len(terms))]
     features = used_features(terms)
     values = door.values(rows, features)
     columns = term_values(dict.fromkeys(terms, 1.0), features, values)

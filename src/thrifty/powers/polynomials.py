@@ -145,7 +145,7 @@ class Polynomials:
     def _use_lattice(
         self, known: PowersRepresentation, door: RealValues, labels: np.ndarray
     ) -> Attempt[Any]:
-        search = SumSearch(door, labels, both_ends(labels), self.rules)
+        search = SumSearch(door, labels, both_ends(labels, door.row_seed), self.rules)
         found = search.reuse(known)
         if not isinstance(found, Failure):
             return Found("reused", found)
@@ -161,7 +161,7 @@ class Polynomials:
         door = RealValues(cells)
         found: Polynomial | Failure
         if self.method == "lattice":
-            search = SumSearch(door, labels, both_ends(labels), self.rules)
+            search = SumSearch(door, labels, both_ends(labels, door.row_seed), self.rules)
             found = search.over(np.arange(door.n_features), self._first_batch(door.n_features))
             self._warn_of_mismatch(door)
         else:
@@ -184,7 +184,8 @@ class Polynomials:
             return
         # Every fourth row bought is among the first of this order.
         n_rows = self._first_batch(door.n_features) // 5
-        rows, features = shuffled(door.n_examples)[:n_rows], np.arange(door.n_features)
+        rows = shuffled(door.n_examples, door.row_seed)[:n_rows]
+        features = np.arange(door.n_features)
         problem = mismatch(self.distribution, features, door.values(rows, features))
         if problem is not None:
             warnings.warn(f"{problem.message} ({problem.reason})", UserWarning, stacklevel=4)

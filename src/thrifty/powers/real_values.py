@@ -18,6 +18,7 @@ class RealValues:
         self.cells = cells
         self.n_examples = int(cells.n_examples)
         self.n_features = int(cells.n_features)
+        self.row_seed = int(cells.row_seed)
 
     def owned_rows(self, features: np.ndarray) -> np.ndarray:
         """Rows on which all of these can be looked at for nothing."""

@@ -17,19 +17,19 @@ import numpy as np
 __all__ = ["both_ends", "growing", "shuffled"]
 
 
-def shuffled(n_rows: int) -> np.ndarray:
-    """All rows in one fixed random order: user data are often sorted."""
-    return np.random.default_rng(0).permutation(n_rows)
+def shuffled(n_rows: int, seed: int = 0) -> np.ndarray:
+    """All rows in the random order of a seed: data are often sorted, or laid out on purpose."""
+    return np.random.default_rng([0, seed] if seed else 0).permutation(n_rows)
 
 
-def both_ends(values: np.ndarray) -> np.ndarray:
+def both_ends(values: np.ndarray, seed: int = 0) -> np.ndarray:
     """All rows: the lowest, the highest, the next lowest of ``values``, then one at random.
 
     >>> import numpy as np
     >>> both_ends(np.arange(100.0))[:8].tolist()
     [0, 99, 1, 82, 98, 2, 97, 36]
     """
-    mixed = shuffled(len(values))
+    mixed = shuffled(len(values), seed)
     rising = mixed[np.argsort(values[mixed], kind="stable")]
     half = (len(values) + 1) // 2
     ends = np.empty(len(values), dtype=np.intp)

@@ -141,7 +141,7 @@ class SumSearch:
     def _looks(self, features: np.ndarray, limit: int) -> dict[str, float]:
         """What may have been in the way: correlated features, coarse values."""
         # Of the rows bought, only those that labels did not choose show true correlations.
-        random_rows = shuffled(len(self.order))[: limit // 4]
+        random_rows = shuffled(len(self.order), self.door.row_seed)[: limit // 4]
         values = self.door.values(random_rows, features)
         largest, allowed, _pair = correlation_between(values)
         return {

@@ -132,7 +132,7 @@ class SumRules:
         a row proves little, so at least as many rows are tried as it has been fitted on. In the
         end it must fit every row on which its cells are owned: that costs nothing.
         """
-        fresh = shuffled(len(target))
+        fresh = shuffled(len(target), door.row_seed)
         fresh = fresh[~np.isin(fresh, fitted_rows)]
         if not len(fresh) or coarse >= HOPELESS:
             return "unproven"

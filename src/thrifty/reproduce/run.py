@@ -60,10 +60,10 @@ class _Tally:
 
 def run_point(row: Row, point: Point, seed: int) -> list[dict[str, Any]]:
     """A record per learner. Tasks are posed to all learners in step, and then dropped."""
-    tallies = {
-        name: _Tally(Lifetime(learner.family, agnostic=learner.rule), learner.labels)
-        for name, learner in row.learners(point).items()
-    }
+    tallies = {}
+    for name, learner in row.learners(point).items():
+        life = Lifetime(learner.family, agnostic=learner.rule, random_state=0)
+        tallies[name] = _Tally(life, learner.labels)
     for task in row.stream(point, seed):
         for tally in tallies.values():
             _learn(row, tally, task)

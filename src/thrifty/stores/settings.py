@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import platform
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import timedelta
@@ -15,7 +17,7 @@ from thrifty.cells.prices.budget import Budget
 from thrifty.cells.prices.price_list import PriceList
 from thrifty.errors import BadParameter
 
-__all__ = ["Settings", "prices_from_json", "prices_to_json", "versions"]
+__all__ = ["Settings", "prices_from_json", "prices_to_json", "row_seed", "versions"]
 
 _NOT_STORED = "computed by functions, which a store does not keep"
 
@@ -27,6 +29,8 @@ class Settings:
     prices: Any = None
     budget: Budget | None = None
     random_state: int | None = None
+    #: of the order in which learners take rows; None: of a lifetime that has none of its own
+    row_seed: int | None = None
     versions: Mapping[str, str] | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -35,6 +39,7 @@ class Settings:
             "prices": prices_to_json(self.prices),
             "budget": None if self.budget is None else _plain(asdict(self.budget)),
             "random_state": self.random_state,
+            "row_seed": self.row_seed,
             "versions": dict(self.versions or {}),
         }
 
@@ -46,6 +51,7 @@ class Settings:
             prices_from_json(data.get("prices")),
             None if budget is None else Budget(**budget),
             data.get("random_state"),
+            data.get("row_seed"),
             data.get("versions"),
         )
 
@@ -61,6 +67,20 @@ class Settings:
             if before[name] is not None:
                 changed[name] = (before[name], now[name])
         return new, changed
+
+
+def row_seed(random_state: int | None) -> int:
+    """``random_state``, or else a secret: whoever knows the order of rows can lay data out for it.
+
+    Where ``THRIFTY_ROW_SEED`` is set in the environment, that.
+
+    >>> row_seed(5)
+    5
+    """
+    if random_state is not None:
+        return random_state
+    given = os.environ.get("THRIFTY_ROW_SEED", "")
+    return int(given) if given.isdecimal() else 1 + secrets.randbits(62)
 
 
 def versions() -> dict[str, str]:

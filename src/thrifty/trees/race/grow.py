@@ -38,15 +38,14 @@ __all__ = ["DELTA", "race_all_features", "race_metafeatures", "shuffled"]
 
 #: how often a raced tree may differ from the tree of Paper()
 DELTA = 0.001
-#: one order of rows for every task of a size: tasks over the same rows then share what they bought
 _SEED = 20_221
 
 Ints = NDArray[np.int64]
 
 
-def shuffled(labels: Labels) -> RacedNode:
+def shuffled(cells: Cells, labels: Labels) -> RacedNode:
     """All rows in random order."""
-    order = np.random.default_rng(_SEED).permutation(len(labels))
+    order = cells.row_order(_SEED)
     codes = labels.codes[order]
     rows = tuple(order[codes == c] for c in range(labels.n_classes))
     return RacedNode(rows, np.zeros(labels.n_classes, dtype=np.int64))
@@ -135,7 +134,7 @@ def _race(
 
     try:
         return grow(
-            RacedPlace((), shuffled(labels)), candidates, one_by_one(best), on_stuck,
+            RacedPlace((), shuffled(cells, labels)), candidates, one_by_one(best), on_stuck,
             max_depth=max_depth, max_nodes=max_nodes,
         )  # fmt: skip
     except _Lost:

@@ -131,7 +131,7 @@ class Verified:
         if len(back) == 1:  # nothing to tell apart, nothing to buy
             counts = np.bincount(labels.codes, minlength=labels.n_classes)
             return Found("reused", Leaf(int(back[0]), tuple(counts.tolist())))
-        order = np.random.default_rng(_SEED).permutation(len(codes))
+        order = cells.row_order(_SEED)
         terms = _Terms(self.epsilon, self.delta, max_depth)
         kind = CertainLooks if self.certain else Looks
         task = kind(cells, codes, order, terms)
