@@ -82,7 +82,7 @@ def _chosen(source: Source, chosen: Sequence[str]) -> tuple[str, ...]:
 def _match(
     names: tuple[str, ...], there: tuple[str, ...], use: tuple[str, ...]
 ) -> Match | None:
-    if names == there:
+    if names is there or names == there:
         return None
     wanted = set(use)
     at = {name: i for i, name in enumerate(there) if name in wanted}

@@ -15,6 +15,10 @@ from thrifty.errors import BadInput
 __all__ = ["Labels", "read_classes"]
 
 
+#: whole numbers below it can be subtracted from each other
+_FAR = 2**62
+
+
 @dataclass(frozen=True, eq=False)
 class Labels:
     """One code per example, the class behind each code, and what a row of each class weighs."""
@@ -91,11 +95,21 @@ def read_classes(y: Any) -> Labels:
         )
     if array.dtype.kind in "cMmV":
         raise BadInput(f"labels must be Booleans, integers or texts; got {array.dtype}.")
-    if array.dtype == np.bool_ and array.any() and not array.all():
-        return Labels(array.astype(np.int64), np.array([False, True]))  # need not be sorted
     try:
-        classes, codes = np.unique(array, return_inverse=True)
+        classes, codes = _distinct(array)
     except TypeError as error:
         raise BadInput(f"labels must be of one kind that can be ordered; {error}.") from error
     can_be_stored((str(c) for c in classes if isinstance(c, str)), "label")
     return Labels(codes.astype(np.int64).reshape(-1), classes)
+
+
+def _distinct(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """``np.unique`` with the inverse; whole numbers that lie close together need no sorting."""
+    if array.dtype.kind in "biu":
+        low, high = int(array.min()), int(array.max())
+        if -_FAR < low <= high < _FAR and high - low <= len(array):
+            above = array.astype(np.int64) - low
+            there = np.bincount(above) > 0
+            classes = (np.flatnonzero(there) + low).astype(array.dtype)
+            return classes, (np.cumsum(there) - 1)[above]
+    return np.unique(array, return_inverse=True)

@@ -49,7 +49,8 @@ class ArraySource(Source):
         if told or table.dtype.kind in "OU":
             table, categories = read_columns(table.T, names, told, known or {})
         boolean = boolean_columns(table, names, allow_missing=allow_missing)
-        boolean[list(categories)] = False  # of two categories the places are 0 and 1, too
+        if categories:  # of two categories the places are 0 and 1, too
+            boolean[list(categories)] = False
         super().__init__(table.shape[0], names, boolean)
         self.categories = categories
         self._table = table

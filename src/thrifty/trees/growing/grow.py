@@ -109,8 +109,9 @@ def grow(
         splitting: list[P] = []
         asked: list[Ints] = []
         for place in places:
-            if np.count_nonzero(place.totals) <= 1:
-                half.leaves[place.path] = leaf_of(place)
+            totals = place.totals.tolist()
+            if totals.count(0) >= len(totals) - 1:
+                half.leaves[place.path] = Leaf(totals.index(max(totals)), tuple(totals))
                 continue
             reason = _too_far(place.path, half, max_depth, max_nodes)
             features = candidates.at(place.path) if reason is None else _NOTHING
@@ -145,8 +146,8 @@ def _too_far(
 
 def leaf_of(place: Place) -> Leaf:
     """The most common class, the first of equals."""
-    totals = place.totals
-    return Leaf(int(np.argmax(totals)), tuple(totals.tolist()))
+    totals = place.totals.tolist()
+    return Leaf(totals.index(max(totals)), tuple(totals))
 
 
 def one_by_one(choose: Callable[[P, Ints], Chosen[P] | None]) -> Choose[P]:
