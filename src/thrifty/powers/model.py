@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -16,6 +16,7 @@ from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.errors import BadInput
 from thrifty.lazy import FINISHED, Asked, no_stopping
+from thrifty.powers.family import PowersFamily
 from thrifty.powers.representation import Exponents, exponents, written
 
 __all__ = ["MonomialRegressor", "PolynomialRegressor"]
@@ -23,6 +24,28 @@ __all__ = ["MonomialRegressor", "PolynomialRegressor"]
 
 class _PowersRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
     """What both regressors share: names, and values of only the features they use."""
+
+    @abstractmethod
+    def _family(self) -> PowersFamily[Any]:
+        """The family that learns it."""
+
+    @abstractmethod
+    def hold(self, formula: Any, feature_names: Sequence[str]) -> Self:
+        """This regressor, fitted with a formula that was learned elsewhere."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from scratch, buying rows in growing batches."""
+        family, cells = self._family(), Cells(X)
+        labels = family.read_labels(y)
+        if cells.n_examples != len(labels):
+            raise BadInput(
+                f"y must hold one label per example; X has {cells.n_examples} examples and y has "
+                f"{len(labels)} labels."
+            )
+        attempt = family.use_rep(family.start(), cells, labels)
+        if isinstance(attempt, Failed):
+            attempt = family.from_scratch(cells, labels, attempt)
+        return self.hold(attempt.model, cells.feature_names)
 
     @abstractmethod
     def _used(self) -> list[int]:
@@ -107,25 +130,16 @@ class MonomialRegressor(_PowersRegressor):
         self.max_degree = max_degree
         self.label_precision = label_precision
 
-    def fit(self, X: Any, y: Any) -> MonomialRegressor:
-        """Learn from scratch, buying rows in growing batches."""
+    def _family(self) -> PowersFamily[Any]:
         # The family builds this class, so it can only be looked up when it is needed.
         from thrifty.powers.monomials import Monomials
 
-        family = Monomials(self.max_degree, label_precision=self.label_precision)
-        cells = Cells(X)
-        labels = family.read_labels(y)
-        _same_length(cells, labels)
-        attempt = family.use_rep(family.start(), cells, labels)
-        if isinstance(attempt, Failed):
-            attempt = family.from_scratch(cells, labels, attempt)
-        model: Any = attempt.model
-        return self.hold(model, cells.feature_names)
+        return Monomials(self.max_degree, label_precision=self.label_precision)
 
-    def hold(self, monomial: Exponents, feature_names: Sequence[str]) -> MonomialRegressor:
+    def hold(self, formula: Exponents, feature_names: Sequence[str]) -> Self:
         """This regressor, fitted with a monomial that was learned elsewhere."""
         self._named(feature_names)
-        self.exponents_ = dict(monomial)
+        self.exponents_ = dict(formula)
         return self
 
     def predict_log(self, X: Any) -> np.ndarray:
@@ -177,14 +191,6 @@ class MonomialRegressor(_PowersRegressor):
         return model.hold(monomial, data["feature_names"])
 
 
-def _same_length(cells: Cells, labels: np.ndarray) -> None:
-    if cells.n_examples != len(labels):
-        raise BadInput(
-            f"y must hold one label per example; X has {cells.n_examples} examples and y has "
-            f"{len(labels)} labels."
-        )
-
-
 class PolynomialRegressor(_PowersRegressor):
     """y = sum of coefficients times monomials.
 
@@ -205,27 +211,15 @@ class PolynomialRegressor(_PowersRegressor):
         self.max_terms = max_terms
         self.label_precision = label_precision
 
-    def fit(self, X: Any, y: Any) -> PolynomialRegressor:
-        """Learn from scratch, buying rows in growing batches."""
-        # The family builds this class, so it can only be looked up when it is needed.
+    def _family(self) -> PowersFamily[Any]:
         from thrifty.powers.polynomials import Polynomials
 
-        family = Polynomials(self.max_degree, self.max_terms, label_precision=self.label_precision)
-        cells = Cells(X)
-        labels = family.read_labels(y)
-        _same_length(cells, labels)
-        attempt = family.use_rep(family.start(), cells, labels)
-        if isinstance(attempt, Failed):
-            attempt = family.from_scratch(cells, labels, attempt)
-        model: Any = attempt.model
-        return self.hold(model, cells.feature_names)
+        return Polynomials(self.max_degree, self.max_terms, label_precision=self.label_precision)
 
-    def hold(
-        self, terms: Mapping[Exponents, float], feature_names: Sequence[str]
-    ) -> PolynomialRegressor:
+    def hold(self, formula: Mapping[Exponents, float], feature_names: Sequence[str]) -> Self:
         """This regressor, fitted with a polynomial that was learned elsewhere."""
         self._named(feature_names)
-        self.terms_ = {monomial: float(terms[monomial]) for monomial in sorted(terms, key=_rank)}
+        self.terms_ = {term: float(formula[term]) for term in sorted(formula, key=_rank)}
         return self
 
     def predict(self, X: Any) -> np.ndarray:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 
-from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
+from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
 from thrifty.powers import lattice, nnls_batches, paper_monomials
-from thrifty.powers.evidence import coarsest
-from thrifty.powers.failures import refuse
+from thrifty.powers.family import METHODS, Method, PowersFamily
 from thrifty.powers.labels import log_labels
 from thrifty.powers.log_values import LogValues
 from thrifty.powers.model import MonomialRegressor
@@ -24,11 +23,9 @@ from thrifty.powers.rules import Rules
 
 __all__ = ["Monomials"]
 
-Method = Literal["lattice", "paper", "features"]
-
 
 @dataclass(frozen=True)
-class Monomials:
+class Monomials(PowersFamily[Exponents]):
     """Monomials of positive features: log y is an integer combination of the logs (Sec. 3).
 
     Parameters
@@ -63,13 +60,9 @@ class Monomials:
     delta: float = 0.01
     log_labels: bool = False
 
-    kind: ClassVar[Literal["regressor"]] = "regressor"
-    #: a feature that is not there has no value that a formula could do without
-    takes_absent: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
         set_checked(self, max_degree=whole_number("max_degree", self.max_degree))
-        a_choice("method", self.method, ("lattice", "paper", "features"))
+        a_choice("method", self.method, METHODS)
         a_share("label_precision", self.label_precision)
         a_share("risk", self.risk)
         a_share("delta", self.delta)
@@ -81,17 +74,9 @@ class Monomials:
         """What counts as a fit."""
         return Rules(self.max_degree, self.label_precision, self.risk)
 
-    def start(self) -> PowersRepresentation:
-        """Nothing known."""
-        return PowersRepresentation()
-
     def read_labels(self, y: Any) -> np.ndarray:
         """Natural logs of the labels."""
         return log_labels(y, self.log_labels)
-
-    def expected_cells(self, representation: PowersRepresentation, cells: Cells) -> Expected:
-        """Known from earlier receipts alone."""
-        return Expected()
 
     def use_rep(
         self, representation: PowersRepresentation, cells: Cells, labels: np.ndarray
@@ -103,8 +88,11 @@ class Monomials:
         if self.method == "lattice":
             return self._use_lattice(representation, door, labels)
         learn = paper_monomials.use_rep if self.method == "paper" else paper_monomials.naive
+        return _attempt(learn(self._slopes(door, labels), representation))
+
+    def _slopes(self, door: LogValues, labels: np.ndarray) -> paper_monomials.SlopeTask:
         order = shuffled(len(labels), door.row_seed)
-        return _attempt(learn(door, labels, order, representation, self.rules, self.delta))
+        return paper_monomials.SlopeTask(door, labels, order, self.rules, self.delta)
 
     def _use_lattice(
         self, known: PowersRepresentation, door: LogValues, labels: np.ndarray
@@ -135,14 +123,8 @@ class Monomials:
                 door, labels, both_ends(labels, door.row_seed), features, self.rules, first=12
             )
         else:
-            order = shuffled(len(labels), door.row_seed)
-            found = paper_monomials.from_scratch(door, labels, order, self.rules, self.delta)
-        if isinstance(found, Failure):
-            refuse(found)
-        everywhere = np.arange(door.n_features)
-        coarse = coarsest(door.values(door.owned_rows(everywhere), everywhere))
-        failure = None if failed is None else failed.failure
-        return Found("scratch", found, failure, seen=coarse)
+            found = paper_monomials.from_scratch(self._slopes(door, labels))
+        return self._learned(found, door, failed)
 
     def improve_rep(
         self, representation: PowersRepresentation, found: Found[Any]
@@ -159,10 +141,6 @@ class Monomials:
         return MonomialRegressor(
             max_degree=self.max_degree, label_precision=self.label_precision
         ).hold(model, feature_names)
-
-    def load_representation(self, data: dict[str, Any]) -> PowersRepresentation:
-        """The inverse of ``representation.to_dict()``."""
-        return PowersRepresentation.from_dict(data)
 
     def load_estimator(self, data: dict[str, Any]) -> MonomialRegressor:
         """The inverse of ``estimator.to_dict()``."""

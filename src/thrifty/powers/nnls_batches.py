@@ -66,9 +66,7 @@ def fit_in_batches(
         if fit.holds and len(used):
             monomial = exponents(zip(features[used].tolist(), powers[used].astype(int).tolist()))
             coarse = max(coarsest(values), coarse_elsewhere)
-            verdict, _tried = verified(
-                door, target, monomial, rules, log_candidates, coarse=coarse
-            )
+            verdict, _tried = verified(door, target, monomial, rules, log_candidates, coarse=coarse)
             if verdict == "right":
                 return _twins(logs, used, features) or _within_degree(monomial, rules)
             unproven = coarse if verdict == "unproven" else 0.0

@@ -27,7 +27,7 @@ from thrifty.powers.representation import Exponents, PowersRepresentation, degre
 from thrifty.powers.rules import Rules
 from thrifty.powers.verify import not_contradicted, verified
 
-__all__ = ["Slopes", "from_scratch", "naive", "rows_for_slopes", "slopes", "use_rep"]
+__all__ = ["SlopeTask", "Slopes", "from_scratch", "naive", "rows_for_slopes", "slopes", "use_rep"]
 
 #: Rows bought to learn the variance of a feature before the number of rows is fixed.
 PILOT = 30
@@ -55,15 +55,23 @@ def rows_for_slopes(
     return max(2, math.ceil(4 * z * z * variance_of_target / variance_of_feature))
 
 
-@dataclass
-class Slopes:
-    """Rounded slopes on more and more rows."""
+@dataclass(frozen=True)
+class SlopeTask:
+    """What slopes are learned from, in which order of rows, and what counts as right."""
 
     door: LogValues
     target: np.ndarray
     order: np.ndarray
-    features: np.ndarray
+    rules: Rules
     delta: float
+
+
+class Slopes:
+    """Rounded slopes on more and more rows."""
+
+    def __init__(self, task: SlopeTask, features: np.ndarray) -> None:
+        self.door, self.target, self.order = task.door, task.target, task.order
+        self.features, self.delta = features, task.delta
 
     def predicted_rows(self) -> int:
         """S, from the variance of the labels (free) and of the features (a small pilot)."""
@@ -81,12 +89,10 @@ class Slopes:
         return np.asarray(np.rint(slopes(self.logs, self.target[rows])), dtype=np.int64)
 
 
-def from_scratch(
-    door: LogValues, target: np.ndarray, order: np.ndarray, rules: Rules, delta: float
-) -> Exponents | Failure:
+def from_scratch(task: SlopeTask) -> Exponents | Failure:
     """Algorithm monomials-scratch on every feature, verified on every row it used."""
-    features = np.arange(door.n_features)
-    work = Slopes(door, target, order, features, delta)
+    order, rules = task.order, task.rules
+    work = Slopes(task, np.arange(task.door.n_features))
     needed = work.predicted_rows()
     n_rows = min(needed, len(order))
     while True:
@@ -140,26 +146,20 @@ def _once_more(needed: int, available: int, known: PowersRepresentation) -> list
     return [first] if known.partial else sorted({first, available})
 
 
-def use_rep(
-    door: LogValues,
-    target: np.ndarray,
-    order: np.ndarray,
-    known: PowersRepresentation,
-    rules: Rules,
-    delta: float,
-) -> Exponents | Failure:
+def use_rep(task: SlopeTask, known: PowersRepresentation) -> Exponents | Failure:
     """Algorithm lfd-prod-mon: slopes on a cheapest row basis, an exact solve, a check."""
     if not len(known):
         return Failure("empty-representation", "nothing has been learned yet")
-    basis = row_basis(known.matrix, door.cells.prices[known.features])
-    work = Slopes(door, target, order, known.features[basis], delta)
+    rules = task.rules
+    basis = row_basis(known.matrix, task.door.cells.prices[known.features])
+    work = Slopes(task, known.features[basis])
     needed = work.predicted_rows()
-    for n_rows in _once_more(needed, len(order), known):
+    for n_rows in _once_more(needed, len(task.order), known):
         weights = solve(known.matrix[basis], work.rounded(n_rows).tolist())
         powers = combination(known.matrix, weights)
         if powers is not None and min(powers) >= 0 and sum(powers) <= rules.max_degree:
             monomial = exponents(zip(known.features.tolist(), powers))
-            if reproduces(door, target, monomial, rules, _coarse(work, known)):
+            if reproduces(task.door, task.target, monomial, rules, _coarse(work, known)):
                 return monomial
     if n_rows < needed:
         return Failure(
@@ -176,24 +176,18 @@ def use_rep(
     )
 
 
-def naive(
-    door: LogValues,
-    target: np.ndarray,
-    order: np.ndarray,
-    known: PowersRepresentation,
-    rules: Rules,
-    delta: float,
-) -> Exponents | Failure:
+def naive(task: SlopeTask, known: PowersRepresentation) -> Exponents | Failure:
     """The naive baseline: slopes of every feature seen, all other powers zero."""
     if not len(known):
         return Failure("empty-representation", "nothing has been learned yet")
-    work = Slopes(door, target, order, known.features, delta)
+    rules = task.rules
+    work = Slopes(task, known.features)
     needed = work.predicted_rows()
-    for n_rows in _once_more(needed, len(order), known):
+    for n_rows in _once_more(needed, len(task.order), known):
         powers = work.rounded(n_rows)
         if (powers >= 0).all() and powers.sum() <= rules.max_degree:
             monomial = exponents(zip(known.features.tolist(), powers.tolist()))
-            if reproduces(door, target, monomial, rules, _coarse(work, known)):
+            if reproduces(task.door, task.target, monomial, rules, _coarse(work, known)):
                 return monomial
     reason = "too-few-rows" if n_rows < needed else "outside-features"
     return Failure(

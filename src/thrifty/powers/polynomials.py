@@ -6,17 +6,16 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 
-from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
+from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
 from thrifty.powers import paper_polynomials
-from thrifty.powers.evidence import coarsest
-from thrifty.powers.failures import refuse
+from thrifty.powers.family import METHODS, Method, PowersFamily
 from thrifty.powers.labels import real_labels
 from thrifty.powers.laws import laws_from_dict, laws_to_dict, mismatch, read_laws
 from thrifty.powers.model import PolynomialRegressor
@@ -30,11 +29,9 @@ from thrifty.powers.sums import Polynomial, SumRules
 
 __all__ = ["Polynomials"]
 
-Method = Literal["lattice", "paper", "features"]
-
 
 @dataclass(frozen=True)
-class Polynomials:
+class Polynomials(PowersFamily[Polynomial]):
     """Sums of at most ``max_terms`` monomials of degree at most ``max_degree`` (Sec. 3.1).
 
     Parameters
@@ -74,17 +71,13 @@ class Polynomials:
     risk: float = 1e-7
     smallest_coefficient: float = 0.5
 
-    kind: ClassVar[Literal["regressor"]] = "regressor"
-    #: a feature that is not there has no value that a formula could do without
-    takes_absent: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
         set_checked(
             self,
             max_degree=whole_number("max_degree", self.max_degree),
             max_terms=whole_number("max_terms", self.max_terms),
         )
-        a_choice("method", self.method, ("lattice", "paper", "features"))
+        a_choice("method", self.method, METHODS)
         a_share("label_precision", self.label_precision)
         a_share("risk", self.risk)
         if not self.smallest_coefficient > 0:
@@ -107,17 +100,9 @@ class Polynomials:
     def _paper(self) -> PaperSettings:
         return PaperSettings(self.distribution, self.smallest_coefficient, self.rules)
 
-    def start(self) -> PowersRepresentation:
-        """Nothing known."""
-        return PowersRepresentation()
-
     def read_labels(self, y: Any) -> Any:
         """Finite numbers; a :class:`KnownTarget` passes, for tests with exact correlations."""
         return y if isinstance(y, KnownTarget) else real_labels(y)
-
-    def expected_cells(self, representation: PowersRepresentation, cells: Cells) -> Expected:
-        """Known from earlier receipts alone."""
-        return Expected()
 
     def use_rep(
         self, representation: PowersRepresentation, cells: Cells, labels: Any
@@ -166,12 +151,7 @@ class Polynomials:
             self._warn_of_mismatch(door)
         else:
             found = paper_polynomials.from_scratch(door, labels, self._paper)
-        if isinstance(found, Failure):
-            refuse(found)
-        everywhere = np.arange(door.n_features)
-        coarse = coarsest(door.values(door.owned_rows(everywhere), everywhere))
-        failure = None if failed is None else failed.failure
-        return Found("scratch", found, failure, seen=coarse)
+        return self._learned(found, door, failed)
 
     def _first_batch(self, n_features: int) -> int:
         """Where all monomials fit into one search, few rows do; screening features needs more."""
@@ -205,10 +185,6 @@ class Polynomials:
         return PolynomialRegressor(self.max_degree, self.max_terms, self.label_precision).hold(
             model, feature_names
         )
-
-    def load_representation(self, data: dict[str, Any]) -> PowersRepresentation:
-        """The inverse of ``representation.to_dict()``."""
-        return PowersRepresentation.from_dict(data)
 
     def load_estimator(self, data: dict[str, Any]) -> PolynomialRegressor:
         """The inverse of ``estimator.to_dict()``."""

@@ -126,9 +126,7 @@ class PowersRepresentation:
         last = {feature: i for i, column in enumerate(self.columns) for feature, _ in column}
         return {last[feature] for feature in powers if feature in last}
 
-    def extended(
-        self, monomials: Iterable[Exponents], coarse: float = 0.0
-    ) -> PowersRepresentation:
+    def extended(self, monomials: Iterable[Exponents], coarse: float = 0.0) -> PowersRepresentation:
         """This representation and those of ``monomials`` that raise its rank (ImproveRep)."""
         grown = PowersRepresentation(self.columns, coarse=max(self.coarse, coarse))
         for monomial in monomials:

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BadParameter
-from thrifty.streams.tree_tasks import TreeStream
+from thrifty.streams.tree_tasks import TreeStream, with_splits
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.scratch_real import grow_real
 from thrifty.trees.labels import read_classes
-from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, internal_nodes, is_prefix
+from thrifty.trees.tree import Split, Tree, internal_nodes, is_prefix
 
 __all__ = ["RealStream", "reals"]
 
@@ -45,21 +45,15 @@ class RealStream(TreeStream):
 
     def _with_thresholds(self, tree: Tree, rng: np.random.Generator) -> Tree:
         """Thresholds from the middle half, so that both sides have room."""
-        at = {}
-        for path, _ in internal_nodes(tree):
+
+        def threshold() -> float:
             if self.levels is None:
-                at[path] = float(rng.uniform(0.25, 0.75))
-            else:
-                low = max(1, self.levels // 4)
-                at[path] = int(rng.integers(low, self.levels - low + 1)) - 0.5
+                return float(rng.uniform(0.25, 0.75))
+            low = max(1, self.levels // 4)
+            return int(rng.integers(low, self.levels - low + 1)) - 0.5
 
-        def fill(node: Tree, path: Path) -> Tree:
-            if isinstance(node, Leaf):
-                return node
-            sides = (fill(node.child(b), (*path, b)) for b in (False, True))
-            return Node(Split(node.split.feature, at[path]), *sides)
-
-        return fill(tree, ())
+        nodes = [node for _, node in internal_nodes(tree)]
+        return with_splits(tree, [Split(node.split.feature, threshold()) for node in nodes])
 
     def _uniform(
         self, low: float, high: float, shape: Any, rng: np.random.Generator
@@ -69,29 +63,18 @@ class RealStream(TreeStream):
             return np.asarray(rng.uniform(low, high, shape))
         return np.asarray(rng.integers(int(np.ceil(low)), int(np.ceil(high)), shape))
 
-    def _draw_sample(
-        self, target: Tree, weights: dict[Path, float], rng: np.random.Generator
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        spare = self.n_examples - self.min_leaf * len(weights)
-        shares = np.array(list(weights.values()))
-        sizes = self.min_leaf + rng.multinomial(spare, shares / shares.sum())
-        top = 1.0 if self.levels is None else float(self.levels)
-        X = self._uniform(0.0, top, (self.n_examples, self.n_features), rng).astype(np.float32)
-        y = np.empty(self.n_examples, dtype=np.int64)
-        order = rng.permutation(self.n_examples)
-        start = 0
-        for path, n in zip(weights, sizes.tolist()):
-            rows = order[start : start + n]
-            at = target
-            for branch in path:
-                assert isinstance(at, Node) and at.split.threshold is not None
-                low, high = (at.split.threshold, top) if branch else (0.0, at.split.threshold)
-                X[rows, at.split.feature] = self._uniform(low, high, n, rng)
-                at = at.child(branch)
-            assert isinstance(at, Leaf)
-            y[rows] = at.label
-            start += n
-        return X, y
+    @property
+    def _top(self) -> float:
+        return 1.0 if self.levels is None else float(self.levels)
+
+    def _background(self, rng: np.random.Generator) -> NDArray[Any]:
+        shape = (self.n_examples, self.n_features)
+        return self._uniform(0.0, self._top, shape, rng).astype(np.float32)
+
+    def _answers(self, split: Split, branch: bool, n: int, rng: np.random.Generator) -> Any:
+        assert split.threshold is not None
+        low, high = (split.threshold, self._top) if branch else (0.0, split.threshold)
+        return self._uniform(low, high, n, rng)
 
     def _learned(self, X: NDArray[Any], y: NDArray[np.int64], target: Tree) -> Tree | None:
         nobody = np.zeros(self.n_features, dtype=np.bool_)

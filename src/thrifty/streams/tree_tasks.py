@@ -10,7 +10,7 @@ tells its acceptance rate.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ from thrifty.trees.tree import (
     subtree,
 )
 
-__all__ = ["TreeStream", "draw_shape", "lean", "trees", "with_features"]
+__all__ = ["TreeStream", "draw_shape", "lean", "trees", "with_features", "with_splits"]
 
 #: the share of a node's examples that goes to the child with the node's own lean
 _LEAN = 0.8
@@ -189,12 +189,11 @@ class TreeStream:
     def _draw_sample(
         self, target: Tree, weights: dict[Path, float], rng: np.random.Generator
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Examples per leaf by weight, at least ``min_leaf`` each; other bits are fair coins."""
+        """Examples per leaf by weight, at least ``min_leaf`` each; the rest is background."""
         spare = self.n_examples - self.min_leaf * len(weights)
         shares = np.array(list(weights.values()))
         sizes = self.min_leaf + rng.multinomial(spare, shares / shares.sum())
-        X = rng.integers(0, 256, (self.n_examples, -(-self.n_features // 8)), dtype=np.uint8)
-        bits = np.unpackbits(X, axis=1, count=self.n_features)
+        X = self._background(rng)
         y = np.empty(self.n_examples, dtype=np.int64)
         order = rng.permutation(self.n_examples)
         start = 0
@@ -203,12 +202,21 @@ class TreeStream:
             at = target
             for branch in path:
                 assert isinstance(at, Node)
-                bits[rows, at.split.feature] = branch
+                X[rows, at.split.feature] = self._answers(at.split, branch, n, rng)
                 at = at.child(branch)
             assert isinstance(at, Leaf)
             y[rows] = at.label
             start += n
-        return bits, y
+        return X, y
+
+    def _background(self, rng: np.random.Generator) -> NDArray[Any]:
+        """Values of features that no test of the target asks: fair coins."""
+        words = rng.integers(0, 256, (self.n_examples, -(-self.n_features // 8)), dtype=np.uint8)
+        return np.unpackbits(words, axis=1, count=self.n_features)
+
+    def _answers(self, split: Split, branch: bool, n: int, rng: np.random.Generator) -> Any:
+        """Values of n examples that go to this side of a split."""
+        return branch
 
     def _learned(self, X: NDArray[Any], y: NDArray[np.int64], target: Tree) -> Tree | None:
         """What top-down learning makes of the sample, if that is the target."""
@@ -228,13 +236,18 @@ def draw_shape(deepest: int, rng: np.random.Generator) -> Tree:
 
 def with_features(shape: Tree, features: list[int]) -> Tree:
     """The shape with its features filled in, parents first."""
-    at = {path: f for (path, _), f in zip(internal_nodes(shape), features)}
+    return with_splits(shape, map(Split, features))
+
+
+def with_splits(shape: Tree, splits: Iterable[Split]) -> Tree:
+    """The shape with other splits, in the order of its internal nodes."""
+    at = {path: split for (path, _), split in zip(internal_nodes(shape), splits)}
 
     def fill(tree: Tree, path: Path) -> Tree:
         if isinstance(tree, Leaf):
             return tree
         sides = (fill(tree.child(b), (*path, b)) for b in (False, True))
-        return Node(Split(at[path]), *sides)
+        return Node(at[path], *sides)
 
     return fill(shape, ())
 

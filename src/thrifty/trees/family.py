@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any
 
-from thrifty.attempt import Attempt, Expected, Failed, Found
-from thrifty.cells import Cells
 from thrifty.checks import set_checked, whole_number
-from thrifty.trees.labels import Labels, read_classes
+from thrifty.trees.learned_trees import LearnedTrees
 from thrifty.trees.learner import Learner, is_learner
 from thrifty.trees.learners import learner_from_dict
-from thrifty.trees.missing import allows_missing
-from thrifty.trees.model import TreeClassifier
-from thrifty.trees.over_bits import (
-    BitTree,
-    OnBits,
-    after_failing,
-    estimator_around,
-    improved,
-    load_around,
-    load_known,
-    read_or_cut,
-)
 from thrifty.trees.race.learner import Race
-from thrifty.trees.tree import Tree
 from thrifty.trees.version_0_1 import learner_of_0_1, warn_of_old_parameters
 
 __all__ = ["Trees"]
 
 
 @dataclass(frozen=True, init=False)
-class Trees:
+class Trees(LearnedTrees):
     """Decision trees (paper, Section 2).
 
     Parameters
@@ -52,8 +36,6 @@ class Trees:
     'entropy'
     """
 
-    kind: ClassVar[Literal["classifier"]] = "classifier"
-
     max_depth: int
     learner: Learner
 
@@ -68,72 +50,9 @@ class Trees:
         )
 
     @property
-    def allow_missing(self) -> bool:
-        """Whether NaN may come in: where it has a rule, or where gaps are bits of their own."""
-        return allows_missing(self.learner.missing) or "number" not in self._reads
-
-    @property
-    def reads_categories(self) -> bool:
-        """Learners get them as bits."""
-        return True
-
-    @property
-    def _reads(self) -> frozenset[str]:
-        return getattr(self.learner, "reads", frozenset({"boolean", "number"}))
-
-    def start(self) -> Any:
-        """The learner's empty representation."""
-        return self.learner.start()
-
-    def read_labels(self, y: Any) -> Labels:
-        """Classes as codes, with the learner's weights."""
-        return self.learner.weigh(read_classes(y))
-
-    def expected_cells(self, representation: Any, cells: Cells) -> Expected:
-        """What the learner expects."""
-        if isinstance(representation, OnBits) or cells.categories:
-            return Expected()  # bits: what they save is not known before they are cut
-        return self.learner.expected_cells(representation, cells, self.max_depth)
-
-    def use_rep(self, representation: Any, cells: Cells, labels: Labels) -> Attempt[Any]:
-        """A tree from the representation, or why that is not enough."""
-
-        def learn(known: Any, door: Cells) -> Any:
-            return self.learner.use_rep(known, door, labels, self.max_depth)
-
-        attempt: Attempt[Any] = read_or_cut(
-            representation, cells, self._reads, learn, self.start
-        )
-        return attempt
-
-    def from_scratch(self, cells: Cells, labels: Labels, failed: Failed | None) -> Found[Any]:
-        """A tree from all the cells it takes."""
-        known, failed = after_failing(failed, self.start)
-
-        def learn(_: Any, door: Cells) -> Any:
-            return self.learner.from_scratch(door, labels, failed, self.max_depth)
-
-        found: Found[Any] = read_or_cut(known, cells, self._reads, learn, self.start)
-        return found
-
-    def improve_rep(self, representation: Any, found: Found[Any]) -> Any:
-        """The representation with what the task taught."""
-        return improved(representation, found, self.learner.improve_rep, self.start)
-
-    def estimator(
-        self, model: Tree | BitTree, labels: Labels, feature_names: Sequence[str]
-    ) -> Any:
-        """A fitted classifier around the tree."""
-        missing = self.learner.missing
-        return estimator_around(TreeClassifier, model, labels, feature_names, missing)
-
-    def load_representation(self, data: dict[str, Any]) -> Any:
-        """The inverse of ``representation.to_dict()``."""
-        return load_known(data, self.learner.load_representation)
-
-    def load_estimator(self, data: dict[str, Any]) -> Any:
-        """The inverse of ``estimator.to_dict()``."""
-        return load_around(data, TreeClassifier)
+    def how(self) -> Learner:
+        """The learner."""
+        return self.learner
 
     def to_dict(self) -> dict[str, Any]:
         """Name and parameters, for JSON."""

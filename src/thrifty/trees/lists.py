@@ -15,14 +15,15 @@ this finds a list if there is one at all: taking a settling split never closes a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
+from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter, NotInFamily
@@ -30,19 +31,11 @@ from thrifty.trees.gains.gain import Gain, Measure, gain_named
 from thrifty.trees.gains.pure_child import pure_child
 from thrifty.trees.growing.from_all import scratch_tree
 from thrifty.trees.growing.stuck import Stuck, contradiction, too_deep
-from thrifty.trees.labels import Labels, read_classes
+from thrifty.trees.labels import Labels
+from thrifty.trees.learned_trees import LearnedTrees
+from thrifty.trees.learner import Learner
 from thrifty.trees.list_model import ListClassifier
 from thrifty.trees.missing import allows_missing
-from thrifty.trees.over_bits import (
-    BitTree,
-    OnBits,
-    after_failing,
-    estimator_around,
-    improved,
-    load_around,
-    load_known,
-    read_or_cut,
-)
 from thrifty.trees.paper.learner import Paper
 from thrifty.trees.paper.use_rep import MATCH
 from thrifty.trees.representation import Metafeatures
@@ -51,11 +44,36 @@ from thrifty.trees.tree import Path, Tree
 __all__ = ["Lists"]
 
 
-_READS = frozenset({"boolean", "number"})
+class _ListLearner(Paper):
+    """Paper, with words of its own where a list is impossible.
+
+    The subtree at the first difference, which ``improve="anchors"`` adds, is the suffix after the
+    longest common beginning.
+    """
+
+    def reuse(
+        self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
+    ) -> Attempt[Tree]:
+        attempt = super().reuse(known, cells, labels, max_depth)
+        if isinstance(attempt, Found) or attempt.failure.reason != "constant-candidates":
+            return attempt
+        message = "both children are impure whichever feature the metafeatures suggest is asked"
+        told = Failure("both-children-impure", message, attempt.failure.details)
+        return Failed(told, attempt.grown)
+
+    def scratch(self, cells: Cells, labels: Labels, max_depth: int) -> Tree:
+        stuck = stuck_list(max_depth, lambda: cells.table())
+        return scratch_tree(cells, labels, gain_named(self.gain), max_depth=max_depth, stuck=stuck)
+
+
+@lru_cache(maxsize=32)
+def _learner(gain: str | Gain | Measure, match: str, missing: str) -> Learner:
+    settles = pure_child(gain_named(gain))
+    return _ListLearner(gain=settles, improve="anchors", match=match, missing=missing)
 
 
 @dataclass(frozen=True)
-class Lists:
+class Lists(LearnedTrees):
     """Decision lists.
 
     Parameters
@@ -77,7 +95,7 @@ class Lists:
     'reused'
     """
 
-    kind: ClassVar[Literal["classifier"]] = "classifier"
+    classifier = ListClassifier
 
     max_depth: int = 10
     gain: str | Gain | Measure = "entropy"
@@ -91,69 +109,9 @@ class Lists:
         gain_named(self.gain)
 
     @property
-    def allow_missing(self) -> bool:
-        """Whether NaN may come in."""
-        return allows_missing(self.missing)
-
-    @property
-    def reads_categories(self) -> bool:
-        """They come as bits."""
-        return True
-
-    def _learner(self) -> Paper:
-        # The subtree at the first difference is the suffix after the longest common beginning.
-        gain = pure_child(gain_named(self.gain))
-        return Paper(gain=gain, improve="anchors", match=self.match, missing=self.missing)
-
-    def start(self) -> Metafeatures:
-        return Metafeatures()
-
-    def read_labels(self, y: Any) -> Labels:
-        return read_classes(y)
-
-    def expected_cells(self, representation: Any, cells: Cells) -> Expected:
-        """As the paper's learner of trees, whose bound holds for lists."""
-        if isinstance(representation, OnBits) or cells.categories:
-            return Expected()  # bits: what they save is not known before they are cut
-        return self._learner().expected_cells(representation, cells, self.max_depth)
-
-    def use_rep(self, representation: Any, cells: Cells, labels: Labels) -> Attempt[Any]:
-        def learn(known: Any, door: Cells) -> Any:
-            return self._learner().use_rep(known, door, labels, self.max_depth)
-
-        attempt: Attempt[Any] = read_or_cut(representation, cells, _READS, learn, self.start)
-        if isinstance(attempt, Found) or attempt.failure.reason != "constant-candidates":
-            return attempt
-        message = "both children are impure whichever feature the metafeatures suggest is asked"
-        told = Failure("both-children-impure", message, attempt.failure.details)
-        return Failed(told, attempt.grown)
-
-    def from_scratch(self, cells: Cells, labels: Labels, failed: Failed | None) -> Found[Any]:
-        known, failed = after_failing(failed, self.start)
-
-        def learn(_: Any, door: Cells) -> Any:
-            model = scratch_tree(
-                door, labels, pure_child(gain_named(self.gain)), max_depth=self.max_depth,
-                stuck=stuck_list(self.max_depth, lambda: door.table()),
-            )  # fmt: skip
-            return Found("scratch", model) if failed is None else failed.then(model)
-
-        found: Found[Any] = read_or_cut(known, cells, _READS, learn, self.start)
-        return found
-
-    def improve_rep(self, representation: Any, found: Found[Any]) -> Any:
-        return improved(representation, found, self._learner().improve_rep, self.start)
-
-    def estimator(
-        self, model: Tree | BitTree, labels: Labels, feature_names: Sequence[str]
-    ) -> Any:
-        return estimator_around(ListClassifier, model, labels, feature_names, self.missing)
-
-    def load_representation(self, data: dict[str, Any]) -> Any:
-        return load_known(data, Metafeatures.from_dict)
-
-    def load_estimator(self, data: dict[str, Any]) -> Any:
-        return load_around(data, ListClassifier)
+    def how(self) -> Learner:
+        """The paper's learner, over splits that settle a side."""
+        return _learner(self.gain, self.match, self.missing)
 
     def to_dict(self) -> dict[str, Any]:
         """Name and parameters, for JSON."""

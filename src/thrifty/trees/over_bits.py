@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from thrifty.attempt import Failed, Found
+from thrifty.attempt import Attempt, Failed, Found
 from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.bits import Bit, BitCells, bits_of, bits_to_dict, read_bits
 from thrifty.cells.matched import open_cells
@@ -91,16 +91,16 @@ def read_or_cut(
     known: Any,
     cells: Cells,
     reads: frozenset[str],
-    learn: Callable[[Any, Cells], Any],
+    learn: Callable[[Any, Cells], Attempt[Tree]],
     start: Callable[[], Any],
-) -> Any:
+) -> Attempt[Tree] | Attempt[BitTree]:
     """Learn on the cells where the learner reads them all, on their bits where it does not."""
     bits = known.bits if isinstance(known, OnBits) else ()
     if not bits and _all_read(cells, reads):
         return learn(known, cells)
     inner = known.inner if isinstance(known, OnBits) else start()
     every = bits_of(cells, bits, reads=reads)
-    attempt = learn(inner, BitCells(cells, every))
+    attempt: Attempt[Any] = learn(inner, BitCells(cells, every))
     if isinstance(attempt, Found):
         beside = tuple(BitTree(model, every) for model in attempt.beside)
         return replace(attempt, model=BitTree(attempt.model, every), beside=beside)

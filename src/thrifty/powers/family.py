@@ -1,0 +1,68 @@
+"""What the families of monomials and polynomials share: the span they know, and how it is kept."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+import numpy as np
+
+from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
+from thrifty.cells import Cells
+from thrifty.powers.evidence import coarsest
+from thrifty.powers.failures import refuse
+from thrifty.powers.representation import PowersRepresentation
+from thrifty.powers.values import BoughtValues
+
+__all__ = ["METHODS", "Method", "PowersFamily"]
+
+Method = Literal["lattice", "paper", "features"]
+METHODS = ("lattice", "paper", "features")
+
+Formula = TypeVar("Formula")
+
+
+class PowersFamily(ABC, Generic[Formula]):
+    """Formulas whose exponents lie in the span of the exponents of earlier ones."""
+
+    kind: ClassVar[Literal["regressor"]] = "regressor"
+    #: a feature that is not there has no value that a formula could do without
+    takes_absent: ClassVar[bool] = False
+
+    def start(self) -> PowersRepresentation:
+        """Nothing known."""
+        return PowersRepresentation()
+
+    def expected_cells(self, representation: PowersRepresentation, cells: Cells) -> Expected:
+        """Known from earlier receipts alone."""
+        return Expected()
+
+    @abstractmethod
+    def read_labels(self, y: Any) -> Any:
+        """Check the labels, and put them into the form the verbs take."""
+
+    @abstractmethod
+    def use_rep(
+        self, representation: PowersRepresentation, cells: Cells, labels: Any
+    ) -> Attempt[Formula]:
+        """A formula in the span of what is known."""
+
+    @abstractmethod
+    def from_scratch(self, cells: Cells, labels: Any, failed: Failed | None) -> Found[Formula]:
+        """A formula over all features."""
+
+    def load_representation(self, data: dict[str, Any]) -> PowersRepresentation:
+        """The inverse of ``representation.to_dict()``."""
+        return PowersRepresentation.from_dict(data)
+
+    @staticmethod
+    def _learned(
+        found: Formula | Failure, door: BoughtValues, failed: Failed | None
+    ) -> Found[Formula]:
+        """What was found from scratch, and how coarse the values bought for it are."""
+        if isinstance(found, Failure):
+            refuse(found)
+        everywhere = np.arange(door.n_features)
+        coarse = coarsest(door.values(door.owned_rows(everywhere), everywhere))
+        failure = None if failed is None else failed.failure
+        return Found("scratch", found, failure, seen=coarse)

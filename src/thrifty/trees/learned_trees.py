@@ -1,0 +1,102 @@
+"""What families of trees share: the verbs, carried out by a learner, on cells or on their bits."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+from thrifty.attempt import Attempt, Expected, Failed, Found
+from thrifty.cells import Cells
+from thrifty.trees.labels import Labels, read_classes
+from thrifty.trees.learner import Learner
+from thrifty.trees.missing import allows_missing
+from thrifty.trees.model import TreeClassifier
+from thrifty.trees.over_bits import (
+    BitTree,
+    OnBits,
+    after_failing,
+    estimator_around,
+    improved,
+    load_around,
+    load_known,
+    read_or_cut,
+)
+from thrifty.trees.tree import Tree
+
+__all__ = ["LearnedTrees"]
+
+
+class LearnedTrees(ABC):
+    """A family whose models are trees: it has a depth, a learner and a classifier."""
+
+    kind: ClassVar[Literal["classifier"]] = "classifier"
+    #: what users hold
+    classifier: ClassVar[type[TreeClassifier]] = TreeClassifier
+    #: categories come as bits
+    reads_categories: ClassVar[bool] = True
+
+    max_depth: int
+
+    @property
+    @abstractmethod
+    def how(self) -> Learner:
+        """The learner that carries out the verbs."""
+
+    @property
+    def _reads(self) -> frozenset[str]:
+        return getattr(self.how, "reads", frozenset({"boolean", "number"}))
+
+    @property
+    def allow_missing(self) -> bool:
+        """Whether NaN may come in: where it has a rule, or where gaps are bits of their own."""
+        return allows_missing(self.how.missing) or "number" not in self._reads
+
+    def start(self) -> Any:
+        """The learner's empty representation."""
+        return self.how.start()
+
+    def read_labels(self, y: Any) -> Labels:
+        """Classes as codes, with the learner's weights."""
+        return self.how.weigh(read_classes(y))
+
+    def expected_cells(self, representation: Any, cells: Cells) -> Expected:
+        """What the learner expects."""
+        if isinstance(representation, OnBits) or cells.categories:
+            return Expected()  # bits: what they save is not known before they are cut
+        return self.how.expected_cells(representation, cells, self.max_depth)
+
+    def use_rep(self, representation: Any, cells: Cells, labels: Labels) -> Attempt[Any]:
+        """A tree from the representation, or why that is not enough."""
+
+        def learn(known: Any, door: Cells) -> Attempt[Tree]:
+            return self.how.use_rep(known, door, labels, self.max_depth)
+
+        return read_or_cut(representation, cells, self._reads, learn, self.start)
+
+    def from_scratch(self, cells: Cells, labels: Labels, failed: Failed | None) -> Found[Any]:
+        """A tree from all the cells it takes."""
+        known, failed = after_failing(failed, self.start)
+
+        def learn(_: Any, door: Cells) -> Found[Tree]:
+            return self.how.from_scratch(door, labels, failed, self.max_depth)
+
+        found = read_or_cut(known, cells, self._reads, learn, self.start)
+        assert isinstance(found, Found)
+        return found
+
+    def improve_rep(self, representation: Any, found: Found[Any]) -> Any:
+        """The representation with what the task taught."""
+        return improved(representation, found, self.how.improve_rep, self.start)
+
+    def estimator(self, model: Tree | BitTree, labels: Labels, feature_names: Sequence[str]) -> Any:
+        """A fitted classifier around the tree."""
+        return estimator_around(self.classifier, model, labels, feature_names, self.how.missing)
+
+    def load_representation(self, data: dict[str, Any]) -> Any:
+        """The inverse of ``representation.to_dict()``."""
+        return load_known(data, self.how.load_representation)
+
+    def load_estimator(self, data: dict[str, Any]) -> Any:
+        """The inverse of ``estimator.to_dict()``."""
+        return load_around(data, self.classifier)
