@@ -17,7 +17,6 @@ is consistent: only *which* consistent tree is a matter of probability.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -52,23 +51,10 @@ def shuffled(cells: Cells, labels: Labels) -> RacedNode:
 
 
 def race_metafeatures(
-    metafeatures: Iterable[Tree],
-    cells: Cells,
-    labels: Labels,
-    gain: Gain,
-    *,
-    max_depth: int,
-    max_nodes: int | None,
-    by_feature: bool = True,
+    suggested: Suggested, contest: Contest, labels: Labels, *, max_depth: int, max_nodes: int | None
 ) -> Tree | None:
-    """Algorithm 2 with races; None where it fails.
-
-    Where features are real-valued, ``by_feature`` says that splits of one feature agree whatever
-    their thresholds.
-    """
-    suggested = Suggested(metafeatures, by_feature=by_feature)
-    limits = {"max_depth": max_depth, "max_nodes": max_nodes}
-    return _race(cells, labels, gain, suggested, _lose, **limits)
+    """Algorithm 2 with races; None where it fails."""
+    return _race(contest, labels, suggested, _lose, max_depth=max_depth, max_nodes=max_nodes)
 
 
 def race_all_features(
@@ -85,7 +71,7 @@ def race_all_features(
         raise _Lost
 
     everything = AllFeatures(cells.n_features, not_again=True)
-    return _race(cells, labels, gain, everything, stuck, max_depth=max_depth)
+    return _race(Contest(cells, gain), labels, everything, stuck, max_depth=max_depth)
 
 
 class _Lost(Exception):
@@ -109,17 +95,15 @@ class RacedPlace:
 
 
 def _race(
-    cells: Cells,
+    contest: Contest,
     labels: Labels,
-    gain: Gain,
     candidates: Candidates,
     on_stuck: OnStuck[RacedPlace],
     *,
     max_depth: int | None,
     max_nodes: int | None = None,
 ) -> Tree | None:
-    contest = Contest(cells, gain)
-    kind = NodeRace if cells.boolean.all() else RealNodeRace
+    kind = NodeRace if contest.cells.boolean.all() else RealNodeRace
     raced = 0
 
     def best(place: RacedPlace, features: Ints) -> Chosen[RacedPlace] | None:

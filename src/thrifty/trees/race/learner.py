@@ -8,6 +8,7 @@ from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.trees.gains.gain import gain_named
+from thrifty.trees.growing.candidates import Suggested
 from thrifty.trees.growing.from_all import scratch_tree
 from thrifty.trees.growing.stuck import consistent_within
 from thrifty.trees.labels import Labels
@@ -15,6 +16,7 @@ from thrifty.trees.paper.learner import reuse_every_row
 from thrifty.trees.paper.over_metafeatures import OverMetafeatures, path_cells
 from thrifty.trees.race.bar import can_race
 from thrifty.trees.race.grow import race_all_features, race_metafeatures
+from thrifty.trees.race.node import Contest
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Node, Tree
 
@@ -49,10 +51,11 @@ def reuse_by_races(
     So a task fails only if it would have failed without racing, and a race can never cost the
     guarantees of the paper, only cells.
     """
+    suggested = Suggested(known, by_feature=learner.match == "feature")
+    contest = Contest(cells, gain_named(learner.gain))
     tree = race_metafeatures(
-        known, cells, labels, gain_named(learner.gain),
-        max_depth=max_depth, max_nodes=learner.max_nodes, by_feature=learner.match == "feature",
-    )  # fmt: skip
+        suggested, contest, labels, max_depth=max_depth, max_nodes=learner.max_nodes
+    )
     if tree is not None:
         return Found("reused", tree)
     if known.partial:  # more is tried after it, and compared in full if all of it fails
