@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
@@ -22,12 +23,15 @@ METHODS = ("lattice", "paper", "features")
 Formula = TypeVar("Formula")
 
 
+@dataclass(frozen=True)
 class PowersFamily(ABC, Generic[Formula]):
     """Formulas whose exponents lie in the span of the exponents of earlier ones."""
 
     kind: ClassVar[Literal["regressor"]] = "regressor"
     #: a feature that is not there has no value that a formula could do without
     takes_absent: ClassVar[bool] = False
+    #: what users hold
+    regressor: ClassVar[type[Any]]
 
     def start(self) -> PowersRepresentation:
         """Nothing known."""
@@ -54,6 +58,15 @@ class PowersFamily(ABC, Generic[Formula]):
     def load_representation(self, data: dict[str, Any]) -> PowersRepresentation:
         """The inverse of ``representation.to_dict()``."""
         return PowersRepresentation.from_dict(data)
+
+    def load_estimator(self, data: dict[str, Any]) -> Any:
+        """The inverse of ``estimator.to_dict()``."""
+        return self.regressor.from_dict(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name and parameters, as JSON."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"family": type(self).__name__, **values}
 
     @staticmethod
     def _learned(

@@ -53,6 +53,8 @@ class Monomials(PowersFamily[Exponents]):
     ('reused', {3: 4, 17: 2}, 2)
     """
 
+    regressor = MonomialRegressor
+
     max_degree: int
     method: Method = "lattice"
     label_precision: float = 1e-9
@@ -141,22 +143,6 @@ class Monomials(PowersFamily[Exponents]):
         return MonomialRegressor(
             max_degree=self.max_degree, label_precision=self.label_precision
         ).hold(model, feature_names)
-
-    def load_estimator(self, data: dict[str, Any]) -> MonomialRegressor:
-        """The inverse of ``estimator.to_dict()``."""
-        return MonomialRegressor.from_dict(data)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Name and parameters, as JSON."""
-        return {
-            "family": "Monomials",
-            "max_degree": self.max_degree,
-            "method": self.method,
-            "label_precision": self.label_precision,
-            "risk": self.risk,
-            "delta": self.delta,
-            "log_labels": self.log_labels,
-        }
 
 
 def _attempt(found: Exponents | Failure) -> Attempt[Any]:

@@ -63,6 +63,8 @@ class Polynomials(PowersFamily[Polynomial]):
     ('reused', 0.5 * x5 + x3^2 * x7^2)
     """
 
+    regressor = PolynomialRegressor
+
     max_degree: int
     max_terms: int
     distribution: Any = None
@@ -186,22 +188,9 @@ class Polynomials(PowersFamily[Polynomial]):
             model, feature_names
         )
 
-    def load_estimator(self, data: dict[str, Any]) -> PolynomialRegressor:
-        """The inverse of ``estimator.to_dict()``."""
-        return PolynomialRegressor.from_dict(data)
-
     def to_dict(self) -> dict[str, Any]:
-        """Name and parameters, as JSON."""
-        return {
-            "family": "Polynomials",
-            "max_degree": self.max_degree,
-            "max_terms": self.max_terms,
-            "distribution": laws_to_dict(self.distribution),
-            "method": self.method,
-            "label_precision": self.label_precision,
-            "risk": self.risk,
-            "smallest_coefficient": self.smallest_coefficient,
-        }
+        """Name and parameters, as JSON; a law as its name and numbers."""
+        return {**super().to_dict(), "distribution": laws_to_dict(self.distribution)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Polynomials:
