@@ -118,7 +118,7 @@ def _race(
 
     try:
         return grow(
-            RacedPlace((), shuffled(cells, labels)), candidates, one_by_one(best), on_stuck,
+            RacedPlace((), shuffled(contest.cells, labels)), candidates, one_by_one(best), on_stuck,
             max_depth=max_depth, max_nodes=max_nodes,
         )  # fmt: skip
     except _Lost:
