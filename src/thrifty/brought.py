@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from thrifty.cells import Source
 from thrifty.cells.matching import Match
-from thrifty.errors import BadInput, FeaturesChanged
+from thrifty.cells.sources.checks import default_names
+from thrifty.errors import BadInput, BadParameter, FeaturesChanged
 
-__all__ = ["Features", "label_name", "read_features"]
+__all__ = ["Features", "aligned_labels", "kinds_here", "label_name", "new_kinds", "read_features"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +24,47 @@ class Features:
     named: bool
     match: Match | None
     left_out: tuple[str, ...] = ()
+
+
+def aligned_labels(X: Any, y: Any) -> Any:
+    """The labels in the order of the examples, where both say which row is which.
+
+    A pandas series and a pandas frame (or the source made of one) carry an index. Where the two
+    differ the labels are put in the frame's order; where they are not of the same rows, that is an
+    error: by position they would be the labels of others.
+
+    >>> import pandas
+    >>> X = pandas.DataFrame({"a": [1, 0]}, index=["p", "q"])
+    >>> aligned_labels(X, pandas.Series([7, 8], index=["q", "p"])).tolist()
+    [8, 7]
+    """
+    mine = y.index if hasattr(y, "index") and hasattr(y, "reindex") else None
+    theirs = getattr(X, "index", None)
+    if mine is None:
+        return y
+    if theirs is None:
+        return _by_ids(getattr(X, "examples", None), y)
+    if callable(theirs) or mine.equals(theirs):
+        return y
+    if len(mine) == len(theirs) and mine.is_unique and not len(mine.symmetric_difference(theirs)):
+        return y.reindex(theirs)
+    odd = next((label for label in theirs if label not in mine), None)
+    odd = mine[0] if odd is None else odd
+    raise BadInput(
+        f"X and y have an index each ({len(theirs)} and {len(mine)} rows) and they are not of the "
+        f"same rows: {odd!r} is in one of them alone, or comes twice. Bring the labels of these "
+        "rows, y.loc[X.index]; or, where row i of y is for row i of X whatever the index says, "
+        "y.to_numpy()."
+    )
+
+
+def _by_ids(ids: Sequence[str] | None, y: Any) -> Any:
+    """Labels whose index holds the ids of the examples, in the order of the examples."""
+    said = [str(label) for label in y.index] if ids is not None and len(ids) == len(y) else None
+    if ids is None or said is None or tuple(said) == tuple(ids) or set(said) != set(ids):
+        return y
+    at = {label: i for i, label in enumerate(said)}
+    return y.iloc[[at[i] for i in ids]]
 
 
 def label_name(y: Any, source: Source) -> str | None:
@@ -87,3 +129,34 @@ def _match(
     wanted = set(use)
     at = {name: i for i, name in enumerate(there) if name in wanted}
     return Match(names, np.array([at.get(name, -1) for name in names], dtype=np.int64))
+
+
+def new_kinds(kept: Mapping[str, Any] | None, given: Any) -> dict[str, Any]:
+    """Kinds that are told now and were not before; those that were told otherwise are an error.
+
+    >>> new_kinds({"zip": "category"}, {"zip": "category", "age": "number"})
+    {'age': 'number'}
+    """
+    if not isinstance(given, Mapping):
+        return {}  # nothing said; or nonsense, which reading it refuses
+    told = {str(name): list(k) if isinstance(k, tuple) else k for name, k in given.items()}
+    other = next((n for n, k in told.items() if kept and kept.get(n, k) != k), None)
+    if other is not None and kept is not None:
+        raise BadParameter(
+            f"{other!r} was told to be {kept[other]!r} in this lifetime and is told to be "
+            f"{told[other]!r} now. Leave it out, or change it on purpose: "
+            f"life.change(kinds={{{other!r}: {told[other]!r}}})."
+        )
+    return {name: kind for name, kind in told.items() if name not in (kept or {})}
+
+
+def kinds_here(kept: Mapping[str, Any] | None, X: Any) -> dict[str, Any]:
+    """The lifetime's kinds of the columns that X has; a source says what its own are."""
+    if not kept or isinstance(X, Source):
+        return {}
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        shape = np.shape(X)
+        columns = default_names(shape[1]) if len(shape) == 2 else ()
+    there = set(map(str, columns))
+    return {name: kind for name, kind in kept.items() if name in there}

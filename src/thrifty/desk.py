@@ -12,15 +12,22 @@ import threading
 import time
 import uuid
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.brought import Features, label_name, read_features
+from thrifty.brought import (
+    Features,
+    aligned_labels,
+    kinds_here,
+    label_name,
+    new_kinds,
+    read_features,
+)
 from thrifty.cells import Cells, Ledger, Owned, Receipt, Source, as_source
 from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.counted import count_as_owned, owned_by_id
@@ -63,6 +70,8 @@ class Task:
     cells: Cells
     owned: Owned
     place: str
+    #: what the user said of its features that the lifetime did not know
+    kinds: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,12 +131,13 @@ class Desk:
     ) -> Task:  # fmt: skip
         """Check what a user brought, and open a door to it."""
         can_be_stored([str(name)], "name of a task")
+        new = new_kinds(self.settings.kinds, kinds)
         source = self._source_of(X, kinds).recoded(_words(now))
         brought = read_features(
             now.features, now.named, source, self._label_columns(source, y), features
         )
         self._no_gaps(brought.match)
-        labels = self.family.read_labels(y)
+        labels = self.family.read_labels(aligned_labels(X, y))
         if len(labels) != source.n_examples:
             raise BadInput(
                 f"y must hold one label per example; X has {source.n_examples} examples and y has "
@@ -148,10 +158,11 @@ class Desk:
         if spend is not None:
             cells = door(self._read_spend(spend, cells))
         self._say_purged(source, cells)
-        return Task(name, source, labels, brought, cells, owned, place)
+        return Task(name, source, labels, brought, cells, owned, place, new)
 
     def open_background(self, X: Any, now: Snapshot, kinds: Any) -> Task:
         """A door to rows that are bought for what they teach of the features."""
+        new = new_kinds(self.settings.kinds, kinds)
         source = self._source_of(X, kinds).recoded(_words(now))
         brought = read_features(
             now.features, now.named, source, self._label_columns(source, None), None
@@ -162,7 +173,7 @@ class Desk:
             source, self.settings.prices, match=brought.match, owned=owned, task=name,
             ledger=self.ledger if self._needs_ledger(source) else None,
         )  # fmt: skip
-        return Task(name, source, None, brought, cells, owned, place)
+        return Task(name, source, None, brought, cells, owned, place, new)
 
     def counted(self, task: Task) -> Finished:
         """A purchase that is no task: what it cost, and what is owned by it."""
@@ -204,7 +215,7 @@ class Desk:
             X,
             allow_missing=getattr(self.family, "allow_missing", False),
             categories=getattr(self.family, "reads_categories", False),
-            kinds=kinds,
+            kinds={**kinds_here(self.settings.kinds, X), **(kinds or {})} or None,
         )
 
     def _needs_ledger(self, source: Source) -> bool:
@@ -299,7 +310,12 @@ class Desk:
             commit_in_memory(self._ledger, done)
 
     def keep(self, task: Task | Run) -> None:
-        """What was looked at is owned from now on."""
+        """What was looked at is owned from now on, what was said of its features is known."""
+        if isinstance(task, Task) and task.kinds:
+            if self.saved is not None:
+                self.saved.tell_kinds(task.kinds)
+            kinds = {**(self.settings.kinds or {}), **task.kinds}
+            self.settings = replace(self.settings, kinds=kinds)
         if task.source.examples is None:
             task.owned.add(task.cells.meter)
 

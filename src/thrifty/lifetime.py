@@ -86,7 +86,8 @@ class Lifetime(OpenLifetime):
         features : the columns to use; None: all but those that are labels, or were labels of this
             source, which are left out with a warning
         kinds : ``{name: "number" | "category" | "boolean" | [categories]}`` says what a feature is
-            where its dtype does not
+            where its dtype does not. The lifetime keeps it for later tasks and predictions;
+            something else is said with :meth:`change`
         good : changes nothing but the bill, which then says of each task whether it is related to
             the others, where a stream knows that
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -66,7 +66,7 @@ class OpenLifetime:
         family: AnyFamily | None = None,
         progress: bool | None = None,
     ) -> Self:
-        """A lifetime that is in a store, as it was: family, rule, prices, budget, seed.
+        """A lifetime that is in a store, as it was: family, rule, prices, budget, kinds, seed.
 
         Only what exists is opened. ``prices`` or ``budget`` that differ are a recorded change;
         ``family=thrifty.Models(estimator)`` brings the estimator of a user again, of which a store
@@ -121,6 +121,11 @@ class OpenLifetime:
         return self._desk.settings.prices
 
     @property
+    def kinds(self) -> Mapping[str, Any]:
+        """What was said of features that their columns do not say: ``learn(..., kinds=)``."""
+        return dict(self._desk.settings.kinds or {})
+
+    @property
     def ledger(self) -> Ledger:
         """Every cell ever bought: its balance, what is in doubt, and how to resolve it."""
         return self._desk.ledger
@@ -136,6 +141,7 @@ class OpenLifetime:
         agnostic: Rule | None = None,
         prices: Any = None,
         budget: Budget | None = None,
+        kinds: Mapping[str, Any] | None = None,
     ) -> None:
         """Change what the lifetime was given, on purpose; its store records when and what.
 
@@ -143,7 +149,7 @@ class OpenLifetime:
         bought stay.
         """
         rule = None if agnostic is None else as_rule(agnostic)
-        given = Settings(prices, budget)
+        given = Settings(prices, budget, kinds=kinds)
         if self._saved is not None:
             self._saved.change(family, rule)
             self._saved.take(given, begun=True)
@@ -169,7 +175,7 @@ class OpenLifetime:
         if self._saved is None:
             return
         now, heads, forgets = self._saved.news(self._now)
-        if self._saved.family is not self.family:  # changed by another process
+        if now is not None or self._saved.family is not self.family:  # changed by another process
             self.family = self._saved.family
             self._desk.use(self.family, self._saved.settings)
         self.agnostic = self._saved.rule

@@ -69,15 +69,17 @@ def test_predictions_are_under_prices_and_budget(tmp_path):
     life.learn("t", provider.source(IDS, NAMES), labels(provider))
     assert life.balance().left == 200
     new = [f"n{i}" for i in range(160)]
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceeded) as raised:
         life.predict("t", provider.source(new, NAMES))
-    assert life.balance().spent <= 3200
-    life.predict("t", provider.source(new[:30], NAMES))
+    assert raised.value.prediction.answered.tolist() == [True] * 40 + [False] * 120
+    assert life.balance().spent == 3200
+    life.predict("t", provider.source(new[:40], NAMES))
+    life.change(budget=thrifty.Budget(total=3400))
     model = DecisionTreeClassifier(max_depth=1).fit(np.eye(10), np.arange(10) == 3)
-    life.metered(model, provider.source(new[30:35], NAMES)).predict()
+    life.metered(model, provider.source(new[40:45], NAMES)).predict()
     balance = life.balance()
     assert balance.spent == 5 * provider.bill().cells.total() == life.bill()["cost"].sum()
-    assert balance.predictions == 5 * 35 and balance.left == 200 - 5 * 35
+    assert balance.predictions == 5 * 45 and balance.left == 400 - 5 * 45
     with pytest.raises(BadInput, match=r"life\.predict"):
         life["t"].predict(provider.source(new, NAMES))
 
@@ -255,3 +257,31 @@ def test_avoided_and_everything_count_what_could_be_bought():
     assert (life.balance().everything_cells, life.balance().everything) == (800, 1600.0)
     seen = life.predict("ill", table(100)).receipt
     assert seen.cells == 0 and seen.avoided_cells == ill.avoided_cells
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_kinds_of_features_are_the_lifetimes(kept, tmp_path):
+    rng = np.random.default_rng(0)
+    X = pandas.DataFrame({"zip": rng.integers(1, 5, 300), "age": rng.normal(size=300)})
+    y = (X["zip"] == 3).to_numpy()
+    store = tmp_path / "s.db" if kept else None
+    life = thrifty.Lifetime(store=store)
+    life.learn("t", X.astype({"zip": str}), y, kinds={"zip": "category"})
+    assert life.kinds == {"zip": "category"} and life.changes() == []
+    life = thrifty.Lifetime.open(store) if kept else life
+    assert life.kinds == {"zip": "category"}
+    # numbers where a category is: read as they were told, also when predicting
+    assert (life.predict("t", X).values == y).mean() > 0.95
+    life.learn("u", X, ~y)
+    assert (life.predict("u", X.astype({"zip": str})).values == ~y).mean() > 0.95
+    with pytest.raises(BadParameter, match=r"life\.change\(kinds="):
+        life.learn("v", X, y, kinds={"zip": "number"})
+    assert "v" not in life and life.kinds == {"zip": "category"}
+    life.learn("w", X, y, kinds={"age": "number"})
+    assert life.kinds == {"zip": "category", "age": "number"}
+    life.change(kinds={"zip": "number"})
+    assert life.kinds == {"zip": "number", "age": "number"}
+    if kept:
+        assert thrifty.Lifetime.open(store).kinds == life.kinds
+        ((_, what, before, after),) = life.changes()
+        assert (what, before, after) == ("kinds", {"zip": "category"}, {"zip": "number"})

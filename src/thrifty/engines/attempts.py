@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.attempt import Attempt
+from thrifty.brought import aligned_labels
 from thrifty.cells import Cells, as_source
 from thrifty.protocol import AnyFamily
 
@@ -53,7 +54,8 @@ def try_task(
     try:
         cells = Cells(as_source(X, allow_missing=getattr(family, "allow_missing", False)))
         cells.row_seed = row_seed
-        attempt = family.use_rep(representation, cells, family.read_labels(y))
+        labels = family.read_labels(aligned_labels(X, y))
+        attempt = family.use_rep(representation, cells, labels)
     except Exception:
         return None
     return Tried(attempt, Looked.at(cells))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -126,6 +126,17 @@ class SavedLifetime:
 
         self.book.write(work)
 
+    def tell_kinds(self, new: Mapping[str, Any]) -> None:
+        """What a task said of features that nobody had said anything of."""
+
+        def work(pages: SqlPages) -> dict[str, Any]:
+            kept = pages.state().settings
+            kinds = {**new, **(kept.get("kinds") or {})}
+            pages.put_settings({**kept, "kinds": kinds})
+            return kinds
+
+        self.settings = replace(self.settings, kinds=self.book.write(work))
+
     def change(self, family: AnyFamily | None, rule: Rule | None) -> None:
         """Another family, which begins with an empty representation, or another rule."""
 
@@ -168,6 +179,7 @@ class SavedLifetime:
             self._follow(state.family)
         if data["rule"] != rule_to_dict(self.rule):
             self.rule = rule_from_dict(data["rule"])
+        self.settings = replace(self.settings, kinds=state.settings.get("kinds"))
         return Snapshot(
             self.family.load_representation(data["representation"]),
             Counts.from_dict(data["counts"]),

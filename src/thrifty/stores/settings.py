@@ -1,4 +1,4 @@
-"""What a lifetime was given, as JSON: prices, budget, seed, and the versions that wrote it."""
+"""What a lifetime was given, as JSON: prices, budget, seed, kinds; and the versions it had."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ class Settings:
     #: of the order in which learners take rows; None: of a lifetime that has none of its own
     row_seed: int | None = None
     versions: Mapping[str, str] | None = None
+    #: what the user said a feature is, where its column does not
+    kinds: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -41,6 +43,7 @@ class Settings:
             "random_state": self.random_state,
             "row_seed": self.row_seed,
             "versions": dict(self.versions or {}),
+            **({} if self.kinds is None else {"kinds": _plain(self.kinds)}),
         }
 
     @classmethod
@@ -53,6 +56,7 @@ class Settings:
             data.get("random_state"),
             data.get("row_seed"),
             data.get("versions"),
+            data.get("kinds"),
         )
 
     def after(self, given: Settings) -> tuple[Settings, dict[str, tuple[Any, Any]]]:
@@ -66,6 +70,12 @@ class Settings:
             new = replace(new, **{name: getattr(given, name)})
             if before[name] is not None:
                 changed[name] = (before[name], now[name])
+        if given.kinds:
+            had, told = dict(before.get("kinds") or {}), dict(now["kinds"])
+            new = replace(new, kinds={**had, **told})
+            other = {n: k for n, k in told.items() if had.get(n) != k}
+            if other:
+                changed["kinds"] = ({n: had.get(n) for n in other}, other)
         return new, changed
 
 

@@ -34,6 +34,7 @@ class Source(ABC):
     named : whether the names came from the user (a frame, or ``feature_names=``)
     free : whether reading costs nothing; what costs is read through a ledger alone
     examples : ids, where the examples have them: the same id in two tasks is the same example
+    index : of the frame it was made of, where that has one: which row is which
     name : of a source whose examples have ids: a cell is (source name, example id, feature name),
         owned by the store, whichever table or provider of that name it comes from
     """
@@ -43,6 +44,7 @@ class Source(ABC):
     named: bool = False
     free: bool = True
     examples: tuple[str, ...] | None = None
+    index: Any = None
     name: str = ""
     categories: Mapping[int, tuple[str, ...]] = MappingProxyType({})
 
@@ -166,6 +168,7 @@ class Source(ABC):
         from thrifty.cells.sources.frame import frame_source
 
         source = frame_source(frame, allow_missing=allow_missing, kinds=kinds)
+        source.index = getattr(frame, "index", None)
         return source.known_as(examples, name)
 
     @staticmethod
