@@ -22,7 +22,7 @@ from thrifty.cells import (
 )
 from thrifty.lazy import Sure, Worth
 from thrifty.lifetime import Learned, Lifetime
-from thrifty.models import ModelClassifier, Models, ScorecardClassifier
+from thrifty.models import ModelClassifier, ModelRegressor, Models, ScorecardClassifier
 from thrifty.powers import MonomialRegressor, Monomials, PolynomialRegressor, Polynomials
 from thrifty.prediction import Prediction
 from thrifty.trees import (
@@ -54,6 +54,7 @@ __all__ = [
     "ListClassifier",
     "Lists",
     "ModelClassifier",
+    "ModelRegressor",
     "Models",
     "MonomialRegressor",
     "Monomials",

@@ -187,3 +187,21 @@ def test_predictions_without_a_needed_column() -> None:
     life.learn("t", X, y)
     with pytest.raises(BadInput, match="may ask for 'age' and X does not have it"):
         life.predict("t", X[["weight", "town"]])
+
+
+@pytest.mark.parametrize("boolean", [False, True])
+def test_what_is_owned_needs_no_money(boolean) -> None:
+    X = np.random.default_rng(0).normal(size=(N, 12))
+    X = X > 0.5 if boolean else X
+    life = thrifty.Lifetime()
+    life.learn("first", X, X[:, 0] > 0.5)
+    assert life.learn("second", X, X[:, 1] > 0.5, spend="5 %").receipt.cells == 0
+
+
+def test_a_family_that_is_brought_again_has_its_seed(tmp_path) -> None:
+    X, y = people()
+    store = tmp_path / "a.db"
+    given = thrifty.Models(LogisticRegression())
+    thrifty.Lifetime(given, store=store, random_state=3).learn("t", X, y)
+    opened = thrifty.Lifetime.open(store, family=thrifty.Models(LogisticRegression()))
+    assert opened.family.random_state == 3 and np.isfinite(opened["t"].predict_proba(X)).all()

@@ -5,17 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from thrifty import ModelClassifier
+from thrifty import ModelClassifier, ModelRegressor
 
 pd = pytest.importorskip("pandas")
 
-ESTIMATORS = [ModelClassifier(), ModelClassifier(LogisticRegression())]
+ESTIMATORS = [
+    ModelClassifier(),
+    ModelClassifier(LogisticRegression()),
+    ModelRegressor(),
+    ModelRegressor(Ridge()),
+]
 EXPECTED = {
     "check_dtype_object": (
         "it wants a TypeError for a dict among the values; everything wrong with data is a "

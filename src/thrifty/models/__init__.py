@@ -2,7 +2,8 @@
 
 from thrifty.models.family import Models
 from thrifty.models.model import ModelClassifier
+from thrifty.models.regressor import ModelRegressor
 from thrifty.models.scorecard import ScorecardClassifier
 from thrifty.models.table import Table
 
-__all__ = ["ModelClassifier", "Models", "ScorecardClassifier", "Table"]
+__all__ = ["ModelClassifier", "ModelRegressor", "Models", "ScorecardClassifier", "Table"]

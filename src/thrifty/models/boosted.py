@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 __all__ = ["BoostedTrees", "boosted_from_dict", "grow_boosted"]
 
@@ -107,19 +107,24 @@ def boosted_from_dict(data: dict[str, Any]) -> BoostedTrees:
 
 def grow_boosted(
     values: Floats,
-    codes: Ints,
+    codes: Ints | Floats,
     weights: Floats,
     categories: NDArray[np.bool_],
     seed: int,
     trees: int = _TREES,
 ) -> BoostedTrees:
-    """Grow trees; a category of more than 255 values is cut as a number would be."""
-    n_classes = int(codes.max()) + 1
+    """Grow trees; a category of more than 255 values is cut as a number would be.
+
+    ``codes`` are classes where they are integers, else the numbers to be predicted.
+    """
+    numbers = codes.dtype.kind == "f"
+    kind = HistGradientBoostingRegressor if numbers else HistGradientBoostingClassifier
+    n_classes = 2 if numbers else int(codes.max()) + 1
     many = [len(np.unique(column[~np.isnan(column)])) > 255 for column in values.T]
     categories = categories & ~np.array(many, dtype=bool)
     edges = [np.zeros(0) if told else _edges(x) for told, x in zip(categories, values.T)]
     coarse = _coarse(values, edges, categories)
-    grown = HistGradientBoostingClassifier(
+    grown = kind(
         max_iter=trees if n_classes == 2 else max(20, trees // 2),
         max_leaf_nodes=_LEAVES,
         min_samples_leaf=_IN_LEAF,

@@ -12,21 +12,26 @@ from thrifty.cells import Cells
 from thrifty.models.cohort import buy_cohort
 from thrifty.models.estimators import check_estimator, in_words
 from thrifty.models.horizon import read_predictions
-from thrifty.models.learning import LearnedTable, learn_table
+from thrifty.models.learning import LearnedTable, learn_numbers, learn_table
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.model import ModelClassifier
-from thrifty.trees.labels import Labels, read_classes
+from thrifty.models.numbers import Numbers, Said, check_said, labels_said_by, read_any_labels
+from thrifty.models.regressor import ModelRegressor
+from thrifty.trees.labels import Labels
 
 __all__ = ["Models"]
 
 
 class Models:
-    """Any scikit-learn classifier, on the few cells it needs.
+    """Any scikit-learn classifier or regressor, on the few cells it needs.
 
     Parameters
     ----------
-    estimator : a classifier that takes ``sample_weight``; None: Thrifty's own, a scorecard and
-        boosted trees on the same bought cells, mixed
+    estimator : a classifier or a regressor that takes ``sample_weight``; None: Thrifty's own, a
+        scorecard and boosted trees on the same bought cells, mixed
+    labels : "classes" or "numbers"; None: what the estimator learns, else what each task's labels
+        show: those with a fraction are numbers, others are classes. Whole numbers with more than
+        20 different values and fewer than 10 rows of each have to be said
     predictions : how many predictions are to come, so that learning weighs what it spends once
         against what every prediction will cost; None: unknown
     errors : what wrong predictions cost; None: alike
@@ -38,7 +43,6 @@ class Models:
     'classifier'
     """
 
-    kind: ClassVar[Literal["classifier"]] = "classifier"
     #: ``spend=`` gives the best model for at most that
     stops_anywhere: ClassVar[bool] = True
     #: ``learn_many`` takes its tasks one after another: each teaches something that the next uses,
@@ -49,11 +53,14 @@ class Models:
         self,
         estimator: Any = None,
         *,
+        labels: Said | None = None,
         predictions: int | None = None,
         errors: Any = None,
         random_state: int | None = None,
     ) -> None:
-        check_estimator(estimator)
+        self.labels = check_said(labels)
+        self._said = self.labels or labels_said_by(estimator)
+        check_estimator(estimator, numbers=self._said == "numbers")
         # the protocol's verb has the parameter's name
         self.given = estimator
         self.predictions, self.errors = read_predictions(predictions), errors
@@ -62,6 +69,11 @@ class Models:
 
     def __repr__(self) -> str:
         return f"Models({'' if self.given is None else repr(self.given)})"
+
+    @property
+    def kind(self) -> Literal["classifier", "regressor"]:
+        """What its estimators are, unless a task's labels show otherwise."""
+        return "regressor" if self._said == "numbers" else "classifier"
 
     @property
     def reads_categories(self) -> bool:
@@ -76,18 +88,24 @@ class Models:
     def start(self) -> Memory:
         return Memory()
 
-    def read_labels(self, y: Any) -> Labels:
-        return read_classes(y)
+    def read_labels(self, y: Any) -> Labels | Numbers:
+        return read_any_labels(y, self._said)
 
     def expected_cells(self, representation: Memory, cells: Cells) -> Expected:
         """Known from earlier receipts alone."""
         return Expected()
 
-    def use_rep(self, representation: Memory, cells: Cells, labels: Labels) -> Found[LearnedTable]:
-        learned = learn_table(
-            cells, labels, representation, self.given, self.random_state or 0,
-            predictions=self.predictions, errors=self.errors,
-        )  # fmt: skip
+    def use_rep(
+        self, representation: Memory, cells: Cells, labels: Labels | Numbers
+    ) -> Found[LearnedTable]:
+        seed = self.random_state or 0
+        if isinstance(labels, Numbers):
+            learned = learn_numbers(cells, labels, representation, self.given, seed)
+        else:
+            learned = learn_table(
+                cells, labels, representation, self.given, seed, predictions=self.predictions,
+                errors=self.errors,
+            )  # fmt: skip
         whole = cells.n_features * cells.n_examples
         route: Literal["screened", "scratch"] = (
             "scratch" if cells.n_bought >= whole else "screened"
@@ -95,7 +113,7 @@ class Models:
         return Found(route, learned, grown=(learned.bought.lesson, cells.n_features))
 
     def from_scratch(
-        self, cells: Cells, labels: Labels, failed: Failed | None
+        self, cells: Cells, labels: Labels | Numbers, failed: Failed | None
     ) -> Found[LearnedTable]:
         return self.use_rep(Memory(), cells, labels)
 
@@ -114,8 +132,12 @@ class Models:
         return representation.after(lesson, n_features)
 
     def estimator(
-        self, model: LearnedTable, labels: Labels, feature_names: Sequence[str]
-    ) -> ModelClassifier:
+        self, model: LearnedTable, labels: Labels | Numbers, feature_names: Sequence[str]
+    ) -> ModelClassifier | ModelRegressor:
+        if isinstance(labels, Numbers):
+            return ModelRegressor.around(
+                model.bought.table, model.fitted, feature_names, self.given, model.words
+            )
         return ModelClassifier.around(
             model.bought.table, model.fitted, labels.classes, feature_names, self.given, model.words
         )
@@ -123,7 +145,9 @@ class Models:
     def load_representation(self, data: dict[str, Any]) -> Memory:
         return Memory.from_dict(data)
 
-    def load_estimator(self, data: dict[str, Any]) -> ModelClassifier:
+    def load_estimator(self, data: dict[str, Any]) -> ModelClassifier | ModelRegressor:
+        if data.get("numbers"):
+            return ModelRegressor.from_dict(data, self.given, self.random_state or 0)
         return ModelClassifier.from_dict(data, self.given, self.random_state or 0)
 
     def to_dict(self) -> dict[str, Any]:
@@ -134,12 +158,13 @@ class Models:
             "predictions": self.predictions,
             "errors": self.errors,
             "random_state": self.random_state,
+            **({} if self.labels is None else {"labels": self.labels}),
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Models:
         """The inverse of :meth:`to_dict`, without a user's estimator."""
         kept = ("predictions", "errors", "random_state")
-        made = cls(**{key: data[key] for key in kept})
+        made = cls(**{key: data[key] for key in kept}, labels=data.get("labels"))
         made._words = data["estimator"]
         return made

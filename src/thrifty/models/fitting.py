@@ -14,6 +14,7 @@ from thrifty.models.estimators import fit_user
 from thrifty.models.linear import LinearScore
 from thrifty.models.measured import measure
 from thrifty.models.measured_wide import measured_wide
+from thrifty.models.number_fit import fit_numbers, number_mix_from_dict
 from thrifty.models.stack import fit_stack_left_out, stack_from_dict
 from thrifty.models.table import Table
 from thrifty.models.with_trees import fit_wide, linear_and_trees_from_dict
@@ -36,6 +37,8 @@ def fit(table: Table, estimator: Any = None, *, seed: int = 0) -> Any:
 
 def default_fit(table: Table, seed: int) -> Any:
     """The default for this kind of table."""
+    if table.labels.dtype.kind == "f":
+        return fit_numbers(table, seed)
     if table.effects is not None:
         return measured_wide(fit_wide(table, seed), table, seed)
     categories = np.array(table.categories, dtype=np.int64) > 0 if table.categories else None
@@ -82,6 +85,8 @@ def fitted_from_dict(data: Mapping[str, Any]) -> Any:
     """The inverse of :func:`fitted_to_dict`."""
     if data.get("model") == "Stack":
         return stack_from_dict(dict(data))
+    if data.get("model") == "NumberMix":
+        return number_mix_from_dict(dict(data))
     if data.get("model") == "LinearAndTrees":
         return linear_and_trees_from_dict(dict(data))
     return LinearScore.from_dict(dict(data))

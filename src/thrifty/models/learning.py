@@ -11,11 +11,13 @@ from threadpoolctl import threadpool_limits
 
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
+from thrifty.models.buying_numbers import ForNumbers
 from thrifty.models.choice import policy_for
 from thrifty.models.fitting import fit
 from thrifty.models.horizon import prefix_worth_keeping
 from thrifty.models.in_order import InOrder
 from thrifty.models.memory import Memory
+from thrifty.models.numbers import Numbers
 from thrifty.models.order import find_order
 from thrifty.models.policy import Bought
 from thrifty.models.prefixes import fit_prefixes
@@ -23,7 +25,7 @@ from thrifty.models.table import Table
 from thrifty.models.wide import Wide
 from thrifty.trees.labels import Labels
 
-__all__ = ["LearnedTable", "allowance_of", "learn_table"]
+__all__ = ["LearnedTable", "allowance_of", "learn_numbers", "learn_table"]
 
 #: without a word on what to spend: this share of everything, and never less than what so many
 #: cells cost on average, since a small table teaches little by a twentieth of it
@@ -63,15 +65,7 @@ def learn_table(
     # Small fits: on a busy machine more threads than one wait for each other a hundred times over.
     with threadpool_limits(1):
         bought = policy.buy(cells, labels, memory, allowance_of(cells), rng)
-    words = {cells.feature_names[f]: tuple(c) for f, c in cells.categories.items()}
-    if words:
-        table = bought.table
-        sizes = tuple(len(cells.categories.get(f, ())) for f in table.features.tolist())
-        bought = replace(
-            bought,
-            table=replace(table, categories=sizes),
-            lesson=bought.lesson.with_words(words),
-        )
+    bought, words = _with_words(bought, cells)
     if estimator is not None:  # it sees no beliefs: only what was bought together
         bought = replace(bought, table=bought.table.block())
     if predictions:
@@ -80,6 +74,30 @@ def learn_table(
     with threadpool_limits(1 if estimator is None else None):
         fitted = fit(bought.table, estimator, seed=seed)
     return LearnedTable(bought, fitted, words)
+
+
+def learn_numbers(
+    cells: Cells, labels: Numbers, memory: Memory, estimator: Any, seed: int
+) -> LearnedTable:
+    """The same for numeric labels."""
+    rng = np.random.default_rng(seed)
+    with threadpool_limits(1):
+        bought = ForNumbers().buy(cells, labels, memory, allowance_of(cells), rng)
+    bought, words = _with_words(bought, cells)
+    with threadpool_limits(1 if estimator is None else None):
+        fitted = fit(bought.table, estimator, seed=seed)
+    return LearnedTable(bought, fitted, words)
+
+
+def _with_words(bought: Bought, cells: Cells) -> tuple[Bought, dict[str, tuple[str, ...]]]:
+    """What was bought, with what the numbers of categories stand for."""
+    words = {cells.feature_names[f]: tuple(c) for f, c in cells.categories.items()}
+    if not words:
+        return bought, words
+    table = bought.table
+    sizes = tuple(len(cells.categories.get(f, ())) for f in table.features.tolist())
+    lesson = bought.lesson.with_words(words)
+    return replace(bought, table=replace(table, categories=sizes), lesson=lesson), words
 
 
 def _check_classes(labels: Labels) -> None:

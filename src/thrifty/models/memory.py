@@ -81,6 +81,10 @@ class Memory:
         """Looks and ones of every feature; zeros for those that are new."""
         return _grown(self.looks, n_features), _grown(self.ones, n_features)
 
+    def usefulness(self, n_features: int) -> Floats:
+        """In how many tasks each feature was useful."""
+        return _grown(self.useful, n_features)
+
     def after(self, lesson: Lesson, n_features: int) -> Memory:
         """The memory with what one more task taught."""
         looks, ones = (array.copy() for array in self.background(n_features))

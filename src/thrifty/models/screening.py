@@ -31,6 +31,7 @@ from thrifty.models.shrunk import fit_intercepts, softmax
 from thrifty.models.stack import folds_by_class
 from thrifty.models.table import Table
 from thrifty.models.telling import how_telling
+from thrifty.models.to_pay import to_pay
 from thrifty.trees.labels import Labels
 
 __all__ = ["Screening"]
@@ -274,7 +275,7 @@ def _check_allowance(cells: Cells, n_classes: int, allowance: float) -> None:
     prices = np.asarray(cells.prices, dtype=np.float64)
     least = 2 * n_classes * (float(prices.min()) + float(prices.mean()))
     whole = float(prices.sum()) * cells.n_examples
-    if allowance < min(least, whole):
+    if allowance < min(least, whole) and allowance < to_pay(cells):
         raise BadInput(
             f"a first look needs two rows of each of {n_classes} classes on some features, at "
             f"least {least:g}; what may be spent is {allowance:g}. Raise spend= or the budget."

@@ -22,6 +22,7 @@ from thrifty.models.looks import Background, look_around, look_once
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.policy import Bought
 from thrifty.models.table import Table
+from thrifty.models.to_pay import to_pay
 from thrifty.trees.labels import Labels
 
 __all__ = ["Wide"]
@@ -78,7 +79,7 @@ class Wide:
 def _check_spend(cells: Cells, allowance: float) -> None:
     """Two rows, one of each class, are the least that a look at every feature takes."""
     row = float(np.asarray(cells.shared_prices).sum())
-    if allowance < min(2 * row, row * cells.n_examples):
+    if allowance < min(2 * row, row * cells.n_examples) and allowance < to_pay(cells):
         raise BadInput(
             f"spend={allowance:g} is too small for a first look at {cells.n_features} features; "
             f"the smallest useful is {2 * row:g}, two rows of them, {2 / cells.n_examples:.2%} of "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -88,6 +89,7 @@ class SavedLifetime:
             book = store.book(name, family.to_dict(), start)
         with readable("the lifetime in the store"):
             state = book.read(lambda pages: pages.state())
+            brought = None if brought is None else _same_seed(brought, state.family)
             if family is None:
                 family = family_from_dict(state.family) if brought is None else brought
             stored = state.representation["rule"]
@@ -269,6 +271,16 @@ class SavedLifetime:
             return replace(now, features=after.features, named=after.named, version=version)
 
         return self.book.write(work)
+
+
+def _same_seed(family: AnyFamily, kept: Mapping[str, Any]) -> AnyFamily:
+    """A family that is brought again without a seed has the one it was begun with."""
+    seed = kept.get("random_state")
+    if seed is None or getattr(family, "random_state", seed) is not None:
+        return family
+    seeded = copy(family)
+    object.__setattr__(seeded, "random_state", seed)
+    return seeded
 
 
 def _settings(kept: dict[str, Any], given: Settings | None) -> Settings:

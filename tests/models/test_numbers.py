@@ -1,0 +1,179 @@
+"""Numeric labels: what is learned, bought, kept and asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import thrifty
+from thrifty.errors import BadInput, BadParameter, ThriftyError
+
+pd = pytest.importorskip("pandas")
+
+
+def houses(n=700, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({
+        "rooms": rng.integers(1, 9, n).astype(float),
+        "town": rng.choice(["Bern", "Graz", "Turin"], n),
+        "new": rng.random(n) < 0.3,
+        **{f"noise {i}": rng.normal(size=n) for i in range(12)},
+    })  # fmt: skip
+    frame.loc[rng.random(n) < 0.1, "rooms"] = np.nan
+    worth = {"Bern": 9.0, "Graz": 3.0, "Turin": 0.0}
+    y = 1.5 * frame["rooms"].fillna(2) + frame["town"].map(worth) + 2 * frame["new"]
+    return frame, y.to_numpy(dtype=float) + rng.normal(0, 0.5, n)
+
+
+def r2(found, y):
+    return 1 - ((found - y) ** 2).sum() / ((y - y.mean()) ** 2).sum()
+
+
+@pytest.mark.parametrize(
+    "estimator", [None, Ridge(), make_pipeline(StandardScaler(), Ridge()),
+                  HistGradientBoostingRegressor(max_iter=60)],
+    ids=["ours", "ridge", "pipeline", "trees"],
+)  # fmt: skip
+def test_few_cells_through_a_store(estimator, tmp_path):
+    X, y = houses()
+    new, real = houses(seed=1)
+    family = thrifty.Models(estimator)
+    life = thrifty.Lifetime(family, store=tmp_path / "a.db", random_state=1)
+    learned = life.learn("worth", X, y, spend="30 %")
+    assert learned.route == "screened"
+    assert 0.25 * X.size <= learned.receipt.cells <= 0.30 * X.size
+    assert isinstance(learned.model, thrifty.ModelRegressor)
+    prediction = life.predict("worth", new)
+    assert prediction.classes is None and prediction.probabilities is None
+    assert r2(prediction.values, real) > 0.85
+    again = thrifty.Lifetime.open(tmp_path / "a.db", family=thrifty.Models(estimator))
+    assert np.allclose(again["worth"].predict(new), prediction.values)
+    assert "town" in str(prediction.explain(0)) and len(life.bill()) == 2
+    if estimator is not None:
+        kept = thrifty.Lifetime.open(tmp_path / "a.db")["worth"]
+        with pytest.raises(ThriftyError, match="family=thrifty.Models"):
+            kept.predict(new)
+
+
+def test_only_the_needed_features_are_read():
+    X, y = houses()
+    model = thrifty.ModelRegressor(spend="20 %").fit(X, y)
+    unread = [name for f, name in enumerate(X.columns) if f not in model.features_]
+    other = X.drop(columns=unread)
+    assert unread and np.array_equal(model.predict(X), model.predict(other))
+
+
+def test_classes_and_numbers_in_one_lifetime():
+    X, y = houses()
+    life = thrifty.Lifetime()
+    life.learn("worth", X, y)
+    life.learn("dear", X, y > np.median(y))
+    life.learn("worth again", X, y, spend="20 %")
+    assert life.predict("dear", X).probabilities is not None
+    assert life.predict("worth again", X).probabilities is None
+    assert life.representation.tasks == 3
+
+
+@pytest.mark.parametrize(
+    ("y", "said", "kind"),
+    [
+        (np.linspace(0, 1, 60), None, "ModelRegressor"),
+        (np.arange(60) % 3, None, "ModelClassifier"),
+        (np.arange(60.0) % 3, None, "ModelClassifier"),
+        (np.arange(60) % 3, "numbers", "ModelRegressor"),
+        (np.repeat(np.arange(30), 2), "numbers", "ModelRegressor"),
+        (np.repeat(np.arange(30), 2), "classes", "ModelClassifier"),
+        (np.repeat(["a", "b"], 30), None, "ModelClassifier"),
+    ],
+)
+def test_what_labels_are(y, said, kind):
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    learned = thrifty.Lifetime(thrifty.Models(labels=said)).learn("t", X, y)
+    assert type(learned.model).__name__ == kind
+
+
+def test_whole_numbers_that_may_be_either_have_to_be_said():
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    with pytest.raises(BadInput, match=r"30 different whole numbers.*labels='numbers'"):
+        thrifty.Lifetime().learn("t", X, np.repeat(np.arange(30), 2))
+    with pytest.raises(BadParameter, match="labels must be"):
+        thrifty.Models(labels="ranks")
+    # a regressor says it
+    learned = thrifty.Lifetime(thrifty.Models(Ridge())).learn("t", X, np.repeat(np.arange(30), 2))
+    assert isinstance(learned.model, thrifty.ModelRegressor)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "said"),
+    [
+        (np.full((60, 3), np.nan), np.linspace(0, 1, 60), "all values of all 3 features"),
+        (np.ones((60, 3)), np.r_[np.nan, np.linspace(0, 1, 59)], "label 0 is NaN"),
+        (np.ones((60, 3)), np.r_[np.inf, np.linspace(0, 1, 59)], "label 0 is infinite"),
+        (np.ones((60, 3)), np.linspace(0, 1, 59), "one label per example"),
+    ],
+)
+def test_what_cannot_be_learned(X, y, said):
+    with pytest.raises(BadInput, match=said):
+        thrifty.ModelRegressor().fit(X, y)
+    with pytest.raises(BadInput, match=said):
+        thrifty.Lifetime(thrifty.Models(labels="numbers")).learn("t", X, y)
+
+
+def test_estimators_and_spends_that_will_not_do():
+    X, y = houses(200)
+    with pytest.raises(BadParameter, match="sample_weight"):
+        thrifty.Models(KNeighborsRegressor())
+    with pytest.raises(BadInput, match="smallest useful spend is 16"):
+        thrifty.ModelRegressor(spend=15).fit(X, y)
+    assert np.isfinite(thrifty.ModelRegressor(spend=16).fit(X, y).predict(X)).all()
+
+
+@pytest.mark.parametrize("column", [np.ones(200), np.full(200, np.nan), np.arange(200) * 1e300])
+def test_odd_columns_are_no_error(column):
+    X, y = houses(200)
+    model = thrifty.ModelRegressor().fit(X.assign(odd=column), y)
+    strange = X.assign(odd=column, town="Oslo", rooms=np.nan)
+    assert np.isfinite(model.predict(strange)).all()
+
+
+def test_prices_and_budget_hold():
+    X, y = houses()
+    prices = {name: 5.0 if name == "rooms" else 1.0 for name in X.columns}
+    budget = thrifty.Budget(total=900)
+    life = thrifty.Lifetime(prices=prices, budget=budget)
+    learned = life.learn("worth", X, y, spend=2000)
+    assert 0.8 * 900 <= learned.receipt.cost <= 900 and life.balance().left >= 0
+
+
+def test_limits_on_what_a_prediction_may_ask():
+    X, y = houses()
+    life = thrifty.Lifetime()
+    model = life.learn("worth", X, y, spend="30 %").model
+    errors = []
+    for most in (0, 1, 2, len(model.features_)):
+        asked = life.predict("worth", X.copy(), per_row=most)
+        assert asked.receipt.cells_per_row.max() <= most
+        errors.append(((asked.values - y) ** 2).mean())
+    assert errors[0] > errors[1] > errors[-1]
+    assert set(life.predict("worth", X.copy(), per_row=1).stopped) == {"per_row"}
+    assert life.predict("worth", X.copy(), spend=len(X)).receipt.cells <= len(X)
+    with pytest.raises(BadParameter, match="no classes to be sure of"):
+        life.predict("worth", X, stop=thrifty.Sure(0.9))
+
+
+def test_cross_validation():
+    X, y = houses(400)
+    assert cross_val_score(thrifty.ModelRegressor(spend="60 %"), X, y, cv=3).min() > 0.7
+
+
+def test_useful_features_are_remembered():
+    X, y = houses()
+    life = thrifty.Lifetime()
+    life.learn("worth", X, y, spend="20 %")
+    assert {0, 1} <= set(life.representation) and life.representation.words["town"]
