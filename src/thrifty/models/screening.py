@@ -39,8 +39,10 @@ __all__ = ["Screening"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: a table of n cells has about sqrt(n) / 7 features; halving leaves twice as many
-_WIDTH = 7.0
+#: a table of n cells has about sqrt(n) / slimness features, halving leaves twice as many, and it has
+#: at most slimness * sqrt(n) rows while features wait; slimness grows with n: of so many cells, is
+#: so much, goes with a power of them, and at most
+_CELLS, _SLIM, _POWER, _SLIMMEST = 450.0, 2.0, 0.5, 7.0
 #: how many of a task's features, the first bought, the memory calls useful, and how much more
 #: believed a feature is that every earlier task found useful
 _USEFUL, _AGAIN = 20, 1.0
@@ -55,13 +57,11 @@ class Screening:
     looking : the share of the bill that halving may take
     most_looks : rows of each class in the last look, at most
     start : rows of the table at first: on so many a feature costs this share of what is left
-    spread : rows that the table has at most for each root of its cells while features wait
     """
 
     looking: float = 0.4
     most_looks: int = 75
     start: float = 0.08
-    spread: float = 7.0
 
     def buy(
         self,
@@ -113,7 +113,8 @@ class _Hunt:
     def _looks(self, allowance: float) -> tuple[int, int]:
         """How often the features are halved, and rows of each class in the first look."""
         n, unit = len(self.alive), float(self.prices.sum())  # all features on one row
-        wanted = (allowance * n / unit) ** 0.5 / _WIDTH
+        cells = allowance * n / unit
+        wanted = cells**0.5 / slimness(cells)
         rounds = int(np.clip(np.log2(max(n, 1) / (2.0 * max(wanted, 1.0))), 0, 3))
         first = int(self.how.looking * allowance / unit / (self.n_classes * (1 + rounds / 2)))
         return rounds, int(np.clip(first, 2, max(2, self.how.most_looks // 2**rounds)))
@@ -146,7 +147,7 @@ class _Hunt:
             self._afford_something()
         mean = float(self.prices[self.alive].mean())
         n = self.basket.left / max(mean, 1e-12)
-        rows, enough = self.how.start * n, self.how.spread * n**0.5
+        rows, enough = self.how.start * n, slimness(n) * n**0.5
         self.rows = int(np.clip(min(rows, enough), self.looked, len(self.basket.codes)))
         waiting, present, by_rows = self.alive, None, 0.0
         while True:
@@ -268,6 +269,15 @@ class _Hunt:
         self.alive = np.sort(order[:fits])
         if self.basket.buy(self.alive, k):
             self.looked = k
+
+
+def slimness(cells: float) -> float:
+    """Rows over features of a table, its root: small tables are to be square, large ones tall.
+
+    >>> [round(slimness(n), 1) for n in (450, 4500, 45000)]
+    [2.0, 6.3, 7.0]
+    """
+    return float(np.clip(_SLIM * (max(cells, 1.0) / _CELLS) ** _POWER, _SLIM, _SLIMMEST))
 
 
 def _check_allowance(cells: Cells, n_classes: int, allowance: float) -> None:

@@ -1,7 +1,7 @@
-"""The default model: a scorecard and boosted trees on the same cells, mixed.
+"""The default model: a line, a scorecard and boosted trees on the same cells, mixed.
 
-Which of the two is better depends on the data and cannot be told from a few hundred rows, so it is
-not tried to: both are fitted, and their scores mixed with the weights that fit rows left out best.
+Which of them is better depends on the data and cannot be told from a few hundred rows, so it is
+not tried to: all are fitted, and their scores mixed with the weights that fit rows left out best.
 The mixture is then stretched to what those rows ask for, and shifted so that the mean prediction is
 the share of each class: with inverse-probability weights on the rows, the share among all rows of
 the task and not among those that were bought. (Picking one of them by cross-validation was worse.)
@@ -9,6 +9,7 @@ the task and not among those that were bought. (Picking one of them by cross-val
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from thrifty.errors import BadInput
 from thrifty.models.bins import bins_from_dict
 from thrifty.models.boosted import BoostedTrees, boosted_from_dict, grow_boosted
+from thrifty.models.line import Line, LineDesign, line_from_dict, line_left_out
 from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.points import Design, Points, oof_scores
 from thrifty.models.shrunk import fit_intercepts, fit_slope, softmax
@@ -30,11 +32,12 @@ Bools = NDArray[np.bool_]
 
 #: folds, and how many rows of the rarest class they need before trees are tried
 _FOLDS, _FEW = 3, 12
-#: shares of the trees in the mixture that are tried
-_SHARES = np.linspace(0.0, 1.0, 7)
-#: how much more loss a mixture may have for each squared step from half and half
-_PULL = 0.02
-#: the power of the rows' weights with which the two are fitted: full weights make few rows count
+#: steps of the shares in the mixture that are tried
+_STEPS = 6
+#: how much more loss a mixture may have for each squared step from equal shares: so much, and so
+#: many rows' worth, for on few rows the rows left out tell little
+_PULL, _PULL_ROWS = 0.02, 4.0
+#: the power of the rows' weights with which they are fitted: full weights make few rows count
 #: for most of it (nhanes, 3 others a rare row: .493 with 1, .502 with .5, .504 with 0); mixing,
 #: stretching and shifting use the weights themselves
 _SOFT = 0.5
@@ -44,30 +47,32 @@ _BINS = 12
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """A mixture of a card and trees, over class codes.
+    """A mixture of a card, a line and trees, over class codes.
 
     Attributes
     ----------
     classes_ : codes of the classes
-    card, trees : the two; trees is None where there were too few rows for them
-    share : of the trees in the mixture
+    card, line, trees : the three; trees is None where there were too few rows for them
+    shares : of card, line and trees in the mixture
     slope, intercepts : what makes the mixture's probabilities honest
     quality : measured on rows left out; None where there were too few
     """
 
     classes_: Ints
     card: Points
+    line: Line | None
     trees: BoostedTrees | None
-    share: float
+    shares: tuple[float, float, float]
     slope: float
     intercepts: Floats
     quality: Quality | None = None
 
     def scores(self, values: Floats) -> Floats:
         """(rows, c) logits; c is 1 for two classes."""
-        found = self.card.scores(values)
-        if self.trees is not None:
-            found = (1 - self.share) * found + self.share * self.trees.scores(values)
+        found = np.zeros((len(values), len(self.intercepts)))
+        for part, share in zip((self.card, self.line, self.trees), self.shares):
+            if part is not None and share > 0:
+                found += share * part.scores(values)
         return self.slope * found + self.intercepts
 
     def predict_proba(self, values: Floats) -> Floats:
@@ -88,7 +93,8 @@ class Stack:
             "card_intercepts": self.card.intercepts.tolist(),
             "points": [table.tolist() for table in self.card.points],
             "trees": None if self.trees is None else self.trees.to_dict(),
-            "share": self.share,
+            "line": None if self.line is None else self.line.to_dict(),
+            "shares": list(self.shares),
             "slope": self.slope,
             "intercepts": self.intercepts.tolist(),
             "quality": None if self.quality is None else self.quality.to_dict(),
@@ -106,8 +112,9 @@ def stack_from_dict(data: dict[str, Any]) -> Stack:
     return Stack(
         np.array(data["classes"], dtype=np.int64),
         card,
+        None if data["line"] is None else line_from_dict(data["line"]),
         None if data["trees"] is None else boosted_from_dict(data["trees"]),
-        float(data["share"]),
+        (float(data["shares"][0]), float(data["shares"][1]), float(data["shares"][2])),
         float(data["slope"]),
         np.array(data["intercepts"], dtype=np.float64),
         quality_from_dict(data.get("quality")),
@@ -124,7 +131,7 @@ def fit_stack(
     shrinkage: float = 1.0,
     n_trees: int = 100,
 ) -> Stack:
-    """Fit both on the same rows and mix them.
+    """Fit all three on the same rows and mix them.
 
     Parameters
     ----------
@@ -172,22 +179,26 @@ def fit_stack_left_out(
     n_classes, everything = len(classes), np.arange(len(codes))
     design = Design.of(values, soft, categories, _BINS)
     card = design.fit(everything, codes, n_classes, soft, shrinkage)
-    own = design.scores(card, everything)
+    lines = LineDesign.of(values, categories)
+    line = lines.fit(everything, codes, n_classes, soft)
     folds = folds_by_class(codes, np.random.default_rng(seed))
     if folds is None:
+        own = (design.scores(card, everything) + line.scores(values)) / 2
         shift = fit_intercepts(own, codes, weights)
-        return Stack(classes, card, None, 0.0, 1.0, shift), softmax(own + shift)
-    left_out = [oof_scores(design, codes, n_classes, soft, shrinkage, folds)]
+        return Stack(classes, card, line, None, (0.5, 0.5, 0.0), 1.0, shift), softmax(own + shift)
+    left_out = [
+        oof_scores(design, codes, n_classes, soft, shrinkage, folds),
+        line_left_out(lines, codes, n_classes, soft, folds),
+    ]
     trees = None
     if np.bincount(codes).min() >= _FEW:
         left_out.append(_trees_left_out(values, codes, soft, categories, folds, seed, n_trees))
         trees = grow_boosted(values, codes, soft, categories, seed, n_trees)
-    share, slope = _mix(left_out, codes, weights)
+    shares, slope = _mix(left_out, codes, weights)
     # trees know their own rows too well: the shift is found on rows left out, as the slope was
-    outside = slope * (own if trees is None else _mixture(left_out, share))
+    outside = slope * _mixture(left_out, shares)
     shift = fit_intercepts(outside, codes, weights)
-    left = slope * _mixture(left_out, share)
-    return Stack(classes, card, trees, share, slope, shift), softmax(left + shift)
+    return Stack(classes, card, line, trees, shares, slope, shift), softmax(outside + shift)
 
 
 def folds_by_class(codes: Ints, rng: np.random.Generator) -> Ints | None:
@@ -222,18 +233,35 @@ def _trees_left_out(
     return found
 
 
-def _mixture(left_out: list[Floats], share: float) -> Floats:
-    if len(left_out) == 1:
-        return left_out[0]
-    return (1 - share) * left_out[0] + share * left_out[1]
+def _mixture(left_out: list[Floats], shares: Sequence[float]) -> Floats:
+    found: Floats = sum(share * part for share, part in zip(shares, left_out))  # type: ignore[assignment]
+    return found
 
 
-def _mix(left_out: list[Floats], codes: Ints, weights: Floats) -> tuple[float, float]:
-    """Share of the trees and slope of the mixture, by log-loss on rows left out."""
-    if len(left_out) == 1:
-        return 0.0, fit_slope(left_out[0], codes, weights)[0]
-    best = (np.inf, 0.5, 1.0)
-    for share in _SHARES.tolist():
-        slope, loss = fit_slope(_mixture(left_out, share), codes, weights)
-        best = min(best, (loss * (1 + _PULL * (share - 0.5) ** 2), share, slope))
+def _mix(
+    left_out: list[Floats], codes: Ints, weights: Floats
+) -> tuple[tuple[float, float, float], float]:
+    """Shares of card, line and trees, and the mixture's slope, by log-loss on rows left out."""
+    n = len(left_out)
+    pull = _PULL + _PULL_ROWS / len(codes)
+    best = (np.inf, (1.0, 0.0, 0.0), 1.0)
+    for shares in _tried(n):
+        slope, loss = fit_slope(_mixture(left_out, shares), codes, weights)
+        apart = sum((share - 1 / n) ** 2 for share in shares[:n])
+        best = min(best, (loss * (1 + pull * apart), shares, slope))
     return best[1], best[2]
+
+
+def _tried(n: int) -> list[tuple[float, float, float]]:
+    """All shares of two or three parts in steps.
+
+    >>> len(_tried(2)), len(_tried(3))
+    (7, 28)
+    """
+    found = []
+    for i in range(_STEPS + 1):
+        for j in range(_STEPS + 1 - i):
+            k = _STEPS - i - j
+            if n == 3 or k == 0:
+                found.append((i / _STEPS, j / _STEPS, k / _STEPS))
+    return found
