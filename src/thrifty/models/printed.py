@@ -22,13 +22,15 @@ def made_of(model: Any) -> str:
     if isinstance(fitted, LinearScore):
         return "A scorecard: add up the points."
     if isinstance(fitted, Stack | LinearAndTrees):
-        share = fitted.share if fitted.trees is not None else 0.0
-        if not share:
-            return "A scorecard: add up the points."
+        line, trees = (0.0, fitted.share) if isinstance(fitted, LinearAndTrees) else fitted.shares[1:]
         n = len(fitted.trees.roots) if fitted.trees is not None else 0
+        others = [f"{line:.0%} straight lines over the same values"] if line else []
+        others += [f"{trees:.0%} boosted trees ({n:,} of them)"] if trees and n else []
+        if not others:
+            return "A scorecard: add up the points."
         return (
-            f"A mixture: {1 - share:.0%} this scorecard, {share:.0%} boosted trees ({n:,} of them, "
-            "not shown). The card alone is close to it, and not the same."
+            f"A mixture: {1 - line - trees:.0%} this scorecard, {', '.join(others)}, not shown. "
+            "The card alone is close to it, and not the same."
         ).replace("%", " %")
     own = fitted.fitted if isinstance(fitted, Prepared) else fitted
     return f"{type(own).__name__}, fitted on what was bought."

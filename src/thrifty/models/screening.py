@@ -39,9 +39,9 @@ __all__ = ["Screening"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: a table of n cells has about sqrt(n) / slimness features, halving leaves twice as many, and it has
-#: at most slimness * sqrt(n) rows while features wait; slimness grows with n: of so many cells, is
-#: so much, goes with a power of them, and at most
+#: a table of n cells has about sqrt(n) / slimness features, halving leaves twice as many, and while
+#: features wait at most slimness * sqrt(n) rows; slimness is the second at the first number of
+#: cells, goes with a power of them, and is at most the last
 _CELLS, _SLIM, _POWER, _SLIMMEST = 450.0, 2.0, 0.5, 7.0
 #: how many of a task's features, the first bought, the memory calls useful, and how much more
 #: believed a feature is that every earlier task found useful
