@@ -22,8 +22,10 @@ def made_of(model: Any) -> str:
     if isinstance(fitted, LinearScore):
         return "A scorecard: add up the points."
     if isinstance(fitted, Stack | LinearAndTrees):
-        wide = isinstance(fitted, LinearAndTrees)
-        line, trees = (0.0, fitted.share) if wide else fitted.shares[1:]
+        if isinstance(fitted, LinearAndTrees):
+            line, trees = 0.0, fitted.share
+        else:
+            _, line, trees = fitted.shares
         n = len(fitted.trees.roots) if fitted.trees is not None else 0
         others = [f"{line:.0%} straight lines over the same values"] if line else []
         others += [f"{trees:.0%} boosted trees ({n:,} of them)"] if trees and n else []
