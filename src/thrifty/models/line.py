@@ -130,10 +130,10 @@ class Line:
 def line_from_dict(data: dict[str, Any]) -> Line:
     """The inverse of :meth:`Line.to_dict`."""
     reals = [np.array(data[k], dtype=np.float64) for k in ("low", "high", "centre", "spread")]
-    ints = [np.array(data[k], dtype=np.int64) for k in ("feature", "holds")]
+    feature, holds = (np.array(data[k], dtype=np.int64) for k in ("feature", "holds"))
     intercepts = np.array(data["intercepts"], dtype=np.float64)
     coefficients = np.array(data["coefficients"], dtype=np.float64)
-    return Line(Columns(*ints, *reals), intercepts, coefficients.reshape(-1, len(intercepts)))
+    return Line(Columns(feature, holds, *reals), intercepts, coefficients.reshape(-1, len(intercepts)))
 
 
 @dataclass(frozen=True, eq=False)
