@@ -133,7 +133,8 @@ def line_from_dict(data: dict[str, Any]) -> Line:
     feature, holds = (np.array(data[k], dtype=np.int64) for k in ("feature", "holds"))
     intercepts = np.array(data["intercepts"], dtype=np.float64)
     coefficients = np.array(data["coefficients"], dtype=np.float64)
-    return Line(Columns(feature, holds, *reals), intercepts, coefficients.reshape(-1, len(intercepts)))
+    columns = Columns(feature, holds, *reals)
+    return Line(columns, intercepts, coefficients.reshape(-1, len(intercepts)))
 
 
 @dataclass(frozen=True, eq=False)

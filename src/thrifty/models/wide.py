@@ -44,6 +44,9 @@ _OTHERS_EACH = 2.0
 _DRIFT_SHARE, _DRIFT_ROWS, _LEAST_DRIFT_FEATURES = 0.06, 8, 40
 #: where it does not, it counts as so many looks
 _LOOKS_AFTER_DRIFT = 4.0
+#: rows outside the rare class on which all features of a model are bought, to see how its score
+#: varies when nothing is missing; where that takes no more than this part of the bill
+_WHOLE_ROWS, _WHOLE_SHARE = 30, 0.05
 #: features that count as useful to a task, for the memory
 _USEFUL = 20
 
@@ -69,9 +72,13 @@ class Wide:
         else:
             look_around(account, background, looks, _OTHERS_PER_LOOK)
         ranked = np.argsort(-_belief(account, background).worth, kind="stable")
-        n = complete_rows(account, ranked, round(_between(share, _JOINT_FEATURES)), _OTHERS_EACH)
+        k = round(_between(share, _JOINT_FEATURES))
+        kept = _for_whole_rows(account)
+        n = complete_rows(account, ranked, k, _OTHERS_EACH, kept)
         belief = _belief(account, background)
         chosen = np.argsort(-belief.worth, kind="stable")[:_MOST_FEATURES]
+        _whole_rows(account, chosen)
+        belief = _belief(account, background)
         table = _table(account, labels, chosen, belief)
         return Bought(table, _lesson(account, chosen), {"joint_features": n, "drift": moved})
 
@@ -114,6 +121,21 @@ def _between(share: float, ends: tuple[tuple[float, float], tuple[float, float]]
     (low, first), (high, last) = ends
     at = (math.log(max(share, 1e-12)) - math.log(low)) / (math.log(high) - math.log(low))
     return first + (last - first) * min(max(at, 0.0), 1.0)
+
+
+def _for_whole_rows(account: Account) -> float:
+    """What is laid by for a few whole rows; nothing where they would take too much of the bill."""
+    features = min(_MOST_FEATURES, len(account.a))
+    price = _WHOLE_ROWS * features * float(account.prices.mean())
+    return price if price <= _WHOLE_SHARE * account.allowance else 0.0
+
+
+def _whole_rows(account: Account, chosen: Ints) -> None:
+    """Have all chosen features on the first rows outside the rare class, where money is left."""
+    n = min(_WHOLE_ROWS, len(account.others))
+    to_b = np.maximum(account.b[chosen], n)
+    if account.cost(chosen, account.a[chosen], to_b).sum() <= account.left + 1e-9:
+        account.look(chosen, account.a[chosen], to_b)
 
 
 def _belief(account: Account, background: Background) -> Summary:
