@@ -132,11 +132,14 @@ def _unseen_variance(table: Table, rare: Bools, coefficients: Floats) -> float:
     return float((1 - table.bought[~rare].mean(axis=0)) @ each)
 
 
-def _lift_of_unseen(table: Table, rare: Bools, coefficients: Floats) -> tuple[float, float] | None:
+def _lift_of_unseen(
+    table: Table, rare: Bools, coefficients: Floats
+) -> tuple[float, float] | None:
     """What features that are seldom bought add to a row's score: mean and variance, on whole rows.
 
-    Such features were chosen since they were hardly ever 1 where they were looked at, and words come
-    together: on bibtex they lift the mean by 1 and the variance by 2, where beliefs say 0 and 0.3.
+    Such features were chosen since they were hardly ever 1 where they were looked at, and words
+    come together: on bibtex they lift the mean by 1 and the variance by 2, where beliefs say 0 and
+    0.3.
     None: there are no whole rows to see it on.
     """
     assert table.centres is not None
