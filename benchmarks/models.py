@@ -14,7 +14,7 @@ import argparse
 from pathlib import Path
 
 from thrifty.benchmarks.measure import machine, one_thread, table
-from thrifty.benchmarks.model_run import BILLS, Kept, run_set
+from thrifty.benchmarks.model_run import BILLS, PARTS, Kept, run_set
 from thrifty.benchmarks.model_tables import calibration_rows, memory_rows, ratio_rows
 from thrifty.benchmarks.model_tasks import MIXED, WIDE
 
@@ -29,6 +29,7 @@ def main() -> None:
     parser.add_argument("--bills", type=float, nargs="*", default=BILLS, help="shares, as 0.05")
     parser.add_argument("--kept", type=Path, default=KEPT)
     parser.add_argument("--memory", choices=("with", "without", "both"), default="both")
+    parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--quick", action="store_true", help="three sets, 6 labels, 5 %%")
     parser.add_argument("--show", action="store_true", help="only tables of what is kept")
     given = parser.parse_args()
@@ -41,7 +42,9 @@ def main() -> None:
     one_thread()
     for seed in [] if given.show else given.seeds:
         for name in given.sets:
-            run_set(kept, name, given.labels, seed, tuple(given.bills), memories)
+            run_set(
+                kept, name, given.labels, seed, tuple(given.bills), memories, tuple(given.parts)
+            )
             lines = [line for line in kept.lines if line["set"] == name]
             print(table(ratio_rows(lines)), flush=True)
     print(machine())

@@ -21,7 +21,10 @@ class _Set:
     """The lines of one set, by (seed, place in the lifetime)."""
 
     def __init__(self, lines: list[Line]) -> None:
-        self.full = {_at(x): x["models"] for x in lines if x["what"] == "full"}
+        self.full = {_at(x): dict(x["models"]) for x in lines if x["what"] == "full"}
+        for x in lines:
+            if x["what"] == "ebm" and _at(x) in self.full:
+                self.full[_at(x)].update(x["models"])
         names = set.intersection(*(set(m) for m in self.full.values())) if self.full else set()
         means = {n: np.mean([m[n]["ap"] for m in self.full.values()]) for n in sorted(names)}
         self.best = max(means, key=means.__getitem__, default="")

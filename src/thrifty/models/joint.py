@@ -17,7 +17,8 @@ def complete_rows(
 ) -> int:
     """Complete the k best features on as many rows as are left to pay for, then further features.
 
-    ``kept`` of the money stays. ``others_each`` rows outside the rare class go with each rare one, until all rare ones are in.
+    ``kept`` of the money stays. ``others_each`` rows outside the rare class go with each rare one,
+    until all rare ones are in.
     Returns how many features are complete on those rows.
     """
     k = min(k, len(ranked))
