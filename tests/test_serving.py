@@ -85,7 +85,7 @@ def test_the_default_mixture(tmp_path: Path, three: bool) -> None:
         labels = np.where(frame["age"] > 75, "old", labels)
     life = thrifty.Lifetime(random_state=0)
     model = life.learn("ill", frame, labels).model
-    assert model.estimator_.trees is not None and model.estimator_.share > 0
+    assert model.estimator_.trees is not None and model.estimator_.shares[2] > 0
     found = served(tmp_path, serving_model(model), strangers())
     np.testing.assert_allclose(
         found, life.predict("ill", strangers()).probabilities, rtol=0, atol=1e-9

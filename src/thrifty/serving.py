@@ -113,8 +113,10 @@ def _fitted(
     if isinstance(fitted, Prepared) and fitted.fills is None:
         fitted = fitted.fitted
     if isinstance(fitted, Stack):
-        share = fitted.share if fitted.trees is not None else 0.0
-        base, trees = _card(fitted.card, names, words, fitted.slope * (1 - share))
+        card, line, share = fitted.shares
+        base, trees = _card(fitted.card, names, words, fitted.slope * card)
+        more, steps = _card(fitted.line, names, words, fitted.slope * line)
+        base, trees = base + more, trees + steps
         if fitted.trees is not None and share:
             more, grown = _boosted(fitted.trees, names, words, fitted.slope * share)
             base, trees = base + more, trees + grown

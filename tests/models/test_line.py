@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from thrifty.models.line import Line, LineDesign, line_from_dict
+from thrifty.models.line import Line, LineDesign
 from thrifty.models.stack import fit_stack
 
 
@@ -29,8 +27,9 @@ def test_gaps_categories_and_what_is_infinite_or_constant():
     assert roc_auc_score(y, line.scores(X)[:, 0]) > 0.95
     asked = np.array([[np.nan, 9.0, -np.inf, np.nan, np.nan]])  # 9: a category never seen
     assert np.isfinite(line.scores(asked)).all()
-    again = line_from_dict(json.loads(json.dumps(line.to_dict())))
-    assert (again.scores(X) == line.scores(X)).all()
+    steps = line.as_points(X, np.array([False, True, False, False, False]))
+    assert np.abs(steps.scores(X) - line.scores(X)).max() < 0.2  # in 32 steps, close to it
+    assert np.isfinite(steps.scores(asked)).all()
 
 
 def test_several_classes():

@@ -19,7 +19,7 @@ from thrifty.benchmarks.model_ways import (
 )
 from thrifty.lifetime import Lifetime
 from thrifty.models import Models
-from thrifty.trees import Verified
+from thrifty.trees import Trees, Verified
 
 __all__ = ["BILLS", "PARTS", "Kept", "run_set"]
 
@@ -94,7 +94,7 @@ def run_set(
 
 def _verified(tasks: list[ModelTask]) -> Iterator[Line]:
     """Verified's trees in one lifetime, at the bill that they choose."""
-    life = Lifetime(Verified())
+    life = Lifetime(Trees(max_depth=6, learner=Verified()))
     for i, task in enumerate(tasks):
         learned = life.learn(f"{task.label}", task.X.astype(bool), task.y)
         p = learned.model.predict_proba(task.X_test.astype(bool))[:, 1]

@@ -12,15 +12,16 @@ the card .833, .850, .865. Of twelve equal effects 40 rows find .78 with three t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.models.bins import Bins
+from thrifty.models.points import Points
 from thrifty.models.shrunk import fit_shrunk
 
-__all__ = ["Line", "LineDesign", "line_from_dict", "line_left_out"]
+__all__ = ["Line", "LineDesign", "line_left_out"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,6 +35,8 @@ _OUTER = 0.02
 _PER_UNIT, _UNITS = (3.0, 10.0), 120.0
 _LEAST, _LEASTS = (0.5, 2.0), 24.0
 _MOST = 1.0
+#: steps of a number, where a line is kept as points
+_LEVELS = 32
 #: rows that a category or a gap needs for a column
 _ROWS = 3
 
@@ -112,29 +115,48 @@ class Line:
         found: Floats = self.columns.matrix(values) @ self.coefficients + self.intercepts
         return found
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
-        made = self.columns
-        return {
-            "feature": made.feature.tolist(),
-            "holds": made.holds.tolist(),
-            "low": made.low.tolist(),
-            "high": made.high.tolist(),
-            "centre": made.centre.tolist(),
-            "spread": made.spread.tolist(),
-            "intercepts": self.intercepts.tolist(),
-            "coefficients": self.coefficients.tolist(),
-        }
+    def as_points(self, values: Floats, categories: NDArray[np.bool_]) -> Points:
+        """The same in fine steps, as points: what is kept, printed and served is of one kind."""
+        columns = len(self.intercepts)
+        bins, points = [], []
+        for f, (x, category) in enumerate(zip(values.T, categories.tolist())):
+            of = np.flatnonzero(self.columns.feature == f)
+            made = _steps(x, bool(category), self.columns, of)
+            asked = np.full((len(made), values.shape[1]), np.nan)
+            asked[:-1, f] = _inside(made)
+            table = self.columns.matrix(asked)[:, of] @ self.coefficients[of]
+            bins.append(made)
+            points.append(np.asarray(table).reshape(len(made), columns))
+        return Points(tuple(bins), self.intercepts, tuple(points))
 
 
-def line_from_dict(data: dict[str, Any]) -> Line:
-    """The inverse of :meth:`Line.to_dict`."""
-    reals = [np.array(data[k], dtype=np.float64) for k in ("low", "high", "centre", "spread")]
-    feature, holds = (np.array(data[k], dtype=np.int64) for k in ("feature", "holds"))
-    intercepts = np.array(data["intercepts"], dtype=np.float64)
-    coefficients = np.array(data["coefficients"], dtype=np.float64)
-    columns = Columns(feature, holds, *reals)
-    return Line(columns, intercepts, coefficients.reshape(-1, len(intercepts)))
+def _steps(x: Floats, category: bool, columns: Columns, of: Ints) -> Bins:
+    """A bin for each category that has a column; of a number _LEVELS equal steps."""
+    if category:
+        known = of[columns.holds[of] == _CATEGORY]
+        groups = tuple((float(v),) for v in columns.low[known])
+        made = Bins(np.zeros(0), groups, np.ones(len(groups) + 1))
+    else:
+        number = of[columns.holds[of] == _NUMBER]
+        edges = np.zeros(0)
+        if len(number):
+            low, high = float(columns.low[number[0]]), float(columns.high[number[0]])
+            edges = np.unique(np.linspace(low, high, _LEVELS + 1)[1:-1])
+        made = Bins(edges, None, np.ones(len(edges) + 2))
+    seen = made.codes(x)
+    return replace(made, weight=np.bincount(seen[seen >= 0], minlength=len(made)).astype(float))
+
+
+def _inside(bins: Bins) -> Floats:
+    """A value in each bin but the last, which is for gaps: halfway between its limits."""
+    if bins.groups is not None:
+        return np.array([group[0] for group in bins.groups], dtype=np.float64)
+    edges = bins.edges
+    if not len(edges):
+        return np.zeros(1)
+    middle = edges[:-1] / 2 + edges[1:] / 2
+    half = (edges[-1] - edges[0]) / max(len(edges) - 1, 1) / 2 if len(edges) > 1 else 0.5
+    return np.concatenate([[edges[0] - half], middle, [edges[-1] + half]])
 
 
 @dataclass(frozen=True, eq=False)

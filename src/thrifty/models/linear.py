@@ -166,8 +166,8 @@ def _intercept_for_share(
     seldom = table.bought[~rare].mean(axis=0) < 0.5
     others = apart[~rare][:, ~seldom] @ coefficients[~seldom] + lift[0]
     ours = apart[rare] @ coefficients
-    share = table.weights[rare].sum() / table.weights.sum()
-    fresh = rare.sum() / (rare.sum() + _OPTIMISM)
+    share = float(table.weights[rare].sum() / table.weights.sum())
+    fresh = float(rare.sum() / (rare.sum() + _OPTIMISM))
     noise, part = lift[1] ** 0.5 * _POINTS, _PARTS / _PARTS.sum()
 
     def off(a: float) -> float:

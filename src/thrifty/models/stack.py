@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from thrifty.errors import BadInput
 from thrifty.models.bins import bins_from_dict
 from thrifty.models.boosted import BoostedTrees, boosted_from_dict, grow_boosted
-from thrifty.models.line import Line, LineDesign, line_from_dict, line_left_out
+from thrifty.models.line import LineDesign, line_left_out
 from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.points import Design, Points, oof_scores
 from thrifty.models.shrunk import fit_intercepts, fit_slope, softmax
@@ -52,7 +52,8 @@ class Stack:
     Attributes
     ----------
     classes_ : codes of the classes
-    card, line, trees : the three; trees is None where there were too few rows for them
+    card, line, trees : the three, the line as points in fine steps; trees is None where there were
+        too few rows for them
     shares : of card, line and trees in the mixture
     slope, intercepts : what makes the mixture's probabilities honest
     quality : measured on rows left out; None where there were too few
@@ -60,7 +61,7 @@ class Stack:
 
     classes_: Ints
     card: Points
-    line: Line | None
+    line: Points
     trees: BoostedTrees | None
     shares: tuple[float, float, float]
     slope: float
@@ -89,11 +90,9 @@ class Stack:
         return {
             "model": "Stack",
             "classes": self.classes_.tolist(),
-            "bins": [bins.to_dict() for bins in self.card.bins],
-            "card_intercepts": self.card.intercepts.tolist(),
-            "points": [table.tolist() for table in self.card.points],
+            "card": _points_to_dict(self.card),
+            "line": _points_to_dict(self.line),
             "trees": None if self.trees is None else self.trees.to_dict(),
-            "line": None if self.line is None else self.line.to_dict(),
             "shares": list(self.shares),
             "slope": self.slope,
             "intercepts": self.intercepts.tolist(),
@@ -101,18 +100,29 @@ class Stack:
         }
 
 
+def _points_to_dict(points: Points) -> dict[str, Any]:
+    return {
+        "bins": [bins.to_dict() for bins in points.bins],
+        "intercepts": points.intercepts.tolist(),
+        "points": [table.tolist() for table in points.points],
+    }
+
+
+def _points_from_dict(data: dict[str, Any], columns: int) -> Points:
+    return Points(
+        tuple(bins_from_dict(bins) for bins in data["bins"]),
+        np.array(data["intercepts"], dtype=np.float64),
+        tuple(np.array(t, dtype=np.float64).reshape(-1, columns) for t in data["points"]),
+    )
+
+
 def stack_from_dict(data: dict[str, Any]) -> Stack:
     """The inverse of :meth:`Stack.to_dict`."""
     columns = len(data["intercepts"])
-    card = Points(
-        tuple(bins_from_dict(bins) for bins in data["bins"]),
-        np.array(data["card_intercepts"], dtype=np.float64),
-        tuple(np.array(t, dtype=np.float64).reshape(-1, columns) for t in data["points"]),
-    )
     return Stack(
         np.array(data["classes"], dtype=np.int64),
-        card,
-        None if data["line"] is None else line_from_dict(data["line"]),
+        _points_from_dict(data["card"], columns),
+        _points_from_dict(data["line"], columns),
         None if data["trees"] is None else boosted_from_dict(data["trees"]),
         (float(data["shares"][0]), float(data["shares"][1]), float(data["shares"][2])),
         float(data["slope"]),
@@ -180,7 +190,7 @@ def fit_stack_left_out(
     design = Design.of(values, soft, categories, _BINS)
     card = design.fit(everything, codes, n_classes, soft, shrinkage)
     lines = LineDesign.of(values, categories)
-    line = lines.fit(everything, codes, n_classes, soft)
+    line = lines.fit(everything, codes, n_classes, soft).as_points(values, categories)
     folds = folds_by_class(codes, np.random.default_rng(seed))
     if folds is None:
         own = (design.scores(card, everything) + line.scores(values)) / 2
