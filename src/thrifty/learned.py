@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from thrifty.attempt import Failure, Route
 from thrifty.cells import Receipt
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.protocol import AnyFamily
+from thrifty.shown import pre_html
 from thrifty.stores.families import family_from_dict
 from thrifty.stores.pages import TaskRow
 from thrifty.strangers import readable
@@ -81,6 +83,13 @@ class Learned:
 
     def __repr__(self) -> str:
         return f"Learned({self.name!r}, {self.route!r}, {self.receipt!r})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: how it was learned, the bill, the model."""
+        model = getattr(self.model, "_repr_html_", None)
+        shown = model() if callable(model) else pre_html(str(self.model))
+        title = f"<p><b>{escape(self.name)}</b>: {escape(self.route)}</p>"
+        return title + self.receipt._repr_html_() + shown
 
     def bill_row(self) -> dict[str, Any]:
         """The task's line of the bill."""

@@ -15,6 +15,7 @@ from thrifty.learned import Learned, parts_of_row
 from thrifty.models import Models
 from thrifty.progress import Progress
 from thrifty.protocol import AnyFamily
+from thrifty.shown import facts_html, table_html
 from thrifty.stores import existing_store, open_store
 from thrifty.stores.saved import SavedLifetime, Snapshot
 from thrifty.stores.settings import Settings, row_seed
@@ -249,6 +250,22 @@ class OpenLifetime:
     def bill_rows(self) -> list[dict[str, Any]]:
         """The same rows as plain data."""
         return self._bills.rows(self.tasks)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the balance, and the latest tasks."""
+        balance, tasks = self.balance(), self.tasks
+        unit = f" ({balance.currency})" if balance.currency else ""
+        facts = {
+            "tasks learned": len(tasks),
+            f"spent on learning{unit}": balance.learning,
+            f"spent on predictions{unit}": balance.predictions,
+            f"saved{unit}": balance.saved or None,
+            f"reserved{unit}": balance.reserved or None,
+            f"left of the budget{unit}": balance.left,
+        }
+        rows = [(t.name, t.receipt.cells, t.receipt.cost, t.route) for t in tasks[-10:]]
+        latest = table_html(["task", "cells", f"cost{unit}", "route"], rows) if rows else ""
+        return facts_html(f"lifetime of {type(self.family).__name__}", facts) + latest
 
     def rows_beside(self) -> list[dict[str, Any]]:
         """Those that are no learned task, predictions with when ("at") and on how many rows."""

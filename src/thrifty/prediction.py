@@ -12,8 +12,12 @@ from thrifty.cells import Cells, Receipt
 from thrifty.cells.ledger.receipt import PredictionReceipt
 from thrifty.errors import BadInput, BudgetExceeded
 from thrifty.lazy import UNANSWERED, Asked, Explanation, explain_cells
+from thrifty.shown import table_html
 
 __all__ = ["Prediction", "out_of_money", "prediction_receipt"]
+
+#: answers that a notebook shows
+_SHOWN = 8
 
 
 def prediction_receipt(cells: Cells) -> PredictionReceipt:
@@ -78,6 +82,18 @@ class Prediction:
         if not self.answered.all():
             rows = f"{int(self.answered.sum())} of {rows} answered"
         return f"Prediction({rows}, {receipt.cells} cells bought for {cost})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the first answers, and the bill."""
+        sure = None if self.probabilities is None else self.probabilities.max(axis=1)
+        cells = self.receipt.cells_per_row
+        rows = [
+            (i, str(self.values[i]), "" if sure is None else f"{sure[i]:.2f}", int(cells[i]))
+            for i in range(min(_SHOWN, len(self)))
+        ]
+        more = f"and {len(self) - _SHOWN:,} more" if len(self) > _SHOWN else ""
+        head = ("row", "answer", "probability", "cells bought")
+        return table_html(head, rows, more) + self.receipt._repr_html_()
 
     def explain(self, example: int) -> Explanation:
         """What one row was asked, what came, and what it cost."""

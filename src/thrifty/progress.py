@@ -41,10 +41,18 @@ def line_of(
     return f"{name}: {cells:,} of at most {max(cells, most):,} cells, {money}, {rate}{rest}"
 
 
+def in_notebook() -> bool:
+    """Whether this is a kernel of Jupyter, whose cells show what is written."""
+    shell = sys.modules.get("IPython")
+    found = None if shell is None else shell.get_ipython()
+    return found is not None and hasattr(found, "kernel")
+
+
 class Progress:
     """Whether and how a lifetime says what it is doing.
 
-    ``wanted``: True and False are an order; None shows the line where the screen is a terminal.
+    ``wanted``: True and False are an order; None shows the line where the screen is a terminal or a
+    notebook.
     Where it is none, such as a file or a pipe, True writes a plain line now and then.
     """
 
@@ -54,7 +62,8 @@ class Progress:
     @contextmanager
     def shown(self, what: str, cells: Cells, desk: Desk) -> Iterator[None]:
         """Watch a door while something is bought through it."""
-        shown = sys.stderr.isatty() if self.wanted is None else self.wanted
+        by_itself = sys.stderr.isatty() or in_notebook()
+        shown = by_itself if self.wanted is None else self.wanted
         if not (shown and _SCREEN.acquire(blocking=False)):
             yield
             return
@@ -105,10 +114,25 @@ class _Watch(threading.Thread):
         if sys.stderr.isatty():
             self._run_on_a_terminal()
             return
+        if in_notebook():
+            self._run_in_a_notebook()
+            return
         while True:
             print(self._line(), file=sys.stderr, flush=True)
             if self.over.wait(_PLAIN):
                 return
+
+    def _run_in_a_notebook(self) -> None:
+        """A line that writes itself over: notebooks know none of a terminal's other codes."""
+        widest = 0
+        while True:
+            over, line = self.over.is_set(), self._line()
+            widest = max(widest, len(line))
+            end = "\n" if over else ""
+            print("\r" + line.ljust(widest), end=end, file=sys.stderr, flush=True)
+            if over:
+                return
+            self.over.wait(_EVERY)
 
     def _run_on_a_terminal(self) -> None:
         from rich.console import Console

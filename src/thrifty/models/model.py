@@ -23,6 +23,7 @@ from thrifty.models.memory import Memory
 from thrifty.models.on_cells import OnCells, check_lengths, fitted_again, one_column, words_of
 from thrifty.models.printed import in_plain_words
 from thrifty.models.table import Table
+from thrifty.shown import pre_html
 from thrifty.trees.labels import read_classes
 
 __all__ = ["ModelClassifier"]
@@ -113,6 +114,16 @@ class ModelClassifier(ClassifierMixin, OnCells):
 
     def __str__(self) -> str:
         return repr(self) if not hasattr(self, "features_") else in_plain_words(self)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what it is and its card, in place of scikit-learn's diagram."""
+        if not hasattr(self, "features_") or not hasattr(self, "card_"):
+            return pre_html(str(self))
+        head = in_plain_words(self, card=False)
+        return pre_html(head) + self.card_._repr_html_()
+
+    def _repr_mimebundle_(self, **given: Any) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities, a column per class; X holds all features, only ``features_`` are read."""

@@ -55,15 +55,17 @@ def quality_words(quality: Quality | None, classes: Any) -> str:
     )
 
 
-def in_plain_words(model: Any) -> str:
-    """A fitted ModelClassifier as text."""
+def in_plain_words(model: Any, card: bool = True) -> str:
+    """A fitted ModelClassifier as text, with its card or without."""
     names = [model.feature_names_[f] for f in model.features_.tolist()]
     classes = ", ".join(map(str, model.classes_.tolist()))
     head = f"a model of {classes} on {len(names)} of {model.n_features_in_} features"
     said = f"{made_of(model)}\n{quality_words(model.quality_, model.classes_.tolist())}"
-    card = getattr(model, "card_", None)
-    if card is not None:
-        lines = str(card).split("\n")
+    points = getattr(model, "card_", None)
+    if points is not None and not card:
+        return f"{head}. {said}"
+    if points is not None:
+        lines = str(points).split("\n")
         if len(lines) > _LINES:
             rest = len(lines) - _LINES - 1
             lines = [*lines[:_LINES], f"and {rest:,} more lines: model.card_", lines[-1]]

@@ -18,6 +18,7 @@ from thrifty.checks import whole_number
 from thrifty.errors import BadInput, FeaturesChanged
 from thrifty.lazy import Asked, Explanation, Walked, balanced_shares, stopping_of, walk
 from thrifty.lazy import explain as explain_path
+from thrifty.shown import pre_html
 from thrifty.trees.flat import FlatTree, ToFlatten
 from thrifty.trees.gains.class_weights import check_class_weight, weigh, weighted
 from thrifty.trees.gains.gain import Gain, Measure, gain_named
@@ -299,6 +300,13 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         if not hasattr(self, "tree_"):
             return repr(self)
         return self.to_text()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the tree, in place of scikit-learn's diagram."""
+        return pre_html(str(self))
+
+    def _repr_mimebundle_(self, **given: Any) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -21,6 +21,7 @@ from thrifty.cells.bits import Bit, BitCells, bits_of, bits_to_dict, read_bits
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import match_features
 from thrifty.lazy import Asked, Explanation
+from thrifty.shown import pre_html
 from thrifty.trees.tree import Tree
 
 __all__ = [
@@ -163,6 +164,13 @@ class OverBits(ClassifierMixin, BaseEstimator):
 
     def __str__(self) -> str:
         return str(self.over_bits_)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the tree, in place of scikit-learn's diagram."""
+        return pre_html(str(self))
+
+    def _repr_mimebundle_(self, **given: Any) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     @property
     def features_(self) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thrifty.errors import BadInput, NotInFamily
+from thrifty.shown import pre_html
 
 __all__ = [
     "EMPTY", "MOST_DEPTH", "Leaf", "Node", "Path", "Split", "Tree", "affix", "build", "conflict",
@@ -50,6 +51,10 @@ class Leaf:
     def __str__(self) -> str:
         return tree_text(self)
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return pre_html(str(self))
+
     def to_dict(self) -> dict[str, Any]:
         """``{"label": y}``; an empty leaf is ``{}``."""
         data: dict[str, Any] = {} if self.label is None else {"label": self.label}
@@ -79,6 +84,10 @@ class Node:
 
     def __str__(self) -> str:
         return tree_text(self)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return pre_html(str(self))
 
     def to_dict(self) -> dict[str, Any]:
         """``{"feature": i, "false": {...}, "true": {...}}``, with "threshold" where it has one."""

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.shown import facts_html, table_html
+
 __all__ = ["PredictionReceipt", "Receipt"]
 
 
@@ -55,6 +57,23 @@ class Receipt:
         """
         rows = [f"{n:>5} x {what:<20} {amount:>11,.2f}" for what, n, amount in self.lines]
         return "\n".join([*rows, f"{'':28} {self.cost:>11,.2f} {self.currency}".rstrip()])
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        unit = f" ({self.currency})" if self.currency else ""
+        facts = {
+            "cells bought": self.cells,
+            f"cost{unit}": self.cost,
+            "known before": self.reused_cells,
+            "not bought": self.avoided_cells,
+            "most on one example": self.max_cells_per_example,
+            "examples": self.n_examples,
+            "promise": self.promise or None,
+        }
+        found = facts_html("receipt", facts)
+        if self.lines:
+            found += table_html(["ordered", "times", f"amount{unit}"], self.lines)
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
