@@ -38,12 +38,18 @@ class Learned:
 
     Attributes
     ----------
-    route : "reused", "screened" or "scratch"
-    model : a fitted scikit-learn estimator
-    receipt : what it bought, reused and avoided
-    failure : why the representation was not enough, where it was not
-    good : what the user said of the task: whether it is related to the others
-    left_out : columns that were not used as features because they are labels
+    route : {"reused", "screened", "scratch"}
+        "reused", "screened" or "scratch"
+    model : estimator
+        a fitted scikit-learn estimator
+    receipt : Receipt
+        what it bought, reused and avoided
+    failure : Failure or None
+        why the representation was not enough, where it was not
+    good : bool or None
+        what the user said of the task: whether it is related to the others
+    left_out : sequence of str
+        columns that were not used as features because they are labels
     """
 
     __slots__ = ("_load", "_parts", "left_out", "name", "route")

@@ -34,19 +34,27 @@ class Lifetime(OpenLifetime):
 
     Parameters
     ----------
-    family : a family of models, for instance ``thrifty.Trees(max_depth=6)``; default: the store's,
-        else ``thrifty.Models()``
-    prices : what a cell costs: None (1 each), a number, a sequence, a mapping by feature name or a
+    family : Family or None
+        a family of models, for instance ``thrifty.Trees(max_depth=6)``; default: the store's, else
+        ``thrifty.Models()``
+    prices : None, number, sequence, mapping or PriceList
+        what a cell costs: None (1 each), a number, a sequence, a mapping by feature name or a
         :class:`thrifty.PriceList`; a source that brings its own prices keeps them
-    store : where all of it is kept: a file name (SQLite), a ``postgresql://`` URL, None (memory).
-        A store that holds this lifetime is opened again, and several processes may work on it
-    budget : a :class:`thrifty.Budget`: what may be spent in total, on a task, on an example
-    name : of the lifetime in its store
-    agnostic : when to forget, for streams with unrelated tasks: ``thrifty.Expansion()`` (never,
-        the default), ``Restart(k)``, ``Balanced(k, r)`` or ``Doubling()``
-    random_state : seed of what a family draws, where the family has none of its own
-    progress : whether ``learn`` and ``predict`` show a line when they take more than two seconds:
-        cells, money, rate, what is left. None: where the screen is a terminal; False: never
+    store : None, str, path or Store
+        where all of it is kept: a file name (SQLite), a ``postgresql://`` URL, None (memory). A
+        store that holds this lifetime is opened again, and several processes may work on it
+    budget : Budget or None
+        a :class:`thrifty.Budget`: what may be spent in total, on a task, on an example
+    name : str
+        of the lifetime in its store
+    agnostic : Rule or None
+        when to forget, for streams with unrelated tasks: ``thrifty.Expansion()`` (never, the
+        default), ``Restart(k)``, ``Balanced(k, r)`` or ``Doubling()``
+    random_state : int or None
+        seed of what a family draws, where the family has none of its own
+    progress : bool or None
+        whether ``learn`` and ``predict`` show a line when they take more than two seconds: cells,
+        money, rate, what is left. None: where the screen is a terminal; False: never
 
     A store keeps all of this. What is given again and differs (prices, budget) is a change, and is
     recorded; another family or rule is changed with :meth:`change`.
@@ -78,18 +86,23 @@ class Lifetime(OpenLifetime):
 
         Parameters
         ----------
-        X : an array, a frame, scipy sparse or a source. Features with names are matched by them,
+        X : array, frame, scipy sparse matrix or Source
+            an array, a frame, scipy sparse or a source. Features with names are matched by them,
             may come in any order, may be more or fewer than before
-        spend : the most that this task may spend in all: a number in the unit of the prices, text
-            such as "300 EUR", or a share such as "5 %" of every cell; for learners that can stop
+        spend : None, number or str
+            the most that this task may spend in all: a number in the unit of the prices, text such
+            as "300 EUR", or a share such as "5 %" of every cell; for learners that can stop
             anywhere
-        features : the columns to use; None: all but those that are labels, or were labels of this
-            source, which are left out with a warning
-        kinds : ``{name: "number" | "category" | "boolean" | [categories]}`` says what a feature is
+        features : sequence of str or None
+            the columns to use; None: all but those that are labels, or were labels of this source,
+            which are left out with a warning
+        kinds : mapping or None
+            ``{name: "number" | "category" | "boolean" | [categories]}`` says what a feature is
             where its dtype does not. The lifetime keeps it for later tasks and predictions;
             something else is said with :meth:`change`
-        good : changes nothing but the bill, which then says of each task whether it is related to
-            the others, where a stream knows that
+        good : bool or None
+            changes nothing but the bill, which then says of each task whether it is related to the
+            others, where a stream knows that
 
         When this raises no task is recorded and the representation stays. Cells that were paid for
         stay paid: learning again under the same name buys only what is missing.
@@ -108,9 +121,12 @@ class Lifetime(OpenLifetime):
 
         Parameters
         ----------
-        tasks : each (name, X, y), or an object with these attributes
-        n_jobs : how many workers; -1 is one per core
-        engine : "threads", "loky" (processes), "dask", "ray", or a ``distributed.Client``
+        tasks : iterable
+            each (name, X, y), or an object with these attributes
+        n_jobs : int or None
+            how many workers; -1 is one per core
+        engine : str or Client
+            "threads", "loky" (processes), "dask", "ray", or a ``distributed.Client``
 
         >>> import thrifty
         >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
@@ -237,11 +253,14 @@ class Lifetime(OpenLifetime):
 
         Parameters
         ----------
-        X : an array, a frame or a source; columns in any order where they have names, and only
+        X : array, frame, scipy sparse matrix or Source
+            an array, a frame or a source; columns in any order where they have names, and only
             those that the model may ask for are needed
-        stop : when an answer is good enough, for instance ``thrifty.Sure(0.95)``
-        spend, per_row : the most that may be spent in all and on a row: a number in the unit of
-            the prices, text such as "300 EUR", or a share such as "5 %" of all it may ask for
+        stop : Sure, Worth or None
+            when an answer is good enough, for instance ``thrifty.Sure(0.95)``
+        spend, per_row : None, number or str
+            the most that may be spent in all and on a row: a number in the unit of the prices, text
+            such as "300 EUR", or a share such as "5 %" of all it may ask for
 
         A budget that ends before the last row raises :class:`thrifty.errors.BudgetExceeded`; its
         ``prediction`` holds the rows that are answered.

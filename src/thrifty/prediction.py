@@ -34,15 +34,21 @@ class Prediction:
 
     Attributes
     ----------
-    values : a class for each row, or a number from a regressor; ``np.asarray(prediction)`` too.
-        None (NaN) for a row that has no answer, see ``answered``
-    answered : which rows were answered: all, unless a budget ended before them and this is the
+    values : array
+        a class for each row, or a number from a regressor; ``np.asarray(prediction)`` too. None
+        (NaN) for a row that has no answer, see ``answered``
+    answered : array of bool
+        which rows were answered: all, unless a budget ended before them and this is the
         ``prediction`` of the :class:`thrifty.errors.BudgetExceeded`
-    classes : the classes, in the order of ``probabilities``; None for numbers
-    probabilities : (rows, classes), None where the model gives none
-    receipt : what was bought, reused and avoided; ``cells_per_row`` and ``cost_per_row`` of each
-    stopped : why each row stopped: "finished", "sure", "worth", "spend" or "per_row";
-        "budget" for those without an answer
+    classes : array or None
+        the classes, in the order of ``probabilities``; None for numbers
+    probabilities : array of float or None
+        (rows, classes), None where the model gives none
+    receipt : Receipt
+        what was bought, reused and avoided; ``cells_per_row`` and ``cost_per_row`` of each
+    stopped : tuple of str
+        why each row stopped: "finished", "sure", "worth", "spend" or "per_row"; "budget" for those
+        without an answer
 
     Examples
     --------

@@ -35,13 +35,20 @@ class Quote:
 
     Attributes
     ----------
-    reuse_cells, reuse_cost : likely, if the representation is enough
-    reuse_cells_at_most : never more, if it is enough
-    scratch_cells, scratch_cost : likely, if it is not
-    scratch_cells_at_most, scratch_cost_at_most : every cell that is not owned yet
-    reuse_rate : the share of the latest tasks that were reused
-    basis : where the likely numbers come from
-    currency : of the costs; "" where the prices have none
+    reuse_cells, reuse_cost : int or None and float or None
+        likely, if the representation is enough
+    reuse_cells_at_most : int or None
+        never more, if it is enough
+    scratch_cells, scratch_cost : int and float
+        likely, if it is not
+    scratch_cells_at_most, scratch_cost_at_most : int and float
+        every cell that is not owned yet
+    reuse_rate : float or None
+        the share of the latest tasks that were reused
+    basis : str
+        where the likely numbers come from
+    currency : str
+        of the costs; "" where the prices have none
 
     Cells that are owned cost nothing and are in none of these numbers.
     """

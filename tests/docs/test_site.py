@@ -58,11 +58,11 @@ def test_the_site_asks_nobody_else(site: Path) -> None:
     assert loaded == []
 
 
-def test_docstrings_are_read_as_we_write_them() -> None:
+def test_examples_without_a_heading_are_fenced() -> None:
     sys.path.insert(0, str(ROOT / "tools"))
-    from plain_parameters import moved
+    from fenced_examples import fenced
 
-    text = "Sum.\n\nParameters\n----------\nage : in years\n\n>>> [(1, 2), (3, 4)]\n[(1, 2)]"
-    read = moved(text)
-    assert "age\n    in years" in read
+    text = "Sum of :class:`~thrifty.Trees`.\n\n>>> [(1, 2), (3, 4)]\n[(1, 2)]"
+    read = fenced(text)
+    assert "Sum of `thrifty.Trees`." in read
     assert "```pycon\n>>> [(1, 2), (3, 4)]\n[(1, 2)]\n```" in read

@@ -50,10 +50,14 @@ def match_features(
 
     Parameters
     ----------
-    names : the features in the order that their indices mean
-    needed : indices that may be asked for and must be there; None: all of them
-    whose : who knows the features by these names, for the error
-    named : whether ``names`` came from a user; None: unless they are x0, x1, ...
+    names : sequence of str
+        the features in the order that their indices mean
+    needed : iterable of int or None
+        indices that may be asked for and must be there; None: all of them
+    whose : str
+        who knows the features by these names, for the error
+    named : bool or None
+        whether ``names`` came from a user; None: unless they are x0, x1, ...
 
     Returns None where the source has exactly these features in this order.
 

@@ -27,9 +27,12 @@ class Asked:
 
     Attributes
     ----------
-    values : a class or a number for each row
-    probabilities : (rows, classes), or None where the model gives none
-    stopped : why each row stopped: "finished", "sure", "worth", "spend" or "per_row"
+    values : array
+        a class or a number for each row
+    probabilities : array of float or None
+        (rows, classes), or None where the model gives none
+    stopped : tuple of str
+        why each row stopped: "finished", "sure", "worth", "spend" or "per_row"
     """
 
     values: NDArray[Any]

@@ -16,13 +16,20 @@ class Forest:
 
     Attributes
     ----------
-    threshold : to the first child if the value is at most this (below it where ``strict``)
-    missing : the child of an example whose value is NaN
-    zero_is_missing : nodes that treat 0 as NaN, or None
-    roots : the first node of each tree
-    strict : compare with < instead of <=
-    single : values are rounded to float32 before they are compared
-    share : the share of each class among the training rows of every node, or None
+    threshold : array of float
+        to the first child if the value is at most this (below it where ``strict``)
+    missing : array of int
+        the child of an example whose value is NaN
+    zero_is_missing : array of bool or None
+        nodes that treat 0 as NaN, or None
+    roots : array of int
+        the first node of each tree
+    strict : bool
+        compare with < instead of <=
+    single : bool
+        values are rounded to float32 before they are compared
+    share : array of float or None
+        the share of each class among the training rows of every node, or None
     """
 
     feature: NDArray[np.int64]

@@ -125,11 +125,13 @@ class Worth:
 
     Parameters
     ----------
-    rate : the fall of the loss that one unit of money has to bring. Without ``errors`` the loss is
+    rate : float or None
+        the fall of the loss that one unit of money has to bring. Without ``errors`` the loss is
         Brier's score, and a rate must be given; with ``errors`` it is money, and 1 minimises tests
         plus errors
-    errors : what wrong decisions cost: a matrix, ``errors[true class][decision]``, or one cost per
-        true class; in the unit of the prices
+    errors : array-like or mapping
+        what wrong decisions cost: a matrix, ``errors[true class][decision]``, or one cost per true
+        class; in the unit of the prices
 
     Examples
     --------

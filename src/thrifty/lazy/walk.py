@@ -32,11 +32,14 @@ class Stopping:
 
     Parameters
     ----------
-    confidence : stop once the most common class has this share among the training rows of the
-        example's node (averaged over the trees)
-    balanced : weigh the classes equally, however common each is
-    budget : spend no more than this: ``Budget(total=..., per_example=...)`` or a number (total).
-        The least certain examples are served first
+    confidence : float or None
+        stop once the most common class has this share among the training rows of the example's node
+        (averaged over the trees)
+    balanced : bool
+        weigh the classes equally, however common each is
+    budget : Budget, float or None
+        spend no more than this: ``Budget(total=..., per_example=...)`` or a number (total). The
+        least certain examples are served first
     """
 
     confidence: float | None = None

@@ -28,8 +28,10 @@ class Account:
 
     Attributes
     ----------
-    rare, others : the rows of the rare class and all others, in the order of looking
-    a, b : how many of ``rare`` and of ``others`` each feature was looked at
+    rare, others : array of int
+        the rows of the rare class and all others, in the order of looking
+    a, b : array of int
+        how many of ``rare`` and of ``others`` each feature was looked at
     """
 
     def __init__(

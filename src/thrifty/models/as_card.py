@@ -31,9 +31,12 @@ def model_card(
 
     Parameters
     ----------
-    fitted : what was fitted on the features called ``names``, in their order
-    words : what the numbers of categories stand for, by name
-    classes : the user's, by code
+    fitted : estimator
+        what was fitted on the features called ``names``, in their order
+    words : Words
+        what the numbers of categories stand for, by name
+    classes : sequence
+        the user's, by code
     """
     if isinstance(fitted, Prepared):
         fitted = fitted.fitted  # a user's own

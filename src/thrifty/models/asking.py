@@ -36,11 +36,16 @@ class Answers:
 
     Attributes
     ----------
-    values : the decision of each row: the likeliest class, or the cheapest where errors cost
-    probabilities : (rows, classes), calibrated
-    stopped : why each row stopped: "sure", "worth", "per_row", "spend" or "finished"
-    asked : how many features each row was asked
-    cost : what each row cost
+    values : array
+        the decision of each row: the likeliest class, or the cheapest where errors cost
+    probabilities : array of float
+        (rows, classes), calibrated
+    stopped : array of str
+        why each row stopped: "sure", "worth", "per_row", "spend" or "finished"
+    asked : array of int
+        how many features each row was asked
+    cost : array of float
+        what each row cost
     """
 
     values: NDArray[Any]
@@ -64,12 +69,17 @@ def ask_in_order(
 
     Parameters
     ----------
-    get : ``get(rows, features)`` buys and returns values, rows x features
-    stop : a rule; None: all the model has, or with ``spend`` the rule that spends it best
-    spend : at most so much for all rows together
-    per_row : at most so much for each row
-    owned_price : ``(rows, from prefix, to prefix)`` -> what that costs each row, where some cells
-        are owned already; None: what the prefixes cost where nothing is
+    get : Get
+        ``get(rows, features)`` buys and returns values, rows x features
+    stop : StoppingRule or None
+        a rule; None: all the model has, or with ``spend`` the rule that spends it best
+    spend : float or None
+        at most so much for all rows together
+    per_row : float or None
+        at most so much for each row
+    owned_price : callable or None
+        ``(rows, from prefix, to prefix)`` -> what that costs each row, where some cells are owned
+        already; None: what the prefixes cost where nothing is
     """
     plan = None
     if stop is None and spend is not None and n_rows:

@@ -36,9 +36,12 @@ class Bins:
 
     Attributes
     ----------
-    edges : limits between the bins of numbers, increasing; a bin begins at its lower limit
-    groups : for categories, the values of each bin; None for numbers
-    weight : (n_bins,) how much of the training rows fell into each; the last is for gaps
+    edges : array of float
+        limits between the bins of numbers, increasing; a bin begins at its lower limit
+    groups : tuple of tuple of float or None
+        for categories, the values of each bin; None for numbers
+    weight : array of float
+        (n_bins,) how much of the training rows fell into each; the last is for gaps
 
     >>> bins = make_bins(np.array([1.0, 2.0, 3.0, np.nan]), np.ones(4), max_bins=3)
     >>> bins.names()
@@ -125,10 +128,14 @@ def make_bins(
 
     Parameters
     ----------
-    values, weights : one feature on every training row, NaN for gaps
-    max_bins : the most bins of a number, gaps apart
-    category : whether the numbers are names and have no order
-    rare : categories with fewer rows than this share a bin
+    values, weights : array of float
+        one feature on every training row, NaN for gaps
+    max_bins : int
+        the most bins of a number, gaps apart
+    category : bool
+        whether the numbers are names and have no order
+    rare : int
+        categories with fewer rows than this share a bin
     """
     here = ~np.isnan(values)
     gaps = float(weights[~here].sum())

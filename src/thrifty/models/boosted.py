@@ -33,10 +33,14 @@ class BoostedTrees:
 
     Attributes
     ----------
-    roots, column : (trees,) where a tree begins, and which column of scores it adds to
-    feature, threshold, left, right, gap_left, value : (nodes,); left where value <= threshold
-    sets : categories that go left, by node; such a node has no threshold
-    base : (c,) what every row starts with
+    roots, column : array of int
+        (trees,) where a tree begins, and which column of scores it adds to
+    feature, threshold, left, right, gap_left, value : array
+        (nodes,); left where value <= threshold
+    sets : mapping
+        categories that go left, by node; such a node has no threshold
+    base : array of float
+        (c,) what every row starts with
     """
 
     roots: Ints

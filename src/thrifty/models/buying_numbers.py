@@ -51,10 +51,14 @@ class ForNumbers:
 
     Parameters
     ----------
-    looking : the share of the bill that halving may take
-    most_looks : rows in the last look, at most
-    start : rows of the table at first: on so many a feature costs this share of what is left
-    spread : rows that the table has at most for each root of its cells while features wait
+    looking : float
+        the share of the bill that halving may take
+    most_looks : int
+        rows in the last look, at most
+    start : float
+        rows of the table at first: on so many a feature costs this share of what is left
+    spread : float
+        rows that the table has at most for each root of its cells while features wait
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 40))

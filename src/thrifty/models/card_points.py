@@ -26,9 +26,12 @@ def card_of_points(
 
     Parameters
     ----------
-    words : the texts behind the codes of categories, by the feature's name
-    classes : the class of each code
-    doubling : how many points double the odds
+    words : Words
+        the texts behind the codes of categories, by the feature's name
+    classes : sequence
+        the class of each code
+    doubling : float
+        how many points double the odds
     """
     unit = float(np.log(2.0) / doubling)
     labels = [plain(label) for label in (classes[1:] if len(classes) == 2 else classes)]

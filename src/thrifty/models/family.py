@@ -27,15 +27,20 @@ class Models:
 
     Parameters
     ----------
-    estimator : a classifier or a regressor that takes ``sample_weight``; None: Thrifty's own, a
-        scorecard and boosted trees on the same bought cells, mixed
-    labels : "classes" or "numbers"; None: what the estimator learns, else what each task's labels
-        show: those with a fraction are numbers, others are classes. Whole numbers with more than
-        20 different values and fewer than 10 rows of each have to be said
-    predictions : how many predictions are to come, so that learning weighs what it spends once
-        against what every prediction will cost; None: unknown
-    errors : what wrong predictions cost; None: alike
-    random_state : seed of what is drawn
+    estimator : estimator
+        a classifier or a regressor that takes ``sample_weight``; None: Thrifty's own, a scorecard
+        and boosted trees on the same bought cells, mixed
+    labels : Said or None
+        "classes" or "numbers"; None: what the estimator learns, else what each task's labels show:
+        those with a fraction are numbers, others are classes. Whole numbers with more than 20
+        different values and fewer than 10 rows of each have to be said
+    predictions : int or None
+        how many predictions are to come, so that learning weighs what it spends once against what
+        every prediction will cost; None: unknown
+    errors : array-like or mapping
+        what wrong predictions cost; None: alike
+    random_state : int or None
+        seed of what is drawn
 
     Examples
     --------

@@ -36,9 +36,12 @@ class FewCalls:
 
     Parameters
     ----------
-    pilot : the share of the bill for the rows of which everything is asked
-    width : features of the second part, for each root of the cells that it could buy
-    most : features of the second part at most
+    pilot : float
+        the share of the bill for the rows of which everything is asked
+    width : float
+        features of the second part, for each root of the cells that it could buy
+    most : int
+        features of the second part at most
     """
 
     pilot: float = 0.5

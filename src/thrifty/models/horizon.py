@@ -43,10 +43,14 @@ def best_prefix(
 
     Parameters
     ----------
-    prices, losses : what a row costs at each prefix, and its mean loss there, out of fold
-    predictions : how many are to come
-    spent : what learning has cost, once
-    in_money : the losses are costs of errors, in the unit of the prices
+    prices, losses : array of float
+        what a row costs at each prefix, and its mean loss there, out of fold
+    predictions : int
+        how many are to come
+    spent : float
+        what learning has cost, once
+    in_money : bool
+        the losses are costs of errors, in the unit of the prices
 
     Examples
     --------

@@ -47,9 +47,12 @@ class Columns:
 
     Attributes
     ----------
-    feature, holds : (m,) the feature of a column and what it holds
-    low, high : (m,) limits of a number; of a category both are the category
-    centre, spread : (m,) what is taken off, and divided by
+    feature, holds : array of int
+        (m,) the feature of a column and what it holds
+    low, high : array of float
+        (m,) limits of a number; of a category both are the category
+    centre, spread : array of float
+        (m,) what is taken off, and divided by
     """
 
     feature: Ints

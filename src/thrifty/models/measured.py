@@ -45,11 +45,16 @@ class Quality:
 
     Attributes
     ----------
-    average_precision : of the rarer class; of more than two, the mean over the classes
-    auc : area under the ROC curve, likewise
-    guessing : the average precision of guessing
-    rows : how many rows it was measured on
-    rare : code of the rarer class; None where there are more than two
+    average_precision : Figure
+        of the rarer class; of more than two, the mean over the classes
+    auc : Figure
+        area under the ROC curve, likewise
+    guessing : float
+        the average precision of guessing
+    rows : int
+        how many rows it was measured on
+    rare : int or None
+        code of the rarer class; None where there are more than two
 
     >>> codes = np.array([0] * 30 + [1] * 10)
     >>> right = np.column_stack([1.0 - codes, codes])
@@ -94,8 +99,10 @@ def measure(probabilities: Floats, codes: Ints, weights: Floats, seed: int = 0) 
 
     Parameters
     ----------
-    probabilities : (rows, classes)
-    codes, weights : the class of each row, and how many rows it stands for
+    probabilities : array of float
+        (rows, classes)
+    codes, weights : array of int and array of float
+        the class of each row, and how many rows it stands for
     """
     sizes = np.bincount(codes, minlength=probabilities.shape[1])
     if sizes.min() < _LEAST:

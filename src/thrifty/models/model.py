@@ -36,19 +36,28 @@ class ModelClassifier(ClassifierMixin, OnCells):
 
     Parameters
     ----------
-    estimator : any scikit-learn classifier that takes ``sample_weight``; None: Thrifty's own
-    spend : how many cells ``fit`` may read, as a number or a share such as "5 %"; None: the default
+    estimator : estimator
+        any scikit-learn classifier that takes ``sample_weight``; None: Thrifty's own
+    spend : None, number or str
+        how many cells ``fit`` may read, as a number or a share such as "5 %"; None: the default
         rule of :class:`thrifty.Models`
-    random_state : seed of what is drawn
+    random_state : int or None
+        seed of what is drawn
 
     Attributes
     ----------
-    features_ : indices of the features that it needs, most useful first
-    estimator_ : what was fitted, on those features
-    table_ : the cells it was fitted on, a :class:`thrifty.models.Table`
-    card_ : its scorecard, where it is one or has one in its mixture
-    quality_ : cross-validated, with an interval; None where it was not measured
-    classes_, n_features_in_ : as everywhere in scikit-learn
+    features_ : array of int
+        indices of the features that it needs, most useful first
+    estimator_ : estimator
+        what was fitted, on those features
+    table_ : Table
+        the cells it was fitted on, a :class:`thrifty.models.Table`
+    card_ : Card
+        its scorecard, where it is one or has one in its mixture
+    quality_ : Quality or None
+        cross-validated, with an interval; None where it was not measured
+    classes_, n_features_in_ : array and int
+        as everywhere in scikit-learn
 
     Examples
     --------

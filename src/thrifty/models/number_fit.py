@@ -131,9 +131,12 @@ class NumberMix:
 
     Attributes
     ----------
-    weights : (3,) of the line, the points and the trees
-    middle : what is added to the weighted parts
-    error : root of the mean square of what was wrong on rows left out; NaN where none were
+    weights : array of float
+        (3,) of the line, the points and the trees
+    middle : float
+        what is added to the weighted parts
+    error : float
+        root of the mean square of what was wrong on rows left out; NaN where none were
     """
 
     line: Line

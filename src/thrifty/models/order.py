@@ -53,8 +53,10 @@ class Order:
 
     Attributes
     ----------
-    steps : features of each step, as indices into all N; the first step holds what is free
-    prices : what each step costs once the steps before it are there
+    steps : tuple of tuple of int
+        features of each step, as indices into all N; the first step holds what is free
+    prices : tuple of float
+        what each step costs once the steps before it are there
     """
 
     steps: tuple[tuple[int, ...], ...]
@@ -85,12 +87,17 @@ def find_order(
 
     Parameters
     ----------
-    table : what was bought, with the weights of its rows
-    price : what wanting features costs where others are owned
-    orders : features that one order fills, for orders that fill several
-    exponent : the power of the price that a gain is divided by; None: 1, or .5 where most of the
-        features that cost something come in orders of several
-    folds, seed : of the cross-validation
+    table : Table
+        what was bought, with the weights of its rows
+    price : Price
+        what wanting features costs where others are owned
+    orders : sequence of sequence of int
+        features that one order fills, for orders that fill several
+    exponent : float or None
+        the power of the price that a gain is divided by; None: 1, or .5 where most of the features
+        that cost something come in orders of several
+    folds, seed : int
+        of the cross-validation
     """
     search = _Search(table, price, orders, exponent, folds, seed)
     return search.run() if table.effects is None else search.by_belief(table.effects)

@@ -49,10 +49,14 @@ class Prefix:
 
     Attributes
     ----------
-    features : all features of the prefix, in the order in which they are asked
-    price : what they cost, asked prefix by prefix on a row where nothing is owned
-    model : what was fitted on them; None: nothing is asked, the class shares are the answer
-    scaling : of the model's probabilities
+    features : tuple of int
+        all features of the prefix, in the order in which they are asked
+    price : float
+        what they cost, asked prefix by prefix on a row where nothing is owned
+    model : estimator
+        what was fitted on them; None: nothing is asked, the class shares are the answer
+    scaling : Scaling
+        of the model's probabilities
     """
 
     features: tuple[int, ...]
@@ -73,9 +77,12 @@ class Prefixes:
 
     Attributes
     ----------
-    seen : (prefixes, rows, classes) calibrated probabilities, out of fold
-    codes : (rows,) the class of each row of the table
-    weights : (rows,) what each row stands for
+    seen : array of float
+        (prefixes, rows, classes) calibrated probabilities, out of fold
+    codes : array of int
+        (rows,) the class of each row of the table
+    weights : array of float
+        (rows,) what each row stands for
     """
 
     parts: tuple[Prefix, ...]
@@ -118,7 +125,8 @@ def fit_prefixes(
 
     Parameters
     ----------
-    sizes : steps of each prefix; None: 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, ... and all
+    sizes : sequence of int or None
+        steps of each prefix; None: 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, ... and all
     """
     classes, codes = np.unique(table.labels, return_inverse=True)
     table = replace(table, labels=codes.astype(np.int64))

@@ -37,18 +37,27 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    max_bins : the most bins of a number
-    shrinkage : how strongly points are pulled to zero; 1 suits most data
-    categorical_features : "from_dtype" (texts and category columns), or indices, names or a mask
-    calibrated : whether to stretch the points by a slope found out of fold, with three folds
-    whole_points : whether points are rounded, so that a card on paper gives the same answer
-    doubling : how many points double the odds of a class
+    max_bins : int
+        the most bins of a number
+    shrinkage : float
+        how strongly points are pulled to zero; 1 suits most data
+    categorical_features : str, sequence or None
+        "from_dtype" (texts and category columns), or indices, names or a mask
+    calibrated : bool
+        whether to stretch the points by a slope found out of fold, with three folds
+    whole_points : bool
+        whether points are rounded, so that a card on paper gives the same answer
+    doubling : float
+        how many points double the odds of a class
 
     Attributes
     ----------
-    card_ : the points as a table that prints and exports, a :class:`thrifty.models.card.Card`
-    points_ : the same in logits
-    classes_, n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+    card_ : Card
+        the points as a table that prints and exports, a :class:`thrifty.models.card.Card`
+    points_ : Points
+        the same in logits
+    classes_, n_features_in_, feature_names_in_ : array, int and array of str
+        as everywhere in scikit-learn
 
     Examples
     --------

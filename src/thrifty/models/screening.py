@@ -54,9 +54,12 @@ class Screening:
 
     Parameters
     ----------
-    looking : the share of the bill that halving may take
-    most_looks : rows of each class in the last look, at most
-    start : rows of the table at first: on so many a feature costs this share of what is left
+    looking : float
+        the share of the bill that halving may take
+    most_looks : int
+        rows of each class in the last look, at most
+    start : float
+        rows of the table at first: on so many a feature costs this share of what is left
     """
 
     looking: float = 0.4

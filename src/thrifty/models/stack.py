@@ -51,12 +51,17 @@ class Stack:
 
     Attributes
     ----------
-    classes_ : codes of the classes
-    card, line, trees : the three, the line as points in fine steps; trees is None where there were
-        too few rows for them
-    shares : of card, line and trees in the mixture
-    slope, intercepts : what makes the mixture's probabilities honest
-    quality : measured on rows left out; None where there were too few
+    classes_ : array of int
+        codes of the classes
+    card, line, trees : Points and BoostedTrees or None
+        the three, the line as points in fine steps; trees is None where there were too few rows for
+        them
+    shares : tuple of float
+        of card, line and trees in the mixture
+    slope, intercepts : float and array of float
+        what makes the mixture's probabilities honest
+    quality : Quality or None
+        measured on rows left out; None where there were too few
     """
 
     classes_: Ints
@@ -145,11 +150,16 @@ def fit_stack(
 
     Parameters
     ----------
-    values, labels, weights : what was bought (NaN for gaps), class codes, rows stood for
-    categories : which features are categories
-    seed : of the folds and the trees
-    shrinkage : of the card
-    n_trees : how many trees are grown
+    values, labels, weights : array of float and array of int
+        what was bought (NaN for gaps), class codes, rows stood for
+    categories : array of bool or None
+        which features are categories
+    seed : int
+        of the folds and the trees
+    shrinkage : float
+        of the card
+    n_trees : int
+        how many trees are grown
 
     Examples
     --------

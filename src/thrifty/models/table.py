@@ -24,19 +24,29 @@ class Table:
 
     Attributes
     ----------
-    features : (k,) which features, as indices into all N
-    rows : (m,) which rows of the task
-    values : (m, k) floats; NaN for a gap that was paid for, and wherever ``bought`` is False
-    bought : (m, k) which cells were looked at
-    weights : (m,) how many rows of the task each row stands for (inverse probability of its choice)
-    labels : (m,) class codes, or the numbers themselves for regression
-    centres : (k,) what stands in for a cell that was not bought: the background's mean; None where
-        every cell was bought
-    effects : (k, 2) belief about each feature's effect on the rare class, mean and variance, in
-        logits; None where the way of buying holds none
-    rare_code : the class that the effects are about
-    categories : (k,) how many categories each feature has, 0 for numbers and Booleans; empty where
-        there are none
+    features : array of int
+        (k,) which features, as indices into all N
+    rows : array of int
+        (m,) which rows of the task
+    values : array of float
+        (m, k) floats; NaN for a gap that was paid for, and wherever ``bought`` is False
+    bought : array of bool
+        (m, k) which cells were looked at
+    weights : array of float
+        (m,) how many rows of the task each row stands for (inverse probability of its choice)
+    labels : array
+        (m,) class codes, or the numbers themselves for regression
+    centres : array of float or None
+        (k,) what stands in for a cell that was not bought: the background's mean; None where every
+        cell was bought
+    effects : array of float or None
+        (k, 2) belief about each feature's effect on the rare class, mean and variance, in logits;
+        None where the way of buying holds none
+    rare_code : int
+        the class that the effects are about
+    categories : tuple of int
+        (k,) how many categories each feature has, 0 for numbers and Booleans; empty where there are
+        none
 
     >>> table = Table(np.array([3, 8]), np.array([0, 1, 2]), np.eye(3, 2), np.ones((3, 2), bool),
     ...               np.ones(3), np.array([0, 1, 0]))

@@ -30,16 +30,22 @@ class Monomials(PowersFamily[Exponents]):
 
     Parameters
     ----------
-    max_degree : the largest sum of powers
-    method : ``"lattice"`` decodes a known target from one or two examples, tries the features seen
-        next, and learns from scratch by non-negative least squares. ``"paper"`` is the paper's
-        protocol, slopes of one feature at a time; it needs independent features and many rows.
-        ``"features"`` is the paper's naive baseline, slopes of all features seen.
-    label_precision : relative precision of the labels. Above 1e-7 it is read as the standard error
-        of noise, a few rows in a hundred may be spoilt, and more rows are bought.
-    risk : the largest chance, per task, that a wrong monomial is taken for the target
-    delta : for the slopes of ``"paper"`` and ``"features"``, the chance that one is misread
-    log_labels : whether ``y`` is given as logarithms, for powers that overflow
+    max_degree : int
+        the largest sum of powers
+    method : {"lattice", "paper", "features"}
+        ``"lattice"`` decodes a known target from one or two examples, tries the features seen next,
+        and learns from scratch by non-negative least squares. ``"paper"`` is the paper's protocol,
+        slopes of one feature at a time; it needs independent features and many rows. ``"features"``
+        is the paper's naive baseline, slopes of all features seen.
+    label_precision : float
+        relative precision of the labels. Above 1e-7 it is read as the standard error of noise, a
+        few rows in a hundred may be spoilt, and more rows are bought.
+    risk : float
+        the largest chance, per task, that a wrong monomial is taken for the target
+    delta : float
+        for the slopes of ``"paper"`` and ``"features"``, the chance that one is misread
+    log_labels : bool
+        whether ``y`` is given as logarithms, for powers that overflow
 
     Examples
     --------

@@ -36,20 +36,26 @@ class Polynomials(PowersFamily[Polynomial]):
 
     Parameters
     ----------
-    max_degree, max_terms : limits of the polynomial
-    distribution : the law of the features: a frozen scipy.stats law, one per feature, or
+    max_degree, max_terms : int
+        limits of the polynomial
+    distribution : law, sequence of laws or None
+        the law of the features: a frozen scipy.stats law, one per feature, or
         ``thrifty.powers.estimated(free_data)``. ``"paper"`` and ``"features"`` need it and refuse
         data that do not follow it; ``"lattice"`` does not, and warns.
-    method : ``"lattice"`` lists the legal monomials in the span of what is known and finds the few
-        that give the labels, tries the features seen next, and learns from scratch by pursuit.
-        ``"paper"`` is the paper's lexicographic search with squared correlations; it predicts
-        the rows it needs, which are very many, and refuses below that. ``"features"`` is the
-        paper's naive baseline, the same search over the features seen.
-    label_precision : precision of the labels relative to the sum of |terms|. Above 1e-7 it is
-        read as the standard error of noise relative to the label, and more rows are bought.
-    risk : the largest chance, per task, that a wrong polynomial is taken for the target
-    smallest_coefficient : for ``"paper"`` and ``"features"``, the smallest |coefficient| that
-        must not be missed; the rows they need grow with its fourth power
+    method : {"lattice", "paper", "features"}
+        ``"lattice"`` lists the legal monomials in the span of what is known and finds the few that
+        give the labels, tries the features seen next, and learns from scratch by pursuit.
+        ``"paper"`` is the paper's lexicographic search with squared correlations; it predicts the
+        rows it needs, which are very many, and refuses below that. ``"features"`` is the paper's
+        naive baseline, the same search over the features seen.
+    label_precision : float
+        precision of the labels relative to the sum of |terms|. Above 1e-7 it is read as the
+        standard error of noise relative to the label, and more rows are bought.
+    risk : float
+        the largest chance, per task, that a wrong polynomial is taken for the target
+    smallest_coefficient : float
+        for ``"paper"`` and ``"features"``, the smallest |coefficient| that must not be missed; the
+        rows they need grow with its fourth power
 
     Examples
     --------

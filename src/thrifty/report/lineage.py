@@ -26,9 +26,11 @@ class Lineage:
 
     Attributes
     ----------
-    taught_by : for each metafeature the number of the task that taught it; None where no tree of
-        the lifetime holds it
-    used_by : for each metafeature the numbers of the tasks learned with it, in order
+    taught_by : tuple of int or None
+        for each metafeature the number of the task that taught it; None where no tree of the
+        lifetime holds it
+    used_by : tuple of tuple of int
+        for each metafeature the numbers of the tasks learned with it, in order
     """
 
     taught_by: tuple[int | None, ...]

@@ -66,9 +66,12 @@ class Reader:
 
     Parameters
     ----------
-    where : a file name or a ``postgresql://`` URL
-    name : of the lifetime; may be left out where the store holds only one
-    prices : those the lifetime pays, so that features and predictions are shown in money
+    where : str
+        a file name or a ``postgresql://`` URL
+    name : str or None
+        of the lifetime; may be left out where the store holds only one
+    prices : None, number, sequence, mapping or PriceList
+        those the lifetime pays, so that features and predictions are shown in money
     """
 
     def __init__(self, where: str, name: str | None = None, prices: Any = None) -> None:

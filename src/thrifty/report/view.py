@@ -35,9 +35,12 @@ class TaskView:
 
     Attributes
     ----------
-    about : what the model is, in a sentence
-    quality : cross-validated; None where it was not measured
-    asks : the features that a prediction may ask for
+    about : str
+        what the model is, in a sentence
+    quality : Quality or None
+        cross-validated; None where it was not measured
+    asks : tuple of str
+        the features that a prediction may ask for
     """
 
     name: str
@@ -103,16 +106,25 @@ class LifetimeView:
 
     Attributes
     ----------
-    family : the family's name and parameters, as JSON
-    prices : what a cell of a feature costs by itself; empty where the prices are not known, and a
+    family : mapping
+        the family's name and parameters, as JSON
+    prices : mapping
+        what a cell of a feature costs by itself; empty where the prices are not known, and a
         feature that is not listed costs 1
-    fees : paid once per example before a feature can be had: ``{feature: {panel: fee}}``
-    metafeatures : the representation, where it consists of trees
-    metafeature_texts : each of its members as text, whatever they are
-    useful : names of features that earlier tasks found useful, where that is all that is known
-    bits : name and feature of each bit, where trees ask for bits of features
-    balance : spent on learning and on predictions, in doubt, left; what everything would cost
-    beside : rows of the bill that are no learned task: predictions, and what was not learned
+    fees : mapping
+        paid once per example before a feature can be had: ``{feature: {panel: fee}}``
+    metafeatures : tuple of Tree
+        the representation, where it consists of trees
+    metafeature_texts : tuple of str
+        each of its members as text, whatever they are
+    useful : tuple of str
+        names of features that earlier tasks found useful, where that is all that is known
+    bits : tuple of tuple of str
+        name and feature of each bit, where trees ask for bits of features
+    balance : Balance or None
+        spent on learning and on predictions, in doubt, left; what everything would cost
+    beside : tuple of mapping
+        rows of the bill that are no learned task: predictions, and what was not learned
     """
 
     title: str = "lifetime"

@@ -57,13 +57,20 @@ def reproduce(
 
     Parameters
     ----------
-    out : the folder to write; it must be empty, or hold a run with the same parameters
-    table : "1", "2" or "all"
-    quick : a smaller grid and fewer seeds
-    n_jobs : processes; the runs are the same, byte for byte, whatever it is
-    seed : the first of several
-    grids : other grids than the built-in ones, by row; only those rows are run
-    progress : called with (jobs done, jobs in all, what is running)
+    out : path or str
+        the folder to write; it must be empty, or hold a run with the same parameters
+    table : str
+        "1", "2" or "all"
+    quick : bool
+        a smaller grid and fewer seeds
+    n_jobs : int
+        processes; the runs are the same, byte for byte, whatever it is
+    seed : int
+        the first of several
+    grids : mapping or None
+        other grids than the built-in ones, by row; only those rows are run
+    progress : callable or None
+        called with (jobs done, jobs in all, what is running)
     """
     n_jobs = whole_number("n_jobs", n_jobs)
     seed = whole_number("seed", seed, least=0)

@@ -56,9 +56,12 @@ class PostgresStore(Store):
 
     Parameters
     ----------
-    url : ``postgresql://user@host/database``; leave the password to ``~/.pgpass`` or PGPASSWORD
-    wait : seconds to wait for a server that is restarting
-    read_only : never write, not even an upgrade; the server refuses it too
+    url : str
+        ``postgresql://user@host/database``; leave the password to ``~/.pgpass`` or PGPASSWORD
+    wait : float
+        seconds to wait for a server that is restarting
+    read_only : bool
+        never write, not even an upgrade; the server refuses it too
     """
 
     def __init__(self, url: str, *, wait: float = 60.0, read_only: bool = False) -> None:

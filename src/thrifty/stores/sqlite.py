@@ -38,9 +38,12 @@ class SQLiteStore(Store):
 
     Parameters
     ----------
-    path : the file; it is made if it is not there
-    wait : seconds to wait for other processes
-    read_only : never write, not even an upgrade
+    path : str or path
+        the file; it is made if it is not there
+    wait : float
+        seconds to wait for other processes
+    read_only : bool
+        never write, not even an upgrade
     """
 
     def __init__(

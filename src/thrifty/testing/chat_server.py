@@ -28,14 +28,22 @@ class LocalChatServer:
 
     Parameters
     ----------
-    answer : ``answer(text, question) -> value``, what it knows
-    rates : what it bills for tokens
-    key : the key that it wants, if any
-    refuse : so many of the first requests get 429, unbilled
-    break_ : so many of the following are billed and then broken off with 500
-    garble : so many of the following get a reply that is no answer, billed
-    delay : ``delay(text) -> seconds`` before the reply, to mix up the order
-    overcharge : factor on the tokens that it counts
+    answer : callable
+        ``answer(text, question) -> value``, what it knows
+    rates : Rates or None
+        what it bills for tokens
+    key : str or None
+        the key that it wants, if any
+    refuse : int
+        so many of the first requests get 429, unbilled
+    break_ : int
+        so many of the following are billed and then broken off with 500
+    garble : int
+        so many of the following get a reply that is no answer, billed
+    delay : callable
+        ``delay(text) -> seconds`` before the reply, to mix up the order
+    overcharge : float
+        factor on the tokens that it counts
 
     >>> with LocalChatServer(lambda text, question: "yes") as server:
     ...     server.url.startswith("http://127.0.0.1:"), server.billed

@@ -71,7 +71,7 @@ def family_checks(family: AnyFamily, X: Any = None, y: Any = None) -> Iterator[C
     ----------
     family : Family
         The family, with any parameters.
-    X, y : table and labels, optional
+    X, y : array-like, optional
         A task that the family can learn. Without them: for classifiers Boolean features and the
         conjunction of two of them, for regressors positive numbers and the product of two.
 

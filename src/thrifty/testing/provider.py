@@ -40,15 +40,21 @@ class FakeProvider:
 
     Parameters
     ----------
-    value : ``value(example_id, feature_name)``, or None for a fixed pseudo-random 0 or 1
-    idempotent : repeats the answer of a key it has seen, without billing again
-    log : a file to keep the bill in; it then survives a crash, and several processes share it
-    faults : what to do on each call, in turn, or a function of the number of the call:
-        ``"refuse"`` (NotBilled), ``"fail"`` (PurchaseFailed), ``"error"`` (an exception, nothing
-        billed), ``"error-after"`` (billed, then an exception), ``"slow"`` and ``"slow-after"``
-        (sleeps before, or after, billing), or any other object: billed, then answered with that
-    seconds : how long slow calls sleep
-    delay : how long every call takes
+    value : callable or None
+        ``value(example_id, feature_name)``, or None for a fixed pseudo-random 0 or 1
+    idempotent : bool
+        repeats the answer of a key it has seen, without billing again
+    log : str, path or None
+        a file to keep the bill in; it then survives a crash, and several processes share it
+    faults : iterable or callable
+        what to do on each call, in turn, or a function of the number of the call: ``"refuse"``
+        (NotBilled), ``"fail"`` (PurchaseFailed), ``"error"`` (an exception, nothing billed),
+        ``"error-after"`` (billed, then an exception), ``"slow"`` and ``"slow-after"`` (sleeps
+        before, or after, billing), or any other object: billed, then answered with that
+    seconds : float
+        how long slow calls sleep
+    delay : float
+        how long every call takes
 
     Examples
     --------

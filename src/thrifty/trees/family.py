@@ -24,7 +24,7 @@ class Trees(LearnedTrees):
     max_depth : int
         Edges from the root to the deepest leaf, at most: in UseRep and from scratch, for every
         learner. A learner of consistent trees says so where labels do not fit into that depth.
-    learner : Learner, default thrifty.Race()
+    learner : Learner, default Race()
         How a tree is learned: ``thrifty.Race()``, the paper's tree for few cells;
         ``thrifty.Paper()``, Algorithms 2 and 3 line by line; ``thrifty.Tested(error, confidence)``,
         right on enough fresh examples; ``thrifty.Verified(epsilon, delta)``, evidence, for noisy

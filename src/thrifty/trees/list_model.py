@@ -17,11 +17,14 @@ class ListClassifier(TreeClassifier):
 
     Parameters
     ----------
-    max_depth : the most tests; None goes on while a test settles examples. What is left then gets
-        the most common class of it; a lifetime's lists are consistent or refused
-    gain : "entropy", "gini", or a function (counts, totals, prices) -> gains; compared among the
+    max_depth : int or None
+        the most tests; None goes on while a test settles examples. What is left then gets the most
+        common class of it; a lifetime's lists are consistent or refused
+    gain : str, Gain or callable
+        "entropy", "gini", or a function (counts, totals, prices) -> gains; compared among the
         splits that leave one child pure
-    class_weight, missing, prices : as for :class:`TreeClassifier`
+    class_weight, missing, prices : as there
+        as for :class:`TreeClassifier`
 
     Examples
     --------

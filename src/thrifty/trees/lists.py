@@ -78,12 +78,16 @@ class Lists(LearnedTrees):
 
     Parameters
     ----------
-    max_depth : the most tests that a list may have, reused or from scratch
-    gain : "entropy", "gini", or a function (counts, totals, prices) -> gains; compared among the
+    max_depth : int
+        the most tests that a list may have, reused or from scratch
+    gain : str, Gain or callable
+        "entropy", "gini", or a function (counts, totals, prices) -> gains; compared among the
         splits that leave one child pure
-    match : when a metafeature agrees with a list over real-valued features: "feature" (thresholds
-        are fitted anew), "threshold" or "stored"; see :mod:`thrifty.trees.paper.use_rep`
-    missing : "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child
+    match : str
+        when a metafeature agrees with a list over real-valued features: "feature" (thresholds are
+        fitted anew), "threshold" or "stored"; see :mod:`thrifty.trees.paper.use_rep`
+    missing : str
+        "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child
 
     Examples
     --------

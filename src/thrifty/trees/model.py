@@ -49,22 +49,32 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    max_depth : None grows until the leaves are pure, or hold only rows that are alike; never deeper
-        than 300
-    gain : "entropy", "gini", "gain-ratio", "eg2", "cs-id3", "idx", or a function (counts, totals,
+    max_depth : int or None
+        None grows until the leaves are pure, or hold only rows that are alike; never deeper than
+        300
+    gain : str, Gain or callable
+        "entropy", "gini", "gain-ratio", "eg2", "cs-id3", "idx", or a function (counts, totals,
         prices) -> gains
-    class_weight : None, "balanced", or a mapping class -> weight
-    missing : "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child
-    prices : what a cell costs, for price-aware gains: None (1 each), a number, a sequence or a
-        mapping by feature name
+    class_weight : None, str or mapping
+        None, "balanced", or a mapping class -> weight
+    missing : str
+        "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child
+    prices : None, number, sequence, mapping or PriceList
+        what a cell costs, for price-aware gains: None (1 each), a number, a sequence or a mapping
+        by feature name
 
     Attributes
     ----------
-    tree_ : the tree, its leaves labelled with the classes
-    classes_, n_features_in_ : as everywhere in scikit-learn
-    feature_names_ : the features' names, x0, x1, ... where none were given
-    receipt_ : what the last prediction on a Source bought
-    feature_names_in_ : the names that ``fit`` was given, if any; a lifetime's models have all names
+    tree_ : Tree
+        the tree, its leaves labelled with the classes
+    classes_, n_features_in_ : array and int
+        as everywhere in scikit-learn
+    feature_names_ : tuple of str
+        the features' names, x0, x1, ... where none were given
+    receipt_ : Receipt
+        what the last prediction on a Source bought
+    feature_names_in_ : array of str
+        the names that ``fit`` was given, if any; a lifetime's models have all names
 
     Examples
     --------

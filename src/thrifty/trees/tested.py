@@ -154,8 +154,9 @@ class Tested(OverMetafeatures):
         as :class:`~thrifty.Paper`.
     random_state : int or None
         Of the order in which rows are drawn. None: a secret that the store keeps.
-    gain, improve, match, max_nodes, warm_up, missing : see :class:`~thrifty.Paper`
-        Of these, ``gain`` and ``match`` are limited as for :class:`~thrifty.Race` while it races.
+    gain, improve, match, max_nodes, warm_up, missing : as there
+        see :class:`~thrifty.Paper` Of these, ``gain`` and ``match`` are limited as for
+        :class:`~thrifty.Race` while it races.
 
     Examples
     --------

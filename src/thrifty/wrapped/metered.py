@@ -34,12 +34,17 @@ def metered(
 
     Parameters
     ----------
-    model : fitted trees of Thrifty, scikit-learn, LightGBM or XGBoost
-    source : a :class:`thrifty.Source`, or an array, frame or sparse matrix to be counted
-    prices : what a cell costs, where the source does not say it; 1 each
-    confidence : stop an example once its most common class has this share (classification trees
-        and forests of Thrifty and scikit-learn)
-    budget : a number, or ``thrifty.Budget(total=..., per_example=...)``: the best answers for it
+    model : estimator
+        fitted trees of Thrifty, scikit-learn, LightGBM or XGBoost
+    source : Source, array, frame or scipy sparse matrix
+        a :class:`thrifty.Source`, or an array, frame or sparse matrix to be counted
+    prices : None, number, sequence, mapping or PriceList
+        what a cell costs, where the source does not say it; 1 each
+    confidence : float or None
+        stop an example once its most common class has this share (classification trees and forests
+        of Thrifty and scikit-learn)
+    budget : None, number or Budget
+        a number, or ``thrifty.Budget(total=..., per_example=...)``: the best answers for it
 
     Without ``confidence`` and ``budget`` the predictions are the model's own, to the last bit.
 
@@ -63,9 +68,12 @@ class Metered:
 
     Attributes
     ----------
-    receipt : the bill; 0 before the first prediction
-    sure : how sure each answer is: the share of its class where the example stopped
-    finished : which examples reached the leaves of all trees
+    receipt : Receipt
+        the bill; 0 before the first prediction
+    sure : array of float
+        how sure each answer is: the share of its class where the example stopped
+    finished : array of bool
+        which examples reached the leaves of all trees
     """
 
     @classmethod

@@ -54,13 +54,18 @@ class Balance:
 
     Attributes
     ----------
-    spent : in all
-    reserved : for purchases whose end is open (in doubt, or being made)
-    left : of the budget, None where it has no total
-    learning, predictions : what was spent on each
-    everything_cells, everything : the distinct cells there are to buy for the tasks learned, and
-        what they would cost
-    saved : everything, less what was spent on learning
+    spent : float
+        in all
+    reserved : float
+        for purchases whose end is open (in doubt, or being made)
+    left : float or None
+        of the budget, None where it has no total
+    learning, predictions : float
+        what was spent on each
+    everything_cells, everything : int and float
+        the distinct cells there are to buy for the tasks learned, and what they would cost
+    saved : float
+        everything, less what was spent on learning
     """
 
     spent: float
@@ -113,9 +118,12 @@ class Ledger:
 
     Parameters
     ----------
-    book : where it is kept; a store gives one
-    budget : what may be spent
-    clock : the time in seconds; tests turn it
+    book : Book
+        where it is kept; a store gives one
+    budget : Budget or None
+        what may be spent
+    clock : callable
+        the time in seconds; tests turn it
     """
 
     def __init__(
@@ -219,9 +227,10 @@ class Ledger:
 
         Parameters
         ----------
-        outcome : ``"not-billed"`` frees its money and its cells; ``"billed"`` counts the money as
-            spent, with ``values`` (examples x features, as listed) stored like any answer, and
-            without them given up: the cells may then be bought again
+        outcome : str
+            ``"not-billed"`` frees its money and its cells; ``"billed"`` counts the money as spent,
+            with ``values`` (examples x features, as listed) stored like any answer, and without
+            them given up: the cells may then be bought again
         """
         if outcome not in ("billed", "not-billed"):
             raise BadInput(f"outcome must be 'billed' or 'not-billed'; got {outcome!r}.")

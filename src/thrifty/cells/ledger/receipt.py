@@ -20,18 +20,26 @@ class Receipt:
 
     Attributes
     ----------
-    cells : distinct cells bought
-    cost : what they cost, in units of ``currency``; of a paid source also what failed or was lost
-    reused_cells : cells this task looked at that an earlier task had paid for
-    avoided_cells : everything there was to buy, less what was bought: the cells of this task's
-        examples and features that nobody owned before it, and that it did not buy either. (Of more
-        than 2,000 features of a paid source, what is owned of those it never asked for is not
-        looked up, and counts as avoided)
-    max_cells_per_example : the largest number of cells bought on one example
-    per_feature : cells bought, by feature name; features without a purchase are left out. Read
-        from a store it holds the 10,000 features with most cells where the list of all is long
-    promise : what the learner promises of new examples, "" where it promises nothing
-    lines : (what, how often, amount), the dearest first, where orders, fees or calls are paid for
+    cells : int
+        distinct cells bought
+    cost : float
+        what they cost, in units of ``currency``; of a paid source also what failed or was lost
+    reused_cells : int
+        cells this task looked at that an earlier task had paid for
+    avoided_cells : int
+        everything there was to buy, less what was bought: the cells of this task's examples and
+        features that nobody owned before it, and that it did not buy either. (Of more than 2,000
+        features of a paid source, what is owned of those it never asked for is not looked up, and
+        counts as avoided)
+    max_cells_per_example : int
+        the largest number of cells bought on one example
+    per_feature : mapping
+        cells bought, by feature name; features without a purchase are left out. Read from a store
+        it holds the 10,000 features with most cells where the list of all is long
+    promise : str
+        what the learner promises of new examples, "" where it promises nothing
+    lines : tuple of tuple
+        (what, how often, amount), the dearest first, where orders, fees or calls are paid for
     """
 
     cells: int

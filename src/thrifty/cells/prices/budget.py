@@ -45,10 +45,13 @@ class Budget:
 
     Parameters
     ----------
-    total : the most this lifetime may spend
-    per_task : the most one task may spend
-    per_example : the most that may be spent on one example: over the whole lifetime where
-        examples have ids, within one task where they are the rows of an array
+    total : None, number or str
+        the most this lifetime may spend
+    per_task : None, number or str
+        the most one task may spend
+    per_example : None, number or str
+        the most that may be spent on one example: over the whole lifetime where examples have ids,
+        within one task where they are the rows of an array
 
     Amounts are numbers, or text with a currency such as ``"250 EUR"``.
 

@@ -22,23 +22,32 @@ class PriceList:
 
     Parameters
     ----------
-    per_feature : one price for all, a sequence, or a mapping by feature name. Numbers, or text with
-        a currency: ``"22.78 EUR"``. None: the feature is not sold alone
-    orders : ``{name: (price, features)}``: one price per example for all the features. Orders may
+    per_feature : number, sequence or mapping
+        one price for all, a sequence, or a mapping by feature name. Numbers, or text with a
+        currency: ``"22.78 EUR"``. None: the feature is not sold alone
+    orders : mapping
+        ``{name: (price, features)}``: one price per example for all the features. Orders may
         overlap, and a feature may be sold alone as well: what is wanted is bought with the cheapest
         set of orders, and what these fill beside it is owned for nothing
-    fees : ``{name: (fee, features)}``: paid once per example, before the first of the features
-    discounts : ``{group: {feature: price}}``: the price of a test once another test of its group
-        is there, or is bought with it
-    derived : ``{feature: [parents]}``: free once all the parents are there, and paid like them
-        where it comes first. ``{feature: (parents, function)}`` computes it from the parents'
-        values, one argument each, and never asks the provider
-    valid_for : seconds or timedelta, for all features or by name: an older value may be bought
-        again, and only then
-    failed : the share of its price that a failed purchase costs, 0 to 1
-    currency : a label such as "EUR"
-    panels, together : the names of ``fees`` and of ``orders`` in 0.1; a feature that is named in
-        ``together`` is not sold alone
+    fees : mapping
+        ``{name: (fee, features)}``: paid once per example, before the first of the features
+    discounts : mapping
+        ``{group: {feature: price}}``: the price of a test once another test of its group is there,
+        or is bought with it
+    derived : mapping
+        ``{feature: [parents]}``: free once all the parents are there, and paid like them where it
+        comes first. ``{feature: (parents, function)}`` computes it from the parents' values, one
+        argument each, and never asks the provider
+    valid_for : None, number, timedelta or mapping
+        seconds or timedelta, for all features or by name: an older value may be bought again, and
+        only then
+    failed : float
+        the share of its price that a failed purchase costs, 0 to 1
+    currency : str
+        a label such as "EUR"
+    panels, together : mapping
+        the names of ``fees`` and of ``orders`` in 0.1; a feature that is named in ``together`` is
+        not sold alone
 
     Examples
     --------
@@ -121,10 +130,14 @@ class PriceList:
 
         Parameters
         ----------
-        given : a path, or a mapping
-        features : the features of the source, which ``each_question`` needs
-        part : the key under which the list lies, where a file holds several
-        single : prices that the file leaves out
+        given : path or mapping
+            a path, or a mapping
+        features : sequence of str or None
+            the features of the source, which ``each_question`` needs
+        part : str or None
+            the key under which the list lies, where a file holds several
+        single : mapping or None
+            prices that the file leaves out
 
         >>> rates = {"currency": "USD", "single": {"na": {"code": "84295", "price": 4.81}},
         ...          "draw": {"fee": 9.09, "once_for_any_of": ["na"]}, "free": ["age"]}

@@ -33,9 +33,12 @@ class Rates:
 
     Parameters
     ----------
-    input, output : per million tokens read and written; numbers, or text with a currency
-    cached : per million tokens that the provider read from its cache; None: like ``input``
-    batch : the share of these prices that a batch costs, 0.5 with most providers
+    input, output : number or str
+        per million tokens read and written; numbers, or text with a currency
+    cached : None, number or str
+        per million tokens that the provider read from its cache; None: like ``input``
+    batch : float
+        the share of these prices that a batch costs, 0.5 with most providers
 
     >>> rates = Rates("0.15 USD", "0.60 USD", cached="0.075 USD", batch=0.5)
     >>> rates.cost(read=1200, written=40), rates.cost(read=1200, written=40, cached=1000)

@@ -20,10 +20,12 @@ class Answered:
 
     Parameters
     ----------
-    values : rows x features, as ever; or a :class:`thrifty.errors.MalformedAnswer` that says why
-        there are none, though the call was billed
-    cost : what the call cost in all, or one amount per example, in the currency of the prices. It
-        is booked instead of the price that was reserved, and may not be above it
+    values : array
+        rows x features, as ever; or a :class:`thrifty.errors.MalformedAnswer` that says why there
+        are none, though the call was billed
+    cost : None, number, str or sequence
+        what the call cost in all, or one amount per example, in the currency of the prices. It is
+        booked instead of the price that was reserved, and may not be above it
 
     >>> Answered([[1, 0]], cost="0.00042 USD").in_minor_units(np.array([500])).tolist()
     [420]

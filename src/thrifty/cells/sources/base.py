@@ -29,13 +29,21 @@ class Source(ABC):
     Attributes
     ----------
     feature_names : tuple of str
-    boolean : array of bool, one per feature; the others are numbers or categories
-    categories : of each feature that is a category, by index: what its cells' numbers stand for
-    named : whether the names came from the user (a frame, or ``feature_names=``)
-    free : whether reading costs nothing; what costs is read through a ledger alone
-    examples : ids, where the examples have them: the same id in two tasks is the same example
-    index : of the frame it was made of, where that has one: which row is which
-    name : of a source whose examples have ids: a cell is (source name, example id, feature name),
+        one for each feature
+    boolean : array of bool
+        one per feature; the others are numbers or categories
+    categories : mapping
+        of each feature that is a category, by index: what its cells' numbers stand for
+    named : bool
+        whether the names came from the user (a frame, or ``feature_names=``)
+    free : bool
+        whether reading costs nothing; what costs is read through a ledger alone
+    examples : tuple of str or None
+        ids, where the examples have them: the same id in two tasks is the same example
+    index : sequence or None
+        of the frame it was made of, where that has one: which row is which
+    name : str
+        of a source whose examples have ids: a cell is (source name, example id, feature name),
         owned by the store, whichever table or provider of that name it comes from
     """
 
@@ -192,9 +200,12 @@ class Source(ABC):
 
         Parameters
         ----------
-        features, without : the columns to use (None: all), and those to leave out
-        boolean : which features are Boolean; None: those that hold only 0 and 1
-        kinds : ``{name: "number" | "boolean" | "category" | [categories]}``; columns of text are
+        features, without : sequence of str or None and collection of str
+            the columns to use (None: all), and those to leave out
+        boolean : bool, collection of str or None
+            which features are Boolean; None: those that hold only 0 and 1
+        kinds : mapping or None
+            ``{name: "number" | "boolean" | "category" | [categories]}``; columns of text are
             categories without being told
         """
         from thrifty.cells.sources.parquet import ParquetSource
@@ -222,11 +233,16 @@ class Source(ABC):
 
         Parameters
         ----------
-        database : an SQLAlchemy engine or URL
-        table, schema : where the cells are; checked against the database
-        id : the column that names each example once; rows come in its order
-        name : of the source that the ids are ids of; the table's name where it is left out
-        features, without, boolean, kinds : as in :meth:`from_parquet`
+        database : Engine or str
+            an SQLAlchemy engine or URL
+        table, schema : str and str or None
+            where the cells are; checked against the database
+        id : str
+            the column that names each example once; rows come in its order
+        name : str or None
+            of the source that the ids are ids of; the table's name where it is left out
+        features, without, boolean, kinds : as there
+            as in :meth:`from_parquet`
         """
         from thrifty.cells.sources.sql import SqlSource
 
@@ -254,20 +270,31 @@ class Source(ABC):
 
         Parameters
         ----------
-        fn : ``fn(example_ids, feature_names) -> rows x features``, sync or async
-        examples : stable ids, text or integers: the same id in two tasks is the same example
-        features : names
-        prices : a price, a sequence, a mapping or a :class:`PriceList`; None: the lifetime's
-        idempotent : the provider honours keys; fn then takes ``idempotency_key`` too, and a
-            purchase whose end is not known is repeated with its key instead of being in doubt
-        boolean : whether values are Booleans, for all features or the names of those that are
-        kinds : ``{name: "number" | "boolean" | [categories]}`` for features that differ; a category
-            is answered by its text
-        name : of the provider. A cell is (this name, example id, feature name), and belongs to the
+        fn : callable
+            ``fn(example_ids, feature_names) -> rows x features``, sync or async
+        examples : iterable
+            stable ids, text or integers: the same id in two tasks is the same example
+        features : sequence of str
+            names
+        prices : None, number, sequence, mapping or PriceList
+            a price, a sequence, a mapping or a :class:`PriceList`; None: the lifetime's
+        idempotent : bool
+            the provider honours keys; fn then takes ``idempotency_key`` too, and a purchase whose
+            end is not known is repeated with its key instead of being in doubt
+        boolean : bool or collection of str
+            whether values are Booleans, for all features or the names of those that are
+        kinds : mapping or None
+            ``{name: "number" | "boolean" | [categories]}`` for features that differ; a category is
+            answered by its text
+        name : str or None
+            of the provider. A cell is (this name, example id, feature name), and belongs to the
             store: whatever is bought from a provider of this name is there for all who use it
-        not_billed : errors after which nothing was billed, besides ``thrifty.errors.NotBilled``
-        allow_missing : whether NaN is a value of a real-valued feature
-        limits : ``max_examples``, ``max_features`` and ``max_cells`` of one call, ``concurrency``,
+        not_billed : tuple of type
+            errors after which nothing was billed, besides ``thrifty.errors.NotBilled``
+        allow_missing : bool
+            whether NaN is a value of a real-valued feature
+        limits : int
+            ``max_examples``, ``max_features`` and ``max_cells`` of one call, ``concurrency``,
             ``per_second``, ``timeout`` in seconds, ``attempts``; ``on_doubt``: what to do where a
             call ends and nobody knows whether it was billed: ``"stop"``, or ``"ask again"``, which
             counts the first as billed and goes on, at most ``doubt_limit`` (10) times a task
@@ -305,21 +332,31 @@ class Source(ABC):
 
         Parameters
         ----------
-        texts : a list of texts, or {id: text}. A text is known by its content: an edited one is
-            another example
-        questions : a list of texts, or {name: text or :class:`thrifty.Question`}, which says what
-            can be answered: yes, no or unknown, a number, one of several categories
-        ask : ``ask(prompt) -> text`` or :class:`thrifty.Reply`, sync or async; for a server that
+        texts : list or mapping
+            a list of texts, or {id: text}. A text is known by its content: an edited one is another
+            example
+        questions : list or mapping
+            a list of texts, or {name: text or :class:`thrifty.Question`}, which says what can be
+            answered: yes, no or unknown, a number, one of several categories
+        ask : callable
+            ``ask(prompt) -> text`` or :class:`thrifty.Reply`, sync or async; for a server that
             speaks OpenAI's chat completions, :class:`thrifty.ChatServer`
-        rates : :class:`thrifty.Rates`, what tokens cost; None: those of ``ask``
-        model, version : part of the source's name, with a hash of the prompt: what another model
-            said is not reused. A question without a name of its own is known by its wording, so a
-            list of questions may grow; change one that has a name and all are asked anew
-        confidence : ask for a confidence from 0 to 1 beside each answer, a feature of its own
-        batch : pay the price of batches and, with a ``ChatServer``, send them
-        tokens : counts the tokens of a text, for the reservation
-        again : how often a malformed reply is asked for again; each is paid
-        limits : as for :meth:`from_callable`; a call is about one text, 8 at a time
+        rates : Rates or None
+            :class:`thrifty.Rates`, what tokens cost; None: those of ``ask``
+        model, version : str
+            part of the source's name, with a hash of the prompt: what another model said is not
+            reused. A question without a name of its own is known by its wording, so a list of
+            questions may grow; change one that has a name and all are asked anew
+        confidence : bool
+            ask for a confidence from 0 to 1 beside each answer, a feature of its own
+        batch : bool
+            pay the price of batches and, with a ``ChatServer``, send them
+        tokens : callable
+            counts the tokens of a text, for the reservation
+        again : int
+            how often a malformed reply is asked for again; each is paid
+        limits : int
+            as for :meth:`from_callable`; a call is about one text, 8 at a time
 
         >>> def parrot(prompt):
         ...     return '{"1": "yes"}' if "rain" in prompt else '{"1": "no"}'

@@ -22,13 +22,19 @@ class ChatServer:
 
     Parameters
     ----------
-    model : the name that the server knows it by
-    rates : what it costs
-    base_url : up to and with the version, for instance ``"http://127.0.0.1:8000/v1"``
-    key_from : the environment variable that holds the key. It is read when a call is made, and
-        written nowhere; None: the server takes none
-    options : more of the request's body: ``temperature``, ``seed``, ...
-    poll : seconds between two looks at a batch
+    model : str
+        the name that the server knows it by
+    rates : Rates or None
+        what it costs
+    base_url : str
+        up to and with the version, for instance ``"http://127.0.0.1:8000/v1"``
+    key_from : str or None
+        the environment variable that holds the key. It is read when a call is made, and written
+        nowhere; None: the server takes none
+    options : mapping or None
+        more of the request's body: ``temperature``, ``seed``, ...
+    poll : float
+        seconds between two looks at a batch
 
     Refusals (400 to 429, 503, no connection) are known not to be billed, and are tried again or
     reported. Of any other end nobody knows whether it was billed: the purchase is in doubt.

@@ -34,11 +34,14 @@ class Question:
 
     Parameters
     ----------
-    text : as it is put to the model
-    answers : ``"yes/no"``, ``"number"``, or a list of categories. "unknown" is an answer as well:
-        a category of its own, and a gap where a number was asked
-    longest : tokens of the longest answer with its number, for the reservation; by default 16 for
-        a number, and for categories what the longest of them takes
+    text : str
+        as it is put to the model
+    answers : str or list
+        ``"yes/no"``, ``"number"``, or a list of categories. "unknown" is an answer as well: a
+        category of its own, and a gap where a number was asked
+    longest : int
+        tokens of the longest answer with its number, for the reservation; by default 16 for a
+        number, and for categories what the longest of them takes
 
     >>> Question("Is the patient feverish?").categories
     ('no', 'yes', 'unknown')

@@ -39,14 +39,22 @@ class Tribunal:
 
     Parameters
     ----------
-    kills : how many processes are killed that had called the provider already
-    pauses : how often a process is stopped and goes on later
-    workers : how many processes buy at once, from 4 to this many
-    faults : how often calls end badly
-    new_database : gives the URL of an empty PostgreSQL database; None: SQLite alone
-    restart : crashes the database server and starts it again, now and then
-    seed : the same rooms and faults again; the moments are the machine's
-    chosen : ``provider=``, ``money=`` and ``tight=`` (a budget) fix the kind of every room
+    kills : int
+        how many processes are killed that had called the provider already
+    pauses : int
+        how often a process is stopped and goes on later
+    workers : int
+        how many processes buy at once, from 4 to this many
+    faults : Faults or None
+        how often calls end badly
+    new_database : callable or None
+        gives the URL of an empty PostgreSQL database; None: SQLite alone
+    restart : callable or None
+        crashes the database server and starts it again, now and then
+    seed : int
+        the same rooms and faults again; the moments are the machine's
+    chosen : object
+        ``provider=``, ``money=`` and ``tight=`` (a budget) fix the kind of every room
 
     Examples
     --------

@@ -49,7 +49,8 @@ class Suggested:
 
     Parameters
     ----------
-    metafeatures : iterable of trees
+    metafeatures : iterable of Tree
+        iterable of trees
     by_feature : bool
         Whether splits of one feature agree whatever their thresholds.
     not_at_root : frozenset of int

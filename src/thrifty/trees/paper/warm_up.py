@@ -26,10 +26,13 @@ class WarmUp:
 
     Parameters
     ----------
-    p_min : the least probability with which a metafeature (with anchored families: an anchor) is
-        on top of a target, in (0, 1]
-    n_metafeatures : how many of them there are: K, or the number of families K2
-    delta : the probability with which one of them may be missed, in (0, 1)
+    p_min : float
+        the least probability with which a metafeature (with anchored families: an anchor) is on top
+        of a target, in (0, 1]
+    n_metafeatures : int
+        how many of them there are: K, or the number of families K2
+    delta : float
+        the probability with which one of them may be missed, in (0, 1)
 
     >>> WarmUp(p_min=0.1, n_metafeatures=8, delta=0.05).n_tasks
     51
