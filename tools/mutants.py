@@ -25,6 +25,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import sys
 import time
 from pathlib import Path
@@ -44,7 +45,9 @@ for name in (  # before the forks: what does not change is imported once
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests/mutants"
 WORK = ROOT / ".mutants"
-SECONDS = 120
+SECONDS = 30
+#: seconds without any work: it waits for something that does not come
+ASLEEP = 25
 WANTED = 0.95
 
 
@@ -96,8 +99,23 @@ def _outcome(one: Mutation, plain: dict[str, str], show: bool) -> int:
             ]))  # fmt: skip
         finally:
             os._exit(code)
-    _ended, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status)
+    return os.waitstatus_to_exitcode(_end_of(child))
+
+
+def _end_of(child: int) -> int:
+    """The status of a child that ends, or that sleeps for so long that it waits for ever."""
+    idle, before = 0, ""
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status
+        time.sleep(0.25)
+        with contextlib.suppress(OSError):  # a busy machine makes it wait too, but not asleep
+            state, *numbers = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+            spent = f"{state} {numbers[10:12]}"
+            idle, before = (idle + 1 if state == "S" and spent == before else 0), spent
+        if idle > 4 * ASLEEP:
+            os.kill(child, signal.SIGKILL)
 
 
 def noticed(one: Mutation, show: bool = False) -> tuple[bool, float]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import threading
+
 import pytest
 
 import thrifty
@@ -45,3 +48,23 @@ def test_parameters_that_a_family_does_not_take_are_an_error_of_the_store():
     with pytest.raises(StoreError, match="cannot be read"):
         family_from_dict({"family": "Monomials", "nonsense": 1})
     assert family_from_dict(data).to_dict() == data
+
+
+def test_after_a_fork_another_thread_of_the_parent_may_use_the_store(tmp_path):
+    store = SQLiteStore(tmp_path / "s.db")
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    listed = []
+    thread = threading.Thread(target=lambda: listed.append(store.lifetimes()), daemon=True)
+    thread.start()
+    thread.join(timeout=20)
+    assert listed == [[]]
+
+
+def test_a_lifetime_is_opened_again(tmp_path):
+    path = str(tmp_path / "s.db")
+    thrifty.Lifetime(thrifty.Trees(max_depth=3), store=path).learn("a", [[0], [1]], [0, 1])
+    again = thrifty.Lifetime.open(path)
+    assert list(again) == ["a"] and again.family == thrifty.Trees(max_depth=3)
