@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import itertools
 import json
 import os
 import resource
@@ -104,18 +105,21 @@ def _outcome(one: Mutation, plain: dict[str, str], show: bool) -> int:
 
 def _end_of(child: int) -> int:
     """The status of a child that ends, or that sleeps for so long that it waits for ever."""
-    idle, before = 0, ""
-    while True:
+    asleep, before = 0, 0
+    for look in itertools.count(1):
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return status
         time.sleep(0.25)
         with contextlib.suppress(OSError):  # a busy machine makes it wait too, but not asleep
             state, *numbers = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-            spent = f"{state} {numbers[10:12]}"
-            idle, before = (idle + 1 if state == "S" and spent == before else 0), spent
-        if idle > 4 * ASLEEP:
-            os.kill(child, signal.SIGKILL)
+            asleep += state == "S"
+            if look % (4 * ASLEEP) == 0:
+                ticks = int(numbers[10]) + int(numbers[11])
+                if asleep > 3.6 * ASLEEP and ticks - before < ASLEEP:
+                    os.kill(child, signal.SIGKILL)
+                asleep, before = 0, ticks
+    raise AssertionError
 
 
 def noticed(one: Mutation, show: bool = False) -> tuple[bool, float]:
