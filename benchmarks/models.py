@@ -11,14 +11,26 @@ THRIFTY_DATA or shared/data beside the repository.
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 from thrifty.benchmarks.measure import machine, one_thread, table
 from thrifty.benchmarks.model_run import BILLS, PARTS, Kept, run_set
 from thrifty.benchmarks.model_tables import calibration_rows, memory_rows, ratio_rows
 from thrifty.benchmarks.model_tasks import MIXED, WIDE
+from thrifty.benchmarks.model_verdicts import (
+    compact,
+    expand,
+    half_bill_rows,
+    lead_rows,
+    other_rows,
+    window_rows,
+)
 
 KEPT = Path(__file__).resolve().parent / "results" / "models.jsonl"
+TABLES = (
+    ratio_rows, lead_rows, memory_rows, half_bill_rows, window_rows, calibration_rows, other_rows,
+)  # fmt: skip
 
 
 def main() -> None:
@@ -32,6 +44,7 @@ def main() -> None:
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--quick", action="store_true", help="three sets, 6 labels, 5 %%")
     parser.add_argument("--show", action="store_true", help="only tables of what is kept")
+    parser.add_argument("--publish", action="store_true", help="write the lines as one small file")
     given = parser.parse_args()
     if given.quick:
         given.sets, given.labels = ["tmc2007_500", "slashdot", "nhanes"], 6
@@ -48,8 +61,13 @@ def main() -> None:
             lines = [line for line in kept.lines if line["set"] == name]
             print(table(ratio_rows(lines)), flush=True)
     print(machine())
-    for rows in (ratio_rows(kept.lines), memory_rows(kept.lines), calibration_rows(kept.lines)):
-        print("\n" + table(rows))
+    small = given.kept.with_suffix(".json")  # what is published, where no lines are kept
+    lines = kept.lines or expand(json.loads(small.read_text()))
+    for rows in TABLES:
+        print("\n" + table(rows(lines)))
+    if given.publish:
+        groups = ",\n".join(json.dumps(group) for group in compact(lines))
+        small.write_text(f"[\n{groups}\n]\n")
 
 
 if __name__ == "__main__":

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from thrifty.benchmarks.model_run import BILLS
 
-__all__ = ["calibration_rows", "memory_rows", "ratio_rows"]
+__all__ = ["Line", "Row", "SetLines", "by_set", "calibration_rows", "memory_rows", "ratio_rows"]
 
 Floats = NDArray[np.float64]
 Line = dict[str, Any]
 Row = dict[str, Any]
 
 
-class _Set:
+class SetLines:
     """The lines of one set, by (seed, place in the lifetime)."""
 
     def __init__(self, lines: list[Line]) -> None:
@@ -40,6 +40,10 @@ class _Set:
     def both(self, bill: float, memory: bool) -> list[tuple[int, int]]:
         """Tasks that ours and the full models have."""
         return sorted(set(self.ours[bill, memory]) & set(self.full))
+
+    def positives(self, at: list[tuple[int, int]]) -> int:
+        """Rows of the label in the test sets of these tasks."""
+        return int(sum(self.full[x][self.best]["positives"] for x in at))
 
     def full_ap(self, at: list[tuple[int, int]]) -> Floats:
         return np.array([self.full[x][self.best]["ap"] for x in at])
@@ -64,11 +68,11 @@ def _at(line: Line) -> tuple[int, int]:
     return line["seed"], line["i"]
 
 
-def _by_set(lines: list[Line]) -> dict[str, _Set]:
+def by_set(lines: list[Line]) -> dict[str, SetLines]:
     grouped: dict[str, list[Line]] = defaultdict(list)
     for line in lines:
         grouped[line["set"]].append(line)
-    return {name: _Set(some) for name, some in grouped.items()}
+    return {name: SetLines(some) for name, some in grouped.items()}
 
 
 def _late(at: list[tuple[int, int]], n_tasks: int) -> NDArray[np.bool_]:
@@ -79,7 +83,7 @@ def _late(at: list[tuple[int, int]], n_tasks: int) -> NDArray[np.bool_]:
 def ratio_rows(lines: list[Line]) -> list[Row]:
     """Mean AP over the best full model's, ours and the best pilot's; the paired 90 % interval."""
     rows = []
-    for name, some in _by_set(lines).items():
+    for name, some in by_set(lines).items():
         for bill in BILLS:
             at = some.both(bill, True)
             if not at:
@@ -101,8 +105,7 @@ def ratio_rows(lines: list[Line]) -> list[Row]:
                     "pilot, second half": f"{theirs[late].mean() / full[late].mean():.3f}",
                     "lead, 90 %": f"{lead.mean() - half:+.3f} .. {lead.mean() + half:+.3f}",
                 }
-            positives = [some.full[x][some.best]["positives"] for x in at]
-            row["test positives"] = int(sum(positives))
+            row["test positives"] = some.positives(at)
             rows.append(row)
     return rows
 
@@ -110,7 +113,7 @@ def ratio_rows(lines: list[Line]) -> list[Row]:
 def memory_rows(lines: list[Line]) -> list[Row]:
     """The second half of the tasks, with memory and without."""
     rows = []
-    for name, some in _by_set(lines).items():
+    for name, some in by_set(lines).items():
         row: Row = {"set": name}
         for bill in BILLS:
             found = []
@@ -128,7 +131,7 @@ def memory_rows(lines: list[Line]) -> list[Row]:
 def calibration_rows(lines: list[Line], bill: float = 0.1) -> list[Row]:
     """Mean prediction over true share, and the log-loss's fall against the full model's."""
     rows = []
-    for name, some in _by_set(lines).items():
+    for name, some in by_set(lines).items():
         at = some.both(bill, True)
         if at:
             ours = [some.ours[bill, True][x] for x in at]

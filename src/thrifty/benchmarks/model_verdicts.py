@@ -1,0 +1,150 @@
+"""What the kept lines say of memory and of the lead over the alternative; lines in a small file."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from thrifty.benchmarks.model_run import BILLS
+from thrifty.benchmarks.model_tables import Line, Row, SetLines, by_set
+
+__all__ = ["compact", "expand", "half_bill_rows", "lead_rows", "other_rows", "window_rows"]
+
+#: tasks of a lifetime, from and up to
+_WINDOWS = ((0, 4), (4, 8), (8, 12), (12, 24))
+_REACHED = 0.9
+_KEY = ("set", "seed", "what", "bill", "memory")
+_DIGITS = 5
+
+
+def lead_rows(lines: list[Line]) -> list[Row]:
+    """The mean over sets of ours minus the best alternative's, second half of the tasks."""
+    rows = []
+    for bill in BILLS:
+        leads, lowest = [], []
+        for name, some in by_set(lines).items():
+            at = some.both(bill, True)
+            pilot = some.pilot_ap(at, bill) if len(at) > 1 else None
+            if pilot is None or some.positives(at) < 300:
+                continue
+            lead = (some.our_ap(at, bill, True) - pilot[1]) / some.full_ap(at).mean()
+            late = np.array([i >= some.n_tasks // 2 for _, i in at])
+            leads.append(float(lead[late].mean()))
+            half = 1.645 * lead.std(ddof=1) / len(lead) ** 0.5
+            lowest.append((float(lead.mean() - half), name))
+        if leads:
+            below = sorted(x for x in lowest if x[0] < -0.02)
+            rows.append({
+                "bill %": f"{100 * bill:g}", "sets": len(leads),
+                "mean lead, second half": f"{np.mean(leads):+.3f}",
+                "lower end below -.02": ", ".join(f"{n} {x:+.3f}" for x, n in below) or "none",
+            })  # fmt: skip
+    return rows
+
+
+def _ratio(some: SetLines, bill: float, memory: bool, first: int, last: int) -> float | None:
+    at = [x for x in some.both(bill, memory) if first <= x[1] < last]
+    if not at:
+        return None
+    return float(some.our_ap(at, bill, memory).mean() / some.full_ap(at).mean())
+
+
+def half_bill_rows(lines: list[Line]) -> list[Row]:
+    """Second half of the tasks: with memory at a bill, without at twice that bill."""
+    rows = []
+    for name, some in by_set(lines).items():
+        row: Row = {"set": name}
+        late = (some.n_tasks // 2, some.n_tasks)
+        for bill in (0.03, 0.05, 0.1):
+            ours = _ratio(some, bill, True, *late)
+            curve = [(b, _ratio(some, b, False, *late)) for b in BILLS]
+            known = [(np.log(b), r) for b, r in curve if r is not None]
+            if ours is not None and len(known) > 1 and known[-1][0] >= np.log(2 * bill) - 1e-9:
+                theirs = float(np.interp(np.log(2 * bill), *zip(*known)))
+                row[f"{100 * bill:g} % / {200 * bill:g} %"] = f"{ours:.3f} / {theirs:.3f}"
+        if len(row) > 1:
+            rows.append(row)
+    return rows
+
+
+def window_rows(lines: list[Line]) -> list[Row]:
+    """The bill at which the mean over tasks is .9 of the full model, as a lifetime goes on."""
+    rows = []
+    for name, some in by_set(lines).items():
+        for memory in (True, False):
+            row: Row = {"set": name, "memory": "with" if memory else "without"}
+            for first, last in _WINDOWS:
+                curve = [(b, _ratio(some, b, memory, first, last)) for b in BILLS]
+                known = [(b, r) for b, r in curve if r is not None]
+                if known:
+                    row[f"tasks {first + 1}-{last}"] = _reaches(known)
+            if len(row) > 2:
+                rows.append(row)
+    return rows
+
+
+def _reaches(curve: list[tuple[float, float]]) -> str:
+    """Where the curve crosses .9, straight lines between the bills' logarithms.
+
+    >>> _reaches([(0.02, 0.8), (0.05, 0.9), (0.1, 0.95)])
+    '5.0 %'
+    """
+    if curve[0][1] >= _REACHED:
+        return f"<= {100 * curve[0][0]:g} %"
+    for (low, below), (high, above) in pairwise(curve):
+        if above >= _REACHED:
+            part = (_REACHED - below) / (above - below)
+            return f"{100 * low * (high / low) ** part:.1f} %"
+    return f"> {100 * curve[-1][0]:g} %"
+
+
+def other_rows(lines: list[Line]) -> list[Row]:
+    """Verified at its own bill, and LightGBM that is charged for features, on every cell."""
+    rows = []
+    for name, some in by_set(lines).items():
+        here = [x for x in lines if x["set"] == name]
+        row: Row = {"set": name}
+        verified = [x for x in here if x["what"] == "verified" and (x["seed"], x["i"]) in some.full]
+        if verified:
+            full = some.full_ap([(x["seed"], x["i"]) for x in verified]).mean()
+            row["Verified"] = f"{np.mean([x['ap'] for x in verified]) / full:.3f}"
+            row["its bill %"] = f"{100 * np.mean([x['cells'] for x in verified]):.1f}"
+        cegb = [x for x in here if x["what"] == "cegb" and (x["seed"], x["i"]) in some.full]
+        if cegb:
+            full = some.full_ap([(x["seed"], x["i"]) for x in cegb]).mean()
+            found = [x["models"]["CEGB"] for x in cegb]
+            row["CEGB, every cell"] = f"{np.mean([x['ap'] for x in found]) / full:.3f}"
+            row["its features"] = f"{np.mean([x['features'] for x in found]):.0f}"
+        if len(row) > 1:
+            rows.append(row)
+    return rows
+
+
+def compact(lines: list[Line]) -> list[dict[str, Any]]:
+    """Lines with one key side by side, for a small file."""
+    grouped: dict[tuple[Any, ...], list[Line]] = defaultdict(list)
+    for line in lines:
+        grouped[tuple(line.get(k) for k in _KEY)].append(line)
+    return [
+        {**dict(zip(_KEY, key)), "tasks": [_short({k: v for k, v in x.items() if k not in _KEY})
+                                           for x in some]}
+        for key, some in grouped.items()
+    ]  # fmt: skip
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _short(v) for k, v in value.items()}
+    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
+
+
+def expand(data: list[dict[str, Any]]) -> list[Line]:
+    """The inverse of :func:`compact`, to five digits."""
+    return [
+        {k: v for k, v in group.items() if k != "tasks"} | line
+        for group in data
+        for line in group["tasks"]
+    ]
