@@ -61,9 +61,10 @@ def half_bill_rows(lines: list[Line]) -> list[Row]:
         for bill in (0.03, 0.05, 0.1):
             ours = _ratio(some, bill, True, *late)
             curve = [(b, _ratio(some, b, False, *late)) for b in BILLS]
-            known = [(np.log(b), r) for b, r in curve if r is not None]
+            known = [(float(np.log(b)), r) for b, r in curve if r is not None]
             if ours is not None and len(known) > 1 and known[-1][0] >= np.log(2 * bill) - 1e-9:
-                theirs = float(np.interp(np.log(2 * bill), *zip(*known)))
+                at, reached = [x for x, _ in known], [r for _, r in known]
+                theirs = float(np.interp(np.log(2 * bill), at, reached))
                 row[f"{100 * bill:g} % / {200 * bill:g} %"] = f"{ours:.3f} / {theirs:.3f}"
         if len(row) > 1:
             rows.append(row)
