@@ -52,8 +52,20 @@ class PowersFamily(ABC, Generic[Formula]):
         """A formula in the span of what is known."""
 
     @abstractmethod
+    def _over_all(self, cells: Cells, labels: Any) -> tuple[Formula | Failure, BoughtValues]:
+        """A formula over all features, or why there is none; and the values bought for it."""
+
     def from_scratch(self, cells: Cells, labels: Any, failed: Failed | None) -> Found[Formula]:
-        """A formula over all features."""
+        """A formula over all features, verified; raises where there is none."""
+        if cells.n_examples < 2:  # said before a cell is bought
+            refuse(Failure("too-few-rows", "one example tells no formula from another"))
+        found, door = self._over_all(cells, labels)
+        if isinstance(found, Failure):
+            refuse(found)
+        everywhere = np.arange(door.n_features)
+        coarse = coarsest(door.values(door.owned_rows(everywhere), everywhere))
+        failure = None if failed is None else failed.failure
+        return Found("scratch", found, failure, seen=coarse)
 
     def load_representation(self, data: dict[str, Any]) -> PowersRepresentation:
         """The inverse of ``representation.to_dict()``."""
@@ -67,15 +79,3 @@ class PowersFamily(ABC, Generic[Formula]):
         """Name and parameters, as JSON."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"family": type(self).__name__, **values}
-
-    @staticmethod
-    def _learned(
-        found: Formula | Failure, door: BoughtValues, failed: Failed | None
-    ) -> Found[Formula]:
-        """What was found from scratch, and how coarse the values bought for it are."""
-        if isinstance(found, Failure):
-            refuse(found)
-        everywhere = np.arange(door.n_features)
-        coarse = coarsest(door.values(door.owned_rows(everywhere), everywhere))
-        failure = None if failed is None else failed.failure
-        return Found("scratch", found, failure, seen=coarse)

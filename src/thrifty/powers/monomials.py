@@ -122,17 +122,15 @@ class Monomials(PowersFamily[Exponents]):
             return Found("screened", seen, found)
         return Failed(found)
 
-    def from_scratch(self, cells: Cells, labels: np.ndarray, failed: Failed | None) -> Found[Any]:
-        """A monomial over all features, verified; raises where there is none."""
+    def _over_all(
+        self, cells: Cells, labels: np.ndarray
+    ) -> tuple[Exponents | Failure, LogValues]:
         door = LogValues(cells)
-        if self.method == "lattice":
-            features = np.arange(door.n_features)
-            found = nnls_batches.fit_in_batches(
-                door, labels, both_ends(labels, door.row_seed), features, self.rules, first=12
-            )
-        else:
-            found = paper_monomials.from_scratch(self._slopes(door, labels))
-        return self._learned(found, door, failed)
+        if self.method != "lattice":
+            return paper_monomials.from_scratch(self._slopes(door, labels)), door
+        order, features = both_ends(labels, door.row_seed), np.arange(door.n_features)
+        found = nnls_batches.fit_in_batches(door, labels, order, features, self.rules, first=12)
+        return found, door
 
     def improve_rep(
         self, representation: PowersRepresentation, found: Found[Any]

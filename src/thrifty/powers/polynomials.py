@@ -149,17 +149,14 @@ class Polynomials(PowersFamily[Polynomial]):
             return Found("screened", seen, found)
         return Failed(found)
 
-    def from_scratch(self, cells: Cells, labels: Any, failed: Failed | None) -> Found[Any]:
-        """A polynomial over all features, verified; raises where there is none."""
+    def _over_all(self, cells: Cells, labels: Any) -> tuple[Polynomial | Failure, RealValues]:
         door = RealValues(cells)
-        found: Polynomial | Failure
-        if self.method == "lattice":
-            search = SumSearch(door, labels, both_ends(labels, door.row_seed), self.rules)
-            found = search.over(np.arange(door.n_features), self._first_batch(door.n_features))
-            self._warn_of_mismatch(door)
-        else:
-            found = paper_polynomials.from_scratch(door, labels, self._paper)
-        return self._learned(found, door, failed)
+        if self.method != "lattice":
+            return paper_polynomials.from_scratch(door, labels, self._paper), door
+        search = SumSearch(door, labels, both_ends(labels, door.row_seed), self.rules)
+        found = search.over(np.arange(door.n_features), self._first_batch(door.n_features))
+        self._warn_of_mismatch(door)
+        return found, door
 
     def _first_batch(self, n_features: int) -> int:
         """Where all monomials fit into one search, few rows do; screening features needs more."""
@@ -176,7 +173,7 @@ class Polynomials(PowersFamily[Polynomial]):
         features = np.arange(door.n_features)
         problem = mismatch(self.distribution, features, door.values(rows, features))
         if problem is not None:
-            warnings.warn(f"{problem.message} ({problem.reason})", UserWarning, stacklevel=4)
+            warnings.warn(f"{problem.message} ({problem.reason})", UserWarning, stacklevel=5)
 
     def improve_rep(
         self, representation: PowersRepresentation, found: Found[Any]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from thrifty.attempt import Expected, Failed, Found
 from thrifty.cells import Cells, Source
-from thrifty.errors import FeaturesChanged, ThriftyError
+from thrifty.errors import ThriftyError
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.protocol import AnyFamily
 
@@ -62,6 +62,31 @@ class _Subject:
         order = np.arange(len(self.names)) if order is None else order
         names = [self.names[i] for i in order]
         return Source.from_array(self.X[:, order], feature_names=names)
+
+
+    def paid(self, X: NDArray[Any]) -> tuple[Source, set[tuple[int, str]]]:
+        """A provider of these values, and the cells that it was asked for."""
+        asked: set[tuple[int, str]] = set()
+        column = {name: j for j, name in enumerate(self.names)}
+
+        def provider(ids: Sequence[int], names: Sequence[str]) -> NDArray[Any]:
+            asked.update((i, name) for i in ids for name in names)
+            return np.asarray(X[np.ix_(list(ids), [column[name] for name in names])])
+
+        source = Source.from_callable(
+            provider, examples=list(range(len(X))), features=self.names, name="checked", prices=1,
+            boolean=X.dtype.kind != "f",
+        )  # fmt: skip
+        return source, asked
+
+    def learned_or_refused(self, X: NDArray[Any], y: NDArray[Any]) -> Learned | None:
+        """A task that may be too little to learn: that is said before anything is bought."""
+        source, asked = self.paid(X)
+        try:
+            return self.life().learn("task", source, y)
+        except ThriftyError:
+            assert not asked, "a task that cannot be learned is refused before money is spent"
+            return None
 
 
 def family_checks(family: AnyFamily, X: Any = None, y: Any = None) -> Iterator[Check]:
@@ -150,10 +175,7 @@ def _columns_in_any_order(s: _Subject) -> None:
     life.learn("task", s.frame(), s.y)
     straight, turned = (life.predict("task", s.frame(o)).values for o in (None, order))
     assert _same(straight, turned), "columns are found by their names, in any order"
-    try:
-        life.learn("turned", s.frame(order), s.y)
-    except FeaturesChanged:
-        return  # refused in the user's words, never learned as if in the old order
+    life.learn("turned", s.frame(order), s.y)
     assert _same(life.predict("turned", s.frame()).values, straight), (
         "a task whose columns come in another order is the same task"
     )
@@ -205,19 +227,15 @@ def _ignored_parameters_are_refused(s: _Subject) -> None:
 
 def _one_class(s: _Subject) -> None:
     value = s.y[:1] if s.family.kind == "classifier" else np.ones(1)
-    try:
-        learned = s.learn(y=np.repeat(value, len(s.y)))
-    except ThriftyError:
-        return  # refused in the user's words
-    assert _same(learned.model.predict(s.X), np.repeat(value, len(s.y)))
+    learned = s.learned_or_refused(s.X, np.repeat(value, len(s.y)))
+    if learned is not None:
+        assert _same(learned.model.predict(s.X), np.repeat(value, len(s.y)))
 
 
 def _one_row(s: _Subject) -> None:
-    try:
-        learned = s.learn(s.X[:1].copy(), s.y[:1])
-    except ThriftyError:
-        return  # refused in the user's words
-    assert learned.model.predict(s.X[:1]).shape == (1,)
+    learned = s.learned_or_refused(s.X[:1], s.y[:1])
+    if learned is not None:
+        assert learned.model.predict(s.X[:1]).shape == (1,)
 
 
 def _constant_features(s: _Subject) -> None:
@@ -235,17 +253,7 @@ def _prices(s: _Subject) -> None:
 
 
 def _receipts(s: _Subject) -> None:
-    asked: set[tuple[Any, str]] = set()
-    column = {name: j for j, name in enumerate(s.names)}
-
-    def provider(ids: Any, names: Any) -> NDArray[Any]:
-        asked.update((i, name) for i in ids for name in names)
-        return np.asarray(s.X[np.ix_(list(ids), [column[name] for name in names])])
-
-    source = Source.from_callable(
-        provider, examples=list(range(len(s.X))), features=s.names, name="checked", prices=1,
-        boolean=s.X.dtype.kind != "f",
-    )  # fmt: skip
+    source, asked = s.paid(s.X)
     life = s.life()
     receipt = life.learn("first", source, s.y).receipt
     assert receipt.cells == len(asked) <= s.X.size, "the receipt is what the provider was asked"
