@@ -21,6 +21,7 @@ from thrifty.attempt import Found, Route
 from thrifty.cells import Cells
 from thrifty.checks import set_checked, whole_number
 from thrifty.errors import BadParameter
+from thrifty.outside import Json, JsonLike
 from thrifty.protocol import AnyFamily, Ordered, attempt_task
 
 __all__ = [
@@ -288,7 +289,7 @@ def as_rule(agnostic: object) -> Rule:
     return agnostic
 
 
-def rule_to_dict(rule: Rule) -> dict[str, Any]:
+def rule_to_dict(rule: Rule) -> Json:
     """Name and parameters, for JSON.
 
     >>> rule_to_dict(Restart(3))
@@ -297,7 +298,7 @@ def rule_to_dict(rule: Rule) -> dict[str, Any]:
     return {"rule": type(rule).__name__, **asdict(rule)}  # type: ignore[call-overload]
 
 
-def rule_from_dict(data: Mapping[str, Any]) -> Rule:
+def rule_from_dict(data: JsonLike) -> Rule:
     """The inverse of :func:`rule_to_dict`.
 
     >>> rule_from_dict({"rule": "Balanced", "k": 3, "r": 10, "n_tasks": None})

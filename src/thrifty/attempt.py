@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
+
+from thrifty.outside import JsonLike
 
 __all__ = ["Attempt", "Expected", "Failed", "Failure", "Found", "Route"]
 
@@ -22,7 +23,7 @@ class Failure:
 
     reason: str
     message: str
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: JsonLike = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.message

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from thrifty.cells import Balance, Receipt
 from thrifty.cells.ledger.everything import all_there_is
 from thrifty.cells.prices.money import to_units
 from thrifty.desk import Desk
 from thrifty.learned import Learned, receipt_row
+from thrifty.outside import Json
 from thrifty.stores.pages import PredictionRow, SqlPages
 
 __all__ = ["Bills", "balance_of", "rows_beside"]
@@ -23,9 +23,9 @@ _DATED = ("at", "examples")
 
 def rows_beside(
     learned: set[str], predictions: Sequence[PredictionRow], accounts: dict[str, tuple[int, int]]
-) -> list[dict[str, Any]]:
+) -> list[Json]:
     """What was spent beside the tasks that were learned; predictions with "at" and "examples"."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Json] = []
     for one in predictions:
         data = dict(one.receipt or {"finished": False})
         finished = data.pop("finished", True)
@@ -111,13 +111,13 @@ class Bills:
         accounts = self._desk.ledger.book.read(lambda pages: pages.accounts())
         return to_units(sum(spent for task, (_, spent) in accounts.items() if task not in known))
 
-    def rows(self, tasks: Sequence[Learned]) -> list[dict[str, Any]]:
+    def rows(self, tasks: Sequence[Learned]) -> list[Json]:
         """Every line of the bill."""
         rows = [task.bill_row() for task in tasks]
         beside = self.beside(tasks)
         return rows + [{k: v for k, v in row.items() if k not in _DATED} for row in beside]
 
-    def beside(self, tasks: Sequence[Learned]) -> list[dict[str, Any]]:
+    def beside(self, tasks: Sequence[Learned]) -> list[Json]:
         """The lines that are no learned task; predictions with when, and how many examples."""
         desk = self._desk
         rows = [{**task.bill_row(), "route": "forgotten"} for task in self._forgotten]
@@ -125,7 +125,7 @@ class Bills:
         if not desk.has_ledger:
             return rows + rows_beside(known, desk.predictions, {})
 
-        def work(pages: SqlPages) -> list[dict[str, Any]]:
+        def work(pages: SqlPages) -> list[Json]:
             runs = pages.predictions() if desk.saved is not None else desk.predictions
             return rows_beside(known, runs, pages.accounts())
 

@@ -12,6 +12,7 @@ from thrifty.cells import Source
 from thrifty.cells.matching import Match
 from thrifty.cells.sources.checks import default_names
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged
+from thrifty.outside import Json, JsonLike, LabelsLike, TableLike
 
 __all__ = ["Features", "aligned_labels", "kinds_here", "label_name", "new_kinds", "read_features"]
 
@@ -26,7 +27,7 @@ class Features:
     left_out: tuple[str, ...] = ()
 
 
-def aligned_labels(X: Any, y: Any) -> Any:
+def aligned_labels(X: TableLike, y: LabelsLike) -> Any:
     """The labels in the order of the examples, where both say which row is which.
 
     A pandas series and a pandas frame (or the source made of one) carry an index. Where the two
@@ -58,7 +59,7 @@ def aligned_labels(X: Any, y: Any) -> Any:
     )
 
 
-def _by_ids(ids: Sequence[str] | None, y: Any) -> Any:
+def _by_ids(ids: Sequence[str] | None, y: LabelsLike) -> Any:
     """Labels whose index holds the ids of the examples, in the order of the examples."""
     said = [str(label) for label in y.index] if ids is not None and len(ids) == len(y) else None
     if ids is None or said is None or tuple(said) == tuple(ids) or set(said) != set(ids):
@@ -67,7 +68,7 @@ def _by_ids(ids: Sequence[str] | None, y: Any) -> Any:
     return y.iloc[[at[i] for i in ids]]
 
 
-def label_name(y: Any, source: Source) -> str | None:
+def label_name(y: LabelsLike, source: Source) -> str | None:
     """The column of the source that the labels are, where they say so: a series with its name."""
     name = getattr(y, "name", None)
     return str(name) if name is not None and source.named else None
@@ -131,7 +132,7 @@ def _match(
     return Match(names, np.array([at.get(name, -1) for name in names], dtype=np.int64))
 
 
-def new_kinds(kept: Mapping[str, Any] | None, given: Any) -> dict[str, Any]:
+def new_kinds(kept: JsonLike | None, given: Any) -> Json:
     """Kinds that are told now and were not before; those that were told otherwise are an error.
 
     >>> new_kinds({"zip": "category"}, {"zip": "category", "age": "number"})
@@ -150,7 +151,7 @@ def new_kinds(kept: Mapping[str, Any] | None, given: Any) -> dict[str, Any]:
     return {name: kind for name, kind in told.items() if name not in (kept or {})}
 
 
-def kinds_here(kept: Mapping[str, Any] | None, X: Any) -> dict[str, Any]:
+def kinds_here(kept: JsonLike | None, X: TableLike) -> Json:
     """The lifetime's kinds of the columns that X has; a source says what its own are."""
     if not kept or isinstance(X, Source):
         return {}

@@ -8,11 +8,11 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty.attempt import Failure, Route
 from thrifty.cells import Receipt
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
+from thrifty.outside import AnyArray, Json
 from thrifty.protocol import AnyFamily
 from thrifty.shown import pre_html
 from thrifty.stores.families import family_from_dict
@@ -97,13 +97,13 @@ class Learned:
         title = f"<p><b>{escape(self.name)}</b>: {escape(self.route)}</p>"
         return title + self.receipt._repr_html_() + shown
 
-    def bill_row(self) -> dict[str, Any]:
+    def bill_row(self) -> Json:
         """The task's line of the bill."""
         said = {} if self.good is None else {"good": self.good}
         return {"task": self.name, "route": self.route, **receipt_row(self.receipt), **said}
 
 
-def receipt_row(receipt: Receipt) -> dict[str, Any]:
+def receipt_row(receipt: Receipt) -> Json:
     """What a bill shows of a receipt."""
     return {
         "cells": receipt.cells,
@@ -114,7 +114,7 @@ def receipt_row(receipt: Receipt) -> dict[str, Any]:
     }
 
 
-def receipt_to_store(receipt: Receipt, features: Sequence[str]) -> dict[str, Any]:
+def receipt_to_store(receipt: Receipt, features: Sequence[str]) -> Json:
     """A receipt as plain data; cells of very many features are packed, by their places.
 
     A look at each of a million features is hundreds of kilobytes of counts that nobody reads one
@@ -133,13 +133,13 @@ def receipt_to_store(receipt: Receipt, features: Sequence[str]) -> dict[str, Any
     return {**data, "per_feature": {}, "packed": packed}
 
 
-def _packed_most(counts: NDArray[Any]) -> str:
+def _packed_most(counts: AnyArray) -> str:
     most = np.sort(np.argsort(-counts.astype(np.int64), kind="stable")[:_MOST])
     steps = np.diff(most, prepend=0).astype(np.int32)
     return base64.b64encode(pack_arrays({"steps": steps, "counts": counts[most]})).decode()
 
 
-def receipt_from_store(data: dict[str, Any], features: Sequence[str] | None) -> Receipt:
+def receipt_from_store(data: Json, features: Sequence[str] | None) -> Receipt:
     """The inverse of :func:`receipt_to_store`."""
     given = dict(data)
     packed = given.pop("packed", None)
@@ -152,9 +152,9 @@ def receipt_from_store(data: dict[str, Any], features: Sequence[str] | None) -> 
     return Receipt.from_dict(given)
 
 
-def model_to_store(model: Any, features: Sequence[str]) -> dict[str, Any]:
+def model_to_store(model: Any, features: Sequence[str]) -> Json:
     """A model as plain data; names that the lifetime has are not written again."""
-    data: dict[str, Any] = model.to_dict()
+    data: Json = model.to_dict()
     names = data.get("feature_names")
     if names is not None and tuple(names) == tuple(features[: len(names)]):
         data["feature_names"] = len(names)

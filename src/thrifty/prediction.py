@@ -12,6 +12,7 @@ from thrifty.cells import Cells, Receipt
 from thrifty.cells.ledger.receipt import PredictionReceipt
 from thrifty.errors import BadInput, BudgetExceeded
 from thrifty.lazy import UNANSWERED, Asked, Explanation, explain_cells
+from thrifty.outside import AnyArray
 from thrifty.shown import table_html
 
 __all__ = ["Prediction", "out_of_money", "prediction_receipt"]
@@ -71,13 +72,13 @@ class Prediction:
         self.answered: NDArray[np.bool_] = np.array(
             [why != UNANSWERED for why in asked.stopped], dtype=np.bool_
         )
-        self.classes: NDArray[Any] | None = getattr(model, "classes_", None)
+        self.classes: AnyArray | None = getattr(model, "classes_", None)
         self.receipt: PredictionReceipt = prediction_receipt(cells)
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         made = np.asarray(self.values, dtype=dtype)
         return made.copy() if copy else made
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from thrifty.attempt import Attempt, Expected, Failed, Found
 from thrifty.cells import Cells
+from thrifty.outside import Json, LabelsLike
 
 __all__ = ["AnyFamily", "Family", "Ordered", "Representation", "attempt_task", "learn_task"]
 
@@ -23,7 +24,7 @@ class Representation(Protocol):
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> Json: ...
 
 
 @runtime_checkable
@@ -54,7 +55,7 @@ class Family(Protocol[Known, Labels, Model]):
     def start(self) -> Known:
         """The empty representation."""
 
-    def read_labels(self, y: Any) -> Labels:
+    def read_labels(self, y: LabelsLike) -> Labels:
         """Check the labels a user brought and put them into the form the verbs take."""
 
     def expected_cells(self, representation: Known, cells: Cells) -> Expected:
@@ -72,13 +73,13 @@ class Family(Protocol[Known, Labels, Model]):
     def estimator(self, model: Model, labels: Labels, feature_names: Sequence[str]) -> Any:
         """What users hold: a fitted scikit-learn estimator around the model."""
 
-    def load_representation(self, data: dict[str, Any]) -> Known:
+    def load_representation(self, data: Json) -> Known:
         """The inverse of ``representation.to_dict()``."""
 
-    def load_estimator(self, data: dict[str, Any]) -> Any:
+    def load_estimator(self, data: Json) -> Any:
         """The inverse of ``estimator.to_dict()``."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Name and parameters, as JSON."""
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from thrifty.attempt import Expected, Route
 from thrifty.cells import Cells, Receipt
 from thrifty.cells.prices.money import to_units
+from thrifty.outside import Json
 from thrifty.protocol import AnyFamily
 
 __all__ = ["Quote", "quote_task"]
@@ -65,7 +66,7 @@ class Quote:
     basis: str
     currency: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return asdict(self)
 

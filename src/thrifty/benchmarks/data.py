@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.benchmarks.real_sets import data_folder
+from thrifty.outside import AnyArray
 
 __all__ = ["DataSet", "data_sets"]
 
@@ -19,7 +19,7 @@ class DataSet:
     """One set: features, and the label with the most even classes among its rows that have it."""
 
     name: str
-    X: NDArray[Any]
+    X: AnyArray
     y: NDArray[np.int64]
 
 
@@ -39,7 +39,7 @@ def data_sets(max_rows: int | None = None) -> Iterator[DataSet]:
         yield DataSet(file.stem, X[rows], Y[rows, label].astype(np.int64))
 
 
-def _one_against_the_rest(y: NDArray[Any]) -> NDArray[np.int8]:
+def _one_against_the_rest(y: AnyArray) -> NDArray[np.int8]:
     """A label of several classes as one column a class."""
     columns: NDArray[np.int8] = (y[:, None] == np.unique(y)).astype(np.int8)
     return columns

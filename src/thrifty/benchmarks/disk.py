@@ -14,6 +14,7 @@ from thrifty.benchmarks.measure import best_of
 from thrifty.cells.sources import Source
 from thrifty.cells.sources.packed_file import PackedFile
 from thrifty.lifetime import Lifetime
+from thrifty.outside import Json, TableLike
 from thrifty.packed import pack
 from thrifty.streams import trees
 from thrifty.trees import Paper, Trees
@@ -21,13 +22,13 @@ from thrifty.trees import Paper, Trees
 __all__ = ["measure"]
 
 
-def measure(n_examples: int = 5_000, n_features: int = 50_000) -> list[dict[str, Any]]:
+def measure(n_examples: int = 5_000, n_features: int = 50_000) -> list[Json]:
     """A row per thing that is read, with its time and the bytes that came from disk."""
     with tempfile.TemporaryDirectory() as folder:
         return _measure(Path(folder), n_examples, n_features)
 
 
-def _measure(folder: Path, n_examples: int, n_features: int) -> list[dict[str, Any]]:
+def _measure(folder: Path, n_examples: int, n_features: int) -> list[Json]:
     stream = trees(6, n_features, 1, n_examples, 3, 0, max_nodes=3)
     tasks = [stream[0], stream[1]]
     life = Lifetime(Trees(4, Paper()))
@@ -67,7 +68,7 @@ def _names(n: int) -> list[str]:
     return [f"x{i}" for i in range(n)]
 
 
-def _row(what: str, size: str, seconds: float, read: int | None, note: str) -> dict[str, Any]:
+def _row(what: str, size: str, seconds: float, read: int | None, note: str) -> Json:
     from_disk = "" if read is None else f"{read / 1e6:.2f} MB"
     return {"what": what, "size": size, "ms": 1e3 * seconds, "from disk": from_disk, "note": note}
 
@@ -90,7 +91,7 @@ def _fetched() -> int:
         return next(int(line.split()[1]) for line in lines if line.startswith("read_bytes"))
 
 
-def _parquet(folder: Path, X: Any, names: list[str]) -> float | None:
+def _parquet(folder: Path, X: TableLike, names: list[str]) -> float | None:
     try:
         import pyarrow
         import pyarrow.parquet

@@ -12,6 +12,7 @@ from thrifty.engines import open_pool
 from thrifty.engines.pools import Pool
 from thrifty.engines.sharded import _grow, _open_shards
 from thrifty.lifetime import Lifetime
+from thrifty.outside import Json
 from thrifty.streams import trees
 from thrifty.trees import Paper, Trees
 from thrifty.trees.labels import read_classes
@@ -29,7 +30,7 @@ def installed() -> list[str]:
     ]
 
 
-def measure(n_tasks: int = 24, n_examples: int = 10_000) -> list[dict[str, Any]]:
+def measure(n_tasks: int = 24, n_examples: int = 10_000) -> list[Json]:
     """A row per engine and width.
 
     Seconds are by the clock on the wall, which a busy machine spoils; beside them stands the CPU
@@ -63,7 +64,7 @@ def _seconds_per_call(pool: Pool, n: int = 200) -> float:
 def _row(
     pool: Pool, engine: str, started: float, per_call: float, width: int, n_tasks: int,
     n_examples: int,
-) -> dict[str, Any]:  # fmt: skip
+) -> Json:  # fmt: skip
     stream = trees(n_tasks, width, 2, n_examples, 3, 1, max_nodes=3)
     tasks = [stream[i] for i in range(n_tasks)]
     alone, alone_cpu = _seconds(lambda: _loop(tasks))

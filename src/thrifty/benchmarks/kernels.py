@@ -16,6 +16,7 @@ from thrifty import kernels
 from thrifty.benchmarks.measure import best_of
 from thrifty.benchmarks.scratch import coins, planted
 from thrifty.cells import Cells
+from thrifty.outside import Json
 from thrifty.trees.gains.gain import entropy
 from thrifty.trees.labels import read_classes
 from thrifty.trees.paper.use_rep import use_rep
@@ -25,7 +26,7 @@ from thrifty.trees.tree import size, stump
 __all__ = ["counting", "measure", "start", "thirty_columns", "threads"]
 
 
-def measure(n_examples: int = 5_000, n_features: int = 50_000) -> list[dict[str, Any]]:
+def measure(n_examples: int = 5_000, n_features: int = 50_000) -> list[Json]:
     """A row per figure."""
     return [
         counting(n_examples, n_features),
@@ -35,11 +36,11 @@ def measure(n_examples: int = 5_000, n_features: int = 50_000) -> list[dict[str,
     ]
 
 
-def _row(what: str, value: float, unit: str, note: str) -> dict[str, Any]:
+def _row(what: str, value: float, unit: str, note: str) -> Json:
     return {"what": what, "value": value, "unit": unit, "note": note}
 
 
-def counting(n_examples: int, n_features: int) -> dict[str, Any]:
+def counting(n_examples: int, n_features: int) -> Json:
     """The root of a tree: every row counted in two classes, against reading the same words."""
     tiles = kernels.pack_tiles(coins(n_examples, n_features, 0))
     rows, starts = read_classes(np.arange(n_examples) % 2).rows_by_class()
@@ -57,7 +58,7 @@ def counting(n_examples: int, n_features: int) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def thirty_columns(n_examples: int) -> dict[str, Any]:
+def thirty_columns(n_examples: int) -> Json:
     """A tree from thirty candidates: UseRep on packed columns against scikit-learn on the same."""
     from sklearn.tree import DecisionTreeClassifier
 
@@ -82,7 +83,7 @@ def thirty_columns(n_examples: int) -> dict[str, Any]:
     return _row("30 candidate columns: scikit-learn / Thrifty", theirs / mine, "x", note)
 
 
-def threads(n_examples: int, n_features: int) -> dict[str, Any]:
+def threads(n_examples: int, n_features: int) -> Json:
     """Two threads against one, by the clock on the wall: only an idle machine shows it."""
     tiles = kernels.pack_tiles(coins(n_examples, n_features, 0))
     rows, starts = read_classes(np.arange(n_examples) % 2).rows_by_class()
@@ -109,7 +110,7 @@ def threads(n_examples: int, n_features: int) -> dict[str, Any]:
     return _row("two threads / one", one / two, "x", load)
 
 
-def start() -> list[dict[str, Any]]:
+def start() -> list[Json]:
     """From import to the first result, with the compiled kernels on disk and without."""
     code = (
         "import numpy, thrifty; X = numpy.eye(4, dtype=numpy.uint8); "

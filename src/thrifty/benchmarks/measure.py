@@ -8,9 +8,11 @@ import platform
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from thrifty.outside import JsonLike
 
 __all__ = ["Timing", "best_of", "machine", "one_thread", "peak_memory", "table"]
 
@@ -122,7 +124,7 @@ def peak_memory(*, forget: bool = False) -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> str:
+def table(rows: Sequence[JsonLike]) -> str:
     """Rows of plain data as a Markdown table.
 
     >>> print(table([{"size": "2 x 3", "ratio": 51.23456}]))

@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 
 from thrifty.benchmarks.data import DataSet, data_sets
+from thrifty.outside import Json
 from thrifty.wrapped import metered
 
 __all__ = ["measure", "models"]
 
 
-def models() -> dict[str, Any]:
+def models() -> Json:
     """A tree, a forest, and boosted trees of every library that is installed."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.tree import DecisionTreeClassifier
 
-    made: dict[str, Any] = {
+    made: Json = {
         "tree": DecisionTreeClassifier(criterion="entropy", random_state=0),
         "forest of 100": RandomForestClassifier(100, random_state=0, n_jobs=1),
     }
@@ -40,7 +41,7 @@ def models() -> dict[str, Any]:
     return made
 
 
-def measure(max_rows: int = 2_000) -> list[dict[str, Any]]:
+def measure(max_rows: int = 2_000) -> list[Json]:
     """A row per data set and model: fitted on half of the rows, metered on the other half."""
     return [
         _row(data, name, model)
@@ -49,7 +50,7 @@ def measure(max_rows: int = 2_000) -> list[dict[str, Any]]:
     ]
 
 
-def _row(data: DataSet, name: str, model: Any) -> dict[str, Any]:
+def _row(data: DataSet, name: str, model: Any) -> Json:
     order = np.random.default_rng(0).permutation(len(data.y))
     half = len(order) // 2
     train, test = order[:half], order[half:]

@@ -19,6 +19,7 @@ from thrifty.benchmarks.model_ways import (
 )
 from thrifty.lifetime import Lifetime
 from thrifty.models import Models
+from thrifty.outside import Json
 from thrifty.trees import Trees, Verified
 
 __all__ = ["BILLS", "PARTS", "Kept", "run_set"]
@@ -28,7 +29,7 @@ __all__ = ["BILLS", "PARTS", "Kept", "run_set"]
 PARTS = ("ours", "full", "pilots", "verified", "cegb", "ebm")
 BILLS = (0.02, 0.03, 0.05, 0.1, 0.2)
 
-Line = dict[str, Any]
+Line = Json
 
 
 class Kept:

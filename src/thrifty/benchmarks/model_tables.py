@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.benchmarks.model_run import BILLS
+from thrifty.outside import Json
 
 __all__ = ["Line", "Row", "SetLines", "by_set", "calibration_rows", "memory_rows", "ratio_rows"]
 
 Floats = NDArray[np.float64]
-Line = dict[str, Any]
-Row = dict[str, Any]
+Line = Json
+Row = Json
 
 
 class SetLines:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.benchmarks.real_sets import data_folder
+from thrifty.outside import AnyArray
 
 __all__ = ["MIXED", "WIDE", "ModelTask", "model_tasks"]
 
@@ -34,9 +34,9 @@ class ModelTask:
     """A label with its own training rows, and the set's test rows where the label is known."""
 
     label: int
-    X: NDArray[Any]
+    X: AnyArray
     y: NDArray[np.int64]
-    X_test: NDArray[Any]
+    X_test: AnyArray
     y_test: NDArray[np.int64]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from thrifty.benchmarks.model_run import BILLS
 from thrifty.benchmarks.model_tables import Line, Row, SetLines, by_set
+from thrifty.outside import Json
 
 __all__ = ["compact", "expand", "half_bill_rows", "lead_rows", "other_rows", "window_rows"]
 
@@ -124,7 +125,7 @@ def other_rows(lines: list[Line]) -> list[Row]:
     return rows
 
 
-def compact(lines: list[Line]) -> list[dict[str, Any]]:
+def compact(lines: list[Line]) -> list[Json]:
     """Lines with one key side by side, for a small file."""
     grouped: dict[tuple[Any, ...], list[Line]] = defaultdict(list)
     for line in lines:
@@ -142,7 +143,7 @@ def _short(value: Any) -> Any:
     return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
 
 
-def expand(data: list[dict[str, Any]]) -> list[Line]:
+def expand(data: list[Json]) -> list[Line]:
     """The inverse of :func:`compact`, to five digits."""
     return [
         {k: v for k, v in group.items() if k != "tasks"} | line

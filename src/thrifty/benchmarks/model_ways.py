@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 
 from thrifty.benchmarks.model_tasks import ModelTask
+from thrifty.outside import AnyArray, Json
 
 __all__ = [
     "additive_model",
@@ -31,11 +32,11 @@ _SHARES, _OTHERS = (0.3, 0.5, 0.7), (2, 5, 99)
 _CEGB = 3.0
 
 
-def logistic(X: NDArray[Any], y: NDArray[np.int64]) -> Any:
+def logistic(X: AnyArray, y: NDArray[np.int64]) -> Any:
     return LogisticRegression(C=0.3, max_iter=300, solver="liblinear").fit(X, y)
 
 
-def boosted(X: NDArray[Any], y: NDArray[np.int64]) -> Any:
+def boosted(X: AnyArray, y: NDArray[np.int64]) -> Any:
     from lightgbm import LGBMClassifier
 
     model = LGBMClassifier(
@@ -45,7 +46,7 @@ def boosted(X: NDArray[Any], y: NDArray[np.int64]) -> Any:
     return model.fit(X.astype(np.float32), y)
 
 
-def additive(X: NDArray[Any], y: NDArray[np.int64]) -> Any:
+def additive(X: AnyArray, y: NDArray[np.int64]) -> Any:
     """An explainable boosting machine, where it is installed."""
     made = import_module("interpret.glassbox").ExplainableBoostingClassifier
     return made(interactions=0, n_jobs=1).fit(X.astype(np.float64), y)
@@ -70,14 +71,14 @@ def scores(p: Floats, y: NDArray[np.int64]) -> dict[str, float]:
     }
 
 
-def _probability(model: Any, X: NDArray[Any]) -> Floats:
+def _probability(model: Any, X: AnyArray) -> Floats:
     p: Floats = model.predict_proba(X.astype(np.float32))[:, 1]
     return p
 
 
 def full_models(task: ModelTask) -> dict[str, dict[str, float]]:
     """What LightGBM and, on Boolean features, logistic regression reach that bought everything."""
-    ways: dict[str, Any] = {"LightGBM": boosted}
+    ways: Json = {"LightGBM": boosted}
     if task.X.dtype == np.uint8:
         ways["logistic"] = logistic
     return {name: _scored(way(task.X, task.y), task) for name, way in ways.items()}
@@ -115,7 +116,7 @@ def _entropy(p: Floats) -> Floats:
     return entropy
 
 
-def _usefulness(X: NDArray[Any], y: NDArray[np.int64]) -> Floats:
+def _usefulness(X: AnyArray, y: NDArray[np.int64]) -> Floats:
     if X.dtype == np.uint8:
         one = (X[y == 1].sum(0) + 0.5) / ((y == 1).sum() + 1)
         zero = (X[y == 0].sum(0) + 0.5) / ((y == 0).sum() + 1)

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from thrifty.outside import Json
+
 __all__ = ["bill_curve", "draw_bills", "draw_frontier"]
 
 _INK = {"with": "#00695c", "without": "#b0663a", "other": "#5f6b73"}
 
 
-def bill_curve(curve: Sequence[dict[str, Any]], name: str, learner: str) -> list[float]:
+def bill_curve(curve: Sequence[Json], name: str, learner: str) -> list[float]:
     """Mean share of cells (%) of the tasks so far, by number of tasks, over the seeds."""
     mine = [one for one in curve if one["set"] == name and one["learner"] == learner]
     n = 1 + max(one["task"] for one in mine)
@@ -46,7 +48,7 @@ def _save(figure: Any, path: Path) -> None:
     plt.close(figure)
 
 
-def draw_frontier(rows: Sequence[dict[str, Any]], path: Path) -> None:
+def draw_frontier(rows: Sequence[Json], path: Path) -> None:
     """Quality against cells, a panel per set; Verified is the filled mark."""
     names = list(dict.fromkeys(row["set"] for row in rows))
     figure, panels = _panels(names, 3.6, 3.2)
@@ -72,7 +74,7 @@ def draw_frontier(rows: Sequence[dict[str, Any]], path: Path) -> None:
     _save(figure, path)
 
 
-def draw_bills(curve: Sequence[dict[str, Any]], path: Path) -> None:
+def draw_bills(curve: Sequence[Json], path: Path) -> None:
     """The mean bill of the tasks so far against their number, with and without memory."""
     names = list(dict.fromkeys(one["set"] for one in curve))
     figure, panels = _panels(names, 3.4, 2.8)

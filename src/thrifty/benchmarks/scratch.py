@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.benchmarks.measure import Timing, best_of, peak_memory
 from thrifty.cells.sources.checks import default_names
+from thrifty.outside import Json
 from thrifty.streams import trees
 from thrifty.trees.gains.gain import entropy
 from thrifty.trees.growing.scratch import grow_from_scratch
@@ -78,13 +79,13 @@ def noise(planted: Problem, seed: int = 0) -> Problem:
 
 def measure(
     n_examples: int, n_features: int, *, repeats: int = 5, peers: int = 1
-) -> list[dict[str, Any]]:
+) -> list[Json]:
     """A row per task: seconds and ratios. ``peers``: how often the slow ones are repeated."""
     first = planted(n_examples, n_features)
     return [_row(problem, repeats, peers) for problem in (first, noise(first))]
 
 
-def _row(problem: Problem, repeats: int, peers: int) -> dict[str, Any]:
+def _row(problem: Problem, repeats: int, peers: int) -> Json:
     X, y = problem.X, problem.y
     prices = np.ones(X.shape[1])
     labels = read_classes(y)
@@ -211,11 +212,11 @@ def _rows_counted(
     return below + min(int(side.sum()) for _, side in sides)
 
 
-def memory(n_examples: int = 20_000, n_features: int = 50_000) -> dict[str, Any]:
+def memory(n_examples: int = 20_000, n_features: int = 50_000) -> Json:
     """What learning from scratch adds to the input, in a process of its own."""
     code = f"from thrifty.benchmarks.scratch import _memory; _memory({n_examples}, {n_features})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
+    found: Json = json.loads(done.stdout)
     return found
 
 

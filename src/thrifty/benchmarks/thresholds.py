@@ -6,13 +6,12 @@ trees deep.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 from thrifty.benchmarks.measure import best_of
+from thrifty.outside import AnyArray, Json
 from thrifty.trees import TreeClassifier
 
 __all__ = ["DEFAULT", "measure"]
@@ -21,7 +20,7 @@ __all__ = ["DEFAULT", "measure"]
 DEFAULT = (5_000, 1_000)
 
 
-def _labels(X: NDArray[Any]) -> NDArray[np.int64]:
+def _labels(X: AnyArray) -> NDArray[np.int64]:
     """A hidden tree of depth 3 over seven features."""
     high = np.where(X[:, 17] >= -0.3, X[:, 5] >= 0.5, X[:, 99] >= 0)
     low = np.where(X[:, 40] >= 0.1, X[:, 7] < 0.3, X[:, 8] >= -0.5)
@@ -30,7 +29,7 @@ def _labels(X: NDArray[Any]) -> NDArray[np.int64]:
 
 def measure(
     n_examples: int = DEFAULT[0], n_features: int = DEFAULT[1], repeats: int = 7
-) -> list[dict[str, Any]]:
+) -> list[Json]:
     """A row per kind of labels and gain; at least 100 features."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_examples, n_features)).astype(np.float32)
@@ -44,7 +43,7 @@ def measure(
     return rows
 
 
-def _compare(X: NDArray[Any], y: NDArray[np.int64], gain: str, repeats: int) -> dict[str, Any]:
+def _compare(X: AnyArray, y: NDArray[np.int64], gain: str, repeats: int) -> Json:
     peer = DecisionTreeClassifier(criterion=gain, random_state=0)
     mine = TreeClassifier(gain=gain)
     theirs = best_of(lambda: peer.fit(X, y), max(1, repeats // 3))

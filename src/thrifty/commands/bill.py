@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -19,6 +17,7 @@ from thrifty.commands.opening import (
     print_json,
     visible,
 )
+from thrifty.outside import Json
 
 __all__ = ["register"]
 
@@ -73,7 +72,7 @@ def _lines(balance: Balance) -> list[str]:
     return lines
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
+def _table(rows: list[Json]) -> Table:
     table = Table(box=None)
     for name in ("task", "route", "cells", "cost", "reused_cells", "avoided_cells"):
         table.add_column(name, justify="left" if name in ("task", "route") else "right")

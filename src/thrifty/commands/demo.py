@@ -20,6 +20,7 @@ from thrifty import bounds
 from thrifty.commands.demo_digits import Digits, digits_table, run_digits
 from thrifty.errors import ThriftyError
 from thrifty.lifetime import Lifetime
+from thrifty.outside import Json
 from thrifty.report.cumulative import save_cumulative
 from thrifty.streams import TreeStream, trees
 from thrifty.trees import Paper, Race, Trees
@@ -41,7 +42,7 @@ class Demo:
     n_features: int
     cells: dict[str, list[int]] = field(default_factory=dict)
     scratch: dict[str, int] = field(default_factory=dict)
-    tasks: list[dict[str, Any]] = field(default_factory=list)
+    tasks: list[Json] = field(default_factory=list)
     exact: int = 0
     metafeatures: int = 0
     seconds: float = 0.0

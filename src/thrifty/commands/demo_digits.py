@@ -25,6 +25,7 @@ from thrifty.cells import PriceList, Source
 from thrifty.lazy import Sure
 from thrifty.lifetime import Lifetime
 from thrifty.models import Models
+from thrifty.outside import AnyArray, Json, LabelsLike, TableLike
 
 __all__ = ["Digits", "digits_table", "run_digits"]
 
@@ -40,7 +41,7 @@ _N_TEST = 600
 class Digits:
     """A row for each question, and what all of it cost."""
 
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[Json] = field(default_factory=list)
     spent: float = 0.0
     everything: float = 0.0
     seconds: float = 0.0
@@ -88,21 +89,21 @@ def run_digits(n_questions: int, console: Console, store: Path | None = None) ->
     return seen
 
 
-def _precision(y: NDArray[Any], probabilities: NDArray[np.float64] | None) -> float:
+def _precision(y: AnyArray, probabilities: NDArray[np.float64] | None) -> float:
     from sklearn.metrics import average_precision_score
 
     assert probabilities is not None
     return float(average_precision_score(y, probabilities[:, 1]))
 
 
-def _everything(X: Any, y: Any, test_X: Any, test_y: Any) -> float:
+def _everything(X: TableLike, y: LabelsLike, test_X: Any, test_y: Any) -> float:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     model = HistGradientBoostingClassifier(random_state=0).fit(X, y)
     return _precision(test_y, model.predict_proba(test_X))
 
 
-def _by_hand(X: Any, y: Any, test_X: Any, test_y: Any, bill: int) -> Tried:
+def _by_hand(X: TableLike, y: LabelsLike, test_X: Any, test_y: Any, bill: int) -> Tried:
     """A share of the bill for a pilot of both classes, the rest for the best pixels on more rows.
 
     Ways to divide the bill: the pilot's share, and how many others for each row of the rare class.

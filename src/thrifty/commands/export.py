@@ -17,6 +17,7 @@ from thrifty.cells.ledger.compact import compact_all
 from thrifty.commands.opening import LifetimeName, StorePlace, open_lifetime
 from thrifty.errors import BadParameter
 from thrifty.lifetime import Lifetime
+from thrifty.outside import Json
 from thrifty.serving import serving_model
 
 __all__ = ["register"]
@@ -62,7 +63,7 @@ def register(app: typer.Typer) -> None:
                 typer.echo(f"{len(life)} tasks written to {out}.", err=True)
 
 
-def _everything(life: Lifetime) -> dict[str, Any]:
+def _everything(life: Lifetime) -> Json:
     return {
         "family": life.family.to_dict(),
         "representation": life.representation.to_dict(),

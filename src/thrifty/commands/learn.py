@@ -14,6 +14,7 @@ from thrifty.commands.task_file import TaskFile, read_any_file
 from thrifty.commands.task_source import open_source
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.lifetime import Learned, Lifetime
+from thrifty.outside import Json
 from thrifty.stores.families import family_from_dict
 from thrifty.strangers import readable
 from thrifty.trees.learners import learner_from_dict
@@ -29,14 +30,14 @@ def make_family(file: TaskFile) -> Any:
         return _made(name, given)
 
 
-def _made(name: str, given: dict[str, Any]) -> Any:
+def _made(name: str, given: Json) -> Any:
     try:
         return family_from_dict({"family": name, **_complete(name, given)})
     except StoreError as error:
         raise BadInput(f"the family {name} cannot be made: {error.__cause__}.") from error
 
 
-def _complete(name: str, given: dict[str, Any]) -> dict[str, Any]:
+def _complete(name: str, given: Json) -> Json:
     """A file names some parameters; the rest are the family's own."""
     from thrifty import models, powers, trees
 
@@ -58,7 +59,7 @@ def _complete(name: str, given: dict[str, Any]) -> dict[str, Any]:
     return _with_defaults(name, made().to_dict(), given, "family")
 
 
-def _learner(said: Any) -> dict[str, Any]:
+def _learner(said: Any) -> Json:
     """``learner: Race``, or ``learner: {name: Race, gain: gini}``."""
     given = {"name": said} if isinstance(said, str) else dict(said)
     name = given.pop("name", None)
@@ -67,8 +68,8 @@ def _learner(said: Any) -> dict[str, Any]:
 
 
 def _with_defaults(
-    name: str, defaults: dict[str, Any], given: dict[str, Any], kind: str
-) -> dict[str, Any]:
+    name: str, defaults: Json, given: Json, kind: str
+) -> Json:
     known = {key: value for key, value in defaults.items() if key != kind}
     unknown = sorted(set(given) - set(known))
     if unknown:

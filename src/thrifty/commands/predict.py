@@ -17,6 +17,7 @@ from thrifty.commands.task_source import open_source
 from thrifty.errors import BudgetExceeded
 from thrifty.lazy import Sure
 from thrifty.lifetime import Lifetime
+from thrifty.outside import Json
 from thrifty.prediction import Prediction
 
 __all__ = ["register"]
@@ -103,7 +104,7 @@ def _write(
     typer.echo(f"{receipt.cells} cells bought for {cost}, {receipt.reused_cells} reused.", err=True)
 
 
-def _of_rows(ids: Sequence[str], shown: list[Any], made: Prediction) -> dict[str, Any]:
+def _of_rows(ids: Sequence[str], shown: list[Any], made: Prediction) -> Json:
     return {i: p if done else None for i, p, done in zip(ids, shown, made.answered)}
 
 

@@ -26,6 +26,7 @@ from typing import Any
 
 from thrifty.cells import Budget, PriceList
 from thrifty.errors import BadInput, ThriftyError
+from thrifty.outside import Json, JsonLike, PricesLike
 from thrifty.strangers import readable
 
 __all__ = ["TaskFile", "TaskSpec", "read_any_file", "read_task_file"]
@@ -58,9 +59,9 @@ class TaskFile:
     folder: Path
     store: str
     lifetime: str
-    family: Mapping[str, Any]
-    source: Mapping[str, Any]
-    prices: Any
+    family: JsonLike
+    source: JsonLike
+    prices: PricesLike
     budget: Budget | None
     tasks: tuple[TaskSpec, ...]
     #: leave out columns that cannot be features, and say so, instead of stopping at them
@@ -84,7 +85,7 @@ def read_any_file(
                 "a task file: write them there."
             )
         return read_task_file(path)
-    source: dict[str, Any] = {_TABLES[path.suffix]: path.name, "allow_missing": True}
+    source: Json = {_TABLES[path.suffix]: path.name, "allow_missing": True}
     source |= {"id": id} if id else {}
     source |= {"features": list(features)} if features else {}
     return TaskFile(
@@ -219,7 +220,7 @@ def _from_environment(value: str) -> str:
     return re.sub(r"\$\{(\w+)\}", look_up, value)
 
 
-def _only(data: Mapping[str, Any], known: set[str], where: str) -> None:
+def _only(data: JsonLike, known: set[str], where: str) -> None:
     unknown = sorted(set(map(str, data)) - known)
     if unknown:
         raise BadInput(

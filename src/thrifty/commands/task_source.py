@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from thrifty.cells import Source
 from thrifty.cells.sources.kinds import read_column
 from thrifty.commands.task_file import TaskFile, TaskSpec, _only
 from thrifty.errors import BadInput, ThriftyError
+from thrifty.outside import Json, JsonLike
 from thrifty.strangers import readable
 
 __all__ = ["OpenedSource", "open_source"]
@@ -28,7 +29,7 @@ _CALL = {
 class OpenedSource:
     """A source with the ids of its examples and, where it is a table, its label columns."""
 
-    def __init__(self, source: Source, ids: Sequence[str], columns: Mapping[str, Any]) -> None:
+    def __init__(self, source: Source, ids: Sequence[str], columns: JsonLike) -> None:
         self.source, self.ids, self._columns = source, list(ids), columns
 
     def labels(self, task: TaskSpec) -> list[Any]:
@@ -148,7 +149,7 @@ def _usable(frame: Any, names: list[str]) -> list[str]:
     return usable
 
 
-def _ids(frame: Any, given: Mapping[str, Any], where: str) -> list[Any]:
+def _ids(frame: Any, given: JsonLike, where: str) -> list[Any]:
     if "id" not in given:
         return list(range(len(frame)))
     if given["id"] not in frame.columns:
@@ -179,7 +180,7 @@ def _from_sql(file: TaskFile, labels: list[str]) -> OpenedSource:
     for key in ("table", "id"):
         if key not in given:
             raise BadInput(f"a source in a database needs {key}.")
-    common: dict[str, Any] = {
+    common: Json = {
         "id": given["id"], "schema": given.get("schema"), "name": given.get("name")
     }  # fmt: skip
     source = Source.from_sql(
@@ -187,7 +188,7 @@ def _from_sql(file: TaskFile, labels: list[str]) -> OpenedSource:
         without=[*labels, *given.get("without", ())], boolean=given.get("boolean"),
         allow_missing=_gaps(file), kinds=given.get("kinds"), **common,
     )  # fmt: skip
-    columns: dict[str, Any] = {}
+    columns: Json = {}
     if labels:
         # label columns are read like features and never handed to a learner
         beside: Any = Source.from_sql(

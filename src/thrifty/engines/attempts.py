@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from thrifty.attempt import Attempt
 from thrifty.brought import aligned_labels
 from thrifty.cells import Cells, as_source
+from thrifty.outside import LabelsLike, TableLike
 from thrifty.protocol import AnyFamily
 
 __all__ = ["Looked", "Tried", "TriedFamily", "try_task"]
@@ -48,7 +49,7 @@ class Tried:
 
 
 def try_task(
-    family: AnyFamily, representation: Any, X: Any, y: Any, row_seed: int = 0
+    family: AnyFamily, representation: Any, X: TableLike, y: LabelsLike, row_seed: int = 0
 ) -> Tried | None:
     """UseRep on a source that is free to read; None where it raises (its turn will raise again)."""
     try:

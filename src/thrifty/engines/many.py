@@ -24,6 +24,7 @@ from thrifty.cells import Source
 from thrifty.engines.attempts import Tried, TriedFamily, try_task
 from thrifty.engines.pools import Pool, open_pool
 from thrifty.errors import BadInput
+from thrifty.outside import LabelsLike, TableLike
 from thrifty.protocol import AnyFamily
 
 __all__ = ["Life", "learn_many"]
@@ -47,10 +48,12 @@ class Life(Protocol):
     @property
     def row_seed(self) -> int: ...
 
-    def fits_in(self, X: Any) -> bool:
+    def fits_in(self, X: TableLike) -> bool:
         """Whether X has the lifetime's features in their order."""
 
-    def learn_as(self, family: Any, name: str, X: Any, y: Any, *, good: Any = None) -> Any:
+    def learn_as(
+        self, family: Any, name: str, X: TableLike, y: LabelsLike, *, good: bool | None = None
+    ) -> Any:
         """``learn``, with another object in the family's place."""
 
 
@@ -59,8 +62,8 @@ class _Waiting:
     """A task whose turn comes, and the attempt that is being made at it."""
 
     name: str
-    X: Any
-    y: Any
+    X: TableLike
+    y: LabelsLike
     good: bool | None
     representation: Any = None
     future: Any = None
@@ -110,7 +113,7 @@ def _fill(
         )
 
 
-def _may_be_tried(life: Life, X: Any) -> bool:
+def _may_be_tried(life: Life, X: TableLike) -> bool:
     if getattr(life.family, "one_after_another", False):
         return False
     if life.budget is not None or not life.fits_in(X):

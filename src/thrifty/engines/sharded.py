@@ -23,6 +23,7 @@ from thrifty.cells import Source, as_source
 from thrifty.cells.sources.packed import PackedSource
 from thrifty.engines.pools import Actor, Pool, open_pool
 from thrifty.errors import BadInput, BadParameter
+from thrifty.outside import LabelsLike
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.boolean_counts import (
     BUFFER,
@@ -128,7 +129,7 @@ def _counted_children(
 
 def grow_sharded(
     source: Any,
-    y: Any,
+    y: LabelsLike,
     *,
     engine: Any = "dask",
     n_jobs: int | None = None,

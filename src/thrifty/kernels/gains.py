@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.kernels.jit import jit
+from thrifty.outside import AnyArray
 
 __all__ = ["entropy_gains", "gini_gains", "xlogx_table"]
 
@@ -54,7 +54,7 @@ def _both_sides(total: int, table: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @jit
 def _two_classes(
-    counts: NDArray[Any], t0: int, t1: int, table: NDArray[np.float64], out: NDArray[np.float64]
+    counts: AnyArray, t0: int, t1: int, table: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
     """The most common case. With more features than rows the sums are looked up."""
     n = t0 + t1
@@ -80,7 +80,7 @@ def _two_classes(
 
 @jit
 def entropy_gains(
-    counts: NDArray[Any], totals: NDArray[np.int64], table: NDArray[np.float64]
+    counts: AnyArray, totals: NDArray[np.int64], table: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Information gain in bits per row: counts (C, k) of the true side, totals (C,).
 
@@ -114,7 +114,7 @@ def entropy_gains(
 
 
 @jit
-def gini_gains(counts: NDArray[Any], totals: NDArray[np.int64]) -> NDArray[np.float64]:
+def gini_gains(counts: AnyArray, totals: NDArray[np.int64]) -> NDArray[np.float64]:
     """Fall of the Gini impurity: counts (C, k) of the true side, totals (C,)."""
     C, k = counts.shape
     n = np.int64(0)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.kernels.jit import jit
+from thrifty.outside import AnyArray
 
 __all__ = [
     "TILE",
@@ -79,7 +78,7 @@ def pack_tiles(
 
 
 @jit
-def pack_columns(X: NDArray[Any], features: Ints) -> Words:
+def pack_columns(X: AnyArray, features: Ints) -> Words:
     """Pack the named columns of a 0/1 matrix (S, N) over the examples: (k, W) words."""
     S = X.shape[0]
     out = np.zeros((len(features), (S + 63) // 64), dtype=np.uint64)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from thrifty.kernels.jit import jit
 from thrifty.kernels.thresholds import before_split, gain_of_cut
+from thrifty.outside import AnyArray
 
 __all__ = ["best_pure_child_counts"]
 
@@ -22,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 @jit
-def _two_lowest(at: int, ends: NDArray[Any], sign: int) -> tuple[int, Any, Any]:
+def _two_lowest(at: int, ends: AnyArray, sign: int) -> tuple[int, Any, Any]:
     """The class whose end is lowest for feature ``at``, its end and the next one, times sign."""
     best, first, second = 0, np.inf, np.inf
     for c in range(ends.shape[0]):
@@ -36,7 +37,7 @@ def _two_lowest(at: int, ends: NDArray[Any], sign: int) -> tuple[int, Any, Any]:
 
 @jit
 def best_pure_child_counts(
-    table: NDArray[Any], rows: Ints, codes: Ints, totals: Ints, lx: Floats, criterion: int
+    table: AnyArray, rows: Ints, codes: Ints, totals: Ints, lx: Floats, criterion: int
 ) -> Ints:
     """counts[c, f]: rows of class c on the true side of the best settling cut of feature f.
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from thrifty.kernels.counting import popcount
 from thrifty.kernels.jit import jit
+from thrifty.outside import AnyArray
 
 __all__ = [
     "BINS", "ENTROPY", "GINI", "before_split", "best_counts", "best_counts_sorted", "bin_values",
@@ -38,7 +39,7 @@ _FEATURES_AT_ONCE = 64
 
 
 @jit
-def bin_values(table: NDArray[Any], edges: NDArray[Any], bins: NDArray[np.uint8]) -> None:
+def bin_values(table: AnyArray, edges: AnyArray, bins: NDArray[np.uint8]) -> None:
     """bins[f, r]: how many of the 63 ascending edges of feature f are <= table[r, f].
 
     ``edges`` (N, 63) is padded with infinity. Six steps of a binary search without branches.
@@ -60,7 +61,7 @@ def bin_values(table: NDArray[Any], edges: NDArray[Any], bins: NDArray[np.uint8]
 
 
 @jit
-def _order(values: NDArray[Any]) -> Ints:
+def _order(values: AnyArray) -> Ints:
     """Indices that sort the values: runs of eight by insertion, then merged."""
     n = len(values)
     order = np.arange(n)
@@ -274,7 +275,7 @@ def _scan_two(
 
 @jit
 def _look_inside(
-    table: NDArray[Any], f: int, bins: NDArray[np.uint8], rows: Ints, codes: Ints, hist: Ints,
+    table: AnyArray, f: int, bins: NDArray[np.uint8], rows: Ints, codes: Ints, hist: Ints,
     uppers: Floats, bar: float, totals: Ints, n: int, before: float, lx: Floats, criterion: int,
     top: float, best: Ints, false: Ints,
 ) -> float:
@@ -332,7 +333,7 @@ def _look_inside(
 
 @jit
 def best_counts(
-    table: NDArray[Any], bins: NDArray[np.uint8], exact: NDArray[np.bool_], rows: Ints,
+    table: AnyArray, bins: NDArray[np.uint8], exact: NDArray[np.bool_], rows: Ints,
     codes: Ints, totals: Ints, lx: Floats, criterion: int, across: bool,
 ) -> Ints:
     """counts[c, f]: rows of class c on the true side of the best cut of feature f.
@@ -384,7 +385,7 @@ def best_counts(
 
 @jit
 def best_counts_sorted(
-    values: NDArray[Any], codes: Ints, totals: Ints, lx: Floats, criterion: int
+    values: AnyArray, codes: Ints, totals: Ints, lx: Floats, criterion: int
 ) -> Ints:
     """The same for few features, by sorting: ``values`` (k, n) of the node's rows alone."""
     k, n = values.shape

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
+from thrifty.outside import AnyArray
 
 __all__ = ["FINISHED", "Asked", "Asks", "no_stopping"]
 
@@ -35,7 +36,7 @@ class Asked:
         why each row stopped: "finished", "sure", "worth", "spend" or "per_row"
     """
 
-    values: NDArray[Any]
+    values: AnyArray
     probabilities: NDArray[np.float64] | None
     stopped: tuple[str, ...]
 

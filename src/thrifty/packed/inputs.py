@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells.sources.checks import checked_names, default_names
 from thrifty.errors import BadInput
+from thrifty.outside import AnyArray
 
 __all__ = ["Input", "read_input"]
 
@@ -31,17 +32,17 @@ class Input(ABC):
     names: tuple[str, ...]
 
     @abstractmethod
-    def blocks(self) -> Iterator[NDArray[Any]]:
+    def blocks(self) -> Iterator[AnyArray]:
         """The rows, from the first on, in blocks of any size."""
 
     def rows_at_once(self) -> int:
         """Rows of one block: a multiple of 64 that fits the memory set aside."""
         return max(64, _BLOCK // (8 * max(len(self.names), 1)) // 64 * 64)
 
-    def even_blocks(self) -> Iterator[NDArray[Any]]:
+    def even_blocks(self) -> Iterator[AnyArray]:
         """The rows in blocks of :meth:`rows_at_once`; only the last may be smaller."""
         n = self.rows_at_once()
-        waiting: list[NDArray[Any]] = []
+        waiting: list[AnyArray] = []
         held = 0
         for block in self.blocks():
             while len(block):
@@ -85,7 +86,7 @@ class ArrayInput(Input):
         self.names = tuple(names[i] for i in self._keep.tolist())
         self._table = table
 
-    def blocks(self) -> Iterator[NDArray[Any]]:
+    def blocks(self) -> Iterator[AnyArray]:
         step = self.rows_at_once()
         for start in range(0, len(self._table), step):
             yield np.asarray(self._table[start : start + step])[:, self._keep]
@@ -104,7 +105,7 @@ class SparseInput(Input):
         self._keep = _kept(all_names, without)
         self.names = tuple(all_names[i] for i in self._keep.tolist())
 
-    def blocks(self) -> Iterator[NDArray[Any]]:
+    def blocks(self) -> Iterator[AnyArray]:
         step = self.rows_at_once()
         for start in range(0, self._matrix.shape[0], step):
             yield self._matrix[start : start + step].toarray()[:, self._keep]
@@ -119,7 +120,7 @@ class ParquetInput(Input):
         keep = _kept(checked_names(every, len(every)), without)
         self.names = tuple(every[i] for i in keep.tolist())
 
-    def blocks(self) -> Iterator[NDArray[Any]]:
+    def blocks(self) -> Iterator[AnyArray]:
         batches = self._file.iter_batches(
             batch_size=self.rows_at_once(), columns=list(self.names), use_threads=False
         )
@@ -137,7 +138,7 @@ class TextInput(Input):
         keep = _kept(checked_names(head, len(head)), without)
         self.names = tuple(head[i] for i in keep.tolist())
 
-    def blocks(self) -> Iterator[NDArray[Any]]:
+    def blocks(self) -> Iterator[AnyArray]:
         arrow, reader = _arrow("csv"), None
         numbers = dict.fromkeys(self.names, _arrow().float64())
         convert = arrow.ConvertOptions(include_columns=list(self.names), column_types=numbers)

@@ -12,7 +12,6 @@ import shutil
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells.sources.packed_file import FORMAT, VERSION, hash_name, seal_of
 from thrifty.errors import BadInput
+from thrifty.outside import AnyArray, Json
 
 __all__ = ["Writer"]
 
@@ -47,13 +47,13 @@ class Writer:
         self._reals = self._room("reals.bin", "<f8", (len(self.names) - n_boolean, n_examples))
         self._at = 0
 
-    def _room(self, name: str, dtype: str, shape: tuple[int, int]) -> NDArray[Any] | None:
+    def _room(self, name: str, dtype: str, shape: tuple[int, int]) -> AnyArray | None:
         if 0 in shape:
             (self._working / name).touch()
             return None
         return np.memmap(self._working / name, dtype=dtype, mode="w+", shape=shape)
 
-    def add(self, rows: NDArray[Any]) -> None:
+    def add(self, rows: AnyArray) -> None:
         """The next rows, all features."""
         n = len(rows)
         if self._at % 64:
@@ -109,7 +109,7 @@ class Writer:
         for name, data in small.items():
             (self._working / name).write_bytes(data)
         sizes = {file.name: file.stat().st_size for file in sorted(self._working.iterdir())}
-        meta: dict[str, Any] = {
+        meta: Json = {
             "format": FORMAT,
             "version": VERSION,
             "n_examples": self.n_examples,
@@ -123,7 +123,7 @@ class Writer:
         (self._working / "meta.json").write_text(text, encoding="utf-8")
 
 
-def _checksums(room: NDArray[Any] | None) -> list[int]:
+def _checksums(room: AnyArray | None) -> list[int]:
     if room is None:
         return []
     step = max(1, _AT_ONCE // (room.shape[1] * 8))

@@ -10,6 +10,7 @@ import numpy as np
 
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
+from thrifty.outside import Json, LabelsLike
 from thrifty.powers.evidence import coarsest
 from thrifty.powers.failures import refuse
 from thrifty.powers.representation import PowersRepresentation
@@ -42,7 +43,7 @@ class PowersFamily(ABC, Generic[Formula]):
         return Expected()
 
     @abstractmethod
-    def read_labels(self, y: Any) -> Any:
+    def read_labels(self, y: LabelsLike) -> Any:
         """Check the labels, and put them into the form the verbs take."""
 
     @abstractmethod
@@ -67,15 +68,15 @@ class PowersFamily(ABC, Generic[Formula]):
         failure = None if failed is None else failed.failure
         return Found("scratch", found, failure, seen=coarse)
 
-    def load_representation(self, data: dict[str, Any]) -> PowersRepresentation:
+    def load_representation(self, data: Json) -> PowersRepresentation:
         """The inverse of ``representation.to_dict()``."""
         return PowersRepresentation.from_dict(data)
 
-    def load_estimator(self, data: dict[str, Any]) -> Any:
+    def load_estimator(self, data: Json) -> Any:
         """The inverse of ``estimator.to_dict()``."""
         return self.regressor.from_dict(data)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Name and parameters, as JSON."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"family": type(self).__name__, **values}

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from thrifty.cells.sources.checks import refuse_masked
 from thrifty.errors import BadInput
+from thrifty.outside import LabelsLike
 
 __all__ = ["log_labels", "real_labels"]
 
 SMALLEST_NORMAL = np.finfo(np.float64).tiny
 
 
-def real_labels(y: Any) -> np.ndarray:
+def real_labels(y: LabelsLike) -> np.ndarray:
     """``y`` as finite float64, one per example.
 
     >>> real_labels([1, 2.5]).tolist()
@@ -41,7 +40,7 @@ def real_labels(y: Any) -> np.ndarray:
     return labels
 
 
-def log_labels(y: Any, given_as_logs: bool) -> np.ndarray:
+def log_labels(y: LabelsLike, given_as_logs: bool) -> np.ndarray:
     """Natural logs of the labels of a monomial task."""
     labels = real_labels(y)
     if given_as_logs:

@@ -16,6 +16,7 @@ from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.errors import BadInput
 from thrifty.lazy import FINISHED, Asked, no_stopping
+from thrifty.outside import Json, JsonLike, LabelsLike, TableLike
 from thrifty.powers.family import PowersFamily
 from thrifty.powers.representation import Exponents, exponents, written
 
@@ -33,7 +34,7 @@ class _PowersRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc, unu
     def hold(self, formula: Any, feature_names: Sequence[str]) -> Self:
         """This regressor, fitted with a formula that was learned elsewhere."""
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: TableLike, y: LabelsLike) -> Self:
         """Learn from scratch, buying rows in growing batches."""
         family, cells = self._family(), Cells(X)
         labels = family.read_labels(y)
@@ -59,7 +60,7 @@ class _PowersRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc, unu
         self.feature_names_ = tuple(feature_names)
         self.n_features_in_ = len(self.feature_names_)
 
-    def _values(self, X: Any, used: Sequence[int]) -> np.ndarray:
+    def _values(self, X: TableLike, used: Sequence[int]) -> np.ndarray:
         """Columns ``used`` of X; of a Source only these cells are bought (see ``receipt_``)."""
         check_is_fitted(self)
         columns = np.asarray(used, dtype=np.intp)
@@ -142,7 +143,7 @@ class MonomialRegressor(_PowersRegressor):
         self.exponents_ = dict(formula)
         return self
 
-    def predict_log(self, X: Any) -> np.ndarray:
+    def predict_log(self, X: TableLike) -> np.ndarray:
         """Natural logs of the predictions, for powers that overflow."""
         check_is_fitted(self)
         return self._logs(self._values(X, self._used()))
@@ -163,7 +164,7 @@ class MonomialRegressor(_PowersRegressor):
         powers = np.array([self.exponents_[f] for f in self._used()], dtype=np.float64)
         return np.asarray(np.log(values) @ powers)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """The product of powers; infinite where it overflows (see :meth:`predict_log`)."""
         with np.errstate(over="ignore"):
             return np.asarray(np.exp(self.predict_log(X)))
@@ -173,7 +174,7 @@ class MonomialRegressor(_PowersRegressor):
             return str(super().__repr__(N_CHAR_MAX))
         return written(exponents(self.exponents_), self.feature_names_)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Everything needed to build it again, as JSON."""
         return {
             "kind": "monomial",
@@ -184,7 +185,7 @@ class MonomialRegressor(_PowersRegressor):
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> MonomialRegressor:
+    def from_dict(cls, data: JsonLike) -> MonomialRegressor:
         """The inverse of :meth:`to_dict`."""
         model = cls(int(data["max_degree"]), float(data["label_precision"]))
         monomial = exponents((pair[0], pair[1]) for pair in data["exponents"])
@@ -222,7 +223,7 @@ class PolynomialRegressor(_PowersRegressor):
         self.terms_ = {term: float(formula[term]) for term in sorted(formula, key=_rank)}
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """The sum of the terms."""
         check_is_fitted(self)
         return self._computed(self._values(X, self._used()))
@@ -250,7 +251,7 @@ class PolynomialRegressor(_PowersRegressor):
         text = " ".join(pieces) or "0"
         return text[2:] if text.startswith("+ ") else text.replace("- ", "-", 1)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Everything needed to build it again, as JSON."""
         return {
             "kind": "polynomial",
@@ -265,7 +266,7 @@ class PolynomialRegressor(_PowersRegressor):
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> PolynomialRegressor:
+    def from_dict(cls, data: JsonLike) -> PolynomialRegressor:
         """The inverse of :meth:`to_dict`."""
         model = cls(int(data["max_degree"]), int(data["max_terms"]), float(data["label_precision"]))
         terms = {

@@ -12,6 +12,7 @@ from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
+from thrifty.outside import LabelsLike
 from thrifty.powers import lattice, nnls_batches, paper_monomials
 from thrifty.powers.family import METHODS, Method, PowersFamily
 from thrifty.powers.labels import log_labels
@@ -82,7 +83,7 @@ class Monomials(PowersFamily[Exponents]):
         """What counts as a fit."""
         return Rules(self.max_degree, self.label_precision, self.risk)
 
-    def read_labels(self, y: Any) -> np.ndarray:
+    def read_labels(self, y: LabelsLike) -> np.ndarray:
         """Natural logs of the labels."""
         return log_labels(y, self.log_labels)
 

@@ -14,6 +14,7 @@ from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
+from thrifty.outside import Json, LabelsLike
 from thrifty.powers import paper_polynomials
 from thrifty.powers.family import METHODS, Method, PowersFamily
 from thrifty.powers.labels import real_labels
@@ -108,7 +109,7 @@ class Polynomials(PowersFamily[Polynomial]):
     def _paper(self) -> PaperSettings:
         return PaperSettings(self.distribution, self.smallest_coefficient, self.rules)
 
-    def read_labels(self, y: Any) -> Any:
+    def read_labels(self, y: LabelsLike) -> Any:
         """Finite numbers; a :class:`KnownTarget` passes, for tests with exact correlations."""
         return y if isinstance(y, KnownTarget) else real_labels(y)
 
@@ -191,12 +192,12 @@ class Polynomials(PowersFamily[Polynomial]):
             model, feature_names
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Name and parameters, as JSON; a law as its name and numbers."""
         return {**super().to_dict(), "distribution": laws_to_dict(self.distribution)}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Polynomials:
+    def from_dict(cls, data: Json) -> Polynomials:
         """The inverse of :meth:`to_dict`; a law is a name and numbers, never code."""
         given = {key: value for key, value in data.items() if key != "family"}
         return cls(**{**given, "distribution": laws_from_dict(given.get("distribution"))})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from thrifty.outside import Json, JsonLike
 from thrifty.powers.exact_linear import combination, rank, row_basis, saturated_basis, solve
 
 __all__ = ["Exponents", "PowersRepresentation", "degree", "exponents", "written"]
@@ -135,13 +135,13 @@ class PowersRepresentation:
                 grown = tried
         return grown
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain lists, for JSON."""
         columns = [[list(pair) for pair in column] for column in self.columns]
         return {"columns": columns, **({"coarse": self.coarse} if self.coarse else {})}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> PowersRepresentation:
+    def from_dict(cls, data: JsonLike) -> PowersRepresentation:
         """The inverse of :meth:`to_dict`."""
         columns = (exponents((pair[0], pair[1]) for pair in column) for column in data["columns"])
         return cls(tuple(columns), coarse=float(data.get("coarse", 0.0)))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from thrifty.errors import BadInput
+from thrifty.outside import Json, JsonLike
 
 __all__ = ["Folder", "write_csv"]
 
@@ -19,7 +20,7 @@ class Folder:
     Raises BadInput where the folder holds another run, or files that are not a run's.
     """
 
-    def __init__(self, path: Path, parameters: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, parameters: JsonLike) -> None:
         self.path = path
         asked = path / "parameters.json"
         if asked.exists():
@@ -33,7 +34,7 @@ class Folder:
         asked.write_text(json.dumps(parameters, indent=1, sort_keys=True) + "\n")
         self.finished = self._read_finished()
 
-    def _check_same(self, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    def _check_same(self, before: JsonLike, now: JsonLike) -> None:
         plain = json.loads(json.dumps(now))
         different = sorted(k for k in {*before, *plain} if before.get(k) != plain.get(k))
         if different:
@@ -47,9 +48,9 @@ class Folder:
     def _lines(self) -> Path:
         return self.path / "finished.jsonl"
 
-    def _read_finished(self) -> dict[str, list[dict[str, Any]]]:
+    def _read_finished(self) -> dict[str, list[Json]]:
         """Finished jobs; a line that an interruption cut short is dropped."""
-        found: dict[str, list[dict[str, Any]]] = {}
+        found: dict[str, list[Json]] = {}
         if not self._lines.exists():
             return found
         whole = []
@@ -63,14 +64,14 @@ class Folder:
         self._lines.write_text("".join(line + "\n" for line in whole))
         return found
 
-    def keep(self, job: str, records: list[dict[str, Any]]) -> None:
+    def keep(self, job: str, records: list[Json]) -> None:
         """Write down one finished job."""
         self.finished[job] = records
         with self._lines.open("a") as file:
             file.write(json.dumps({"job": job, "records": records}) + "\n")
 
 
-def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+def write_csv(path: Path, columns: Sequence[str], rows: Iterable[JsonLike]) -> None:
     """The same rows give the same bytes."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -5,19 +5,19 @@ Every function takes records (the lines of runs.csv) and returns plain rows; not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from thrifty.outside import Json, JsonLike
 from thrifty.reproduce.fit import Coefficient, Fit, fit_form, fit_slope
 from thrifty.reproduce.point import LETTERS, Grid, Point
 from thrifty.reproduce.row import Form, Row, Seen, Terms
 
 __all__ = ["Grown", "against_bounds", "beside_paper", "forms", "growth", "of_row", "point_of"]
 
-Record = Mapping[str, Any]
+Record = JsonLike
 
 
 def of_row(records: Iterable[Record], row: Row, learner: str | None = None) -> list[Record]:
@@ -33,7 +33,7 @@ def point_of(record: Record) -> Point:
     return Point(**{letter: record[letter] for letter in LETTERS})
 
 
-def against_bounds(records: Sequence[Record], rows: Iterable[Row]) -> list[dict[str, Any]]:
+def against_bounds(records: Sequence[Record], rows: Iterable[Row]) -> list[Json]:
     """For each row and learner, the run that comes closest to each bound.
 
     An upper bound is on cells; a lower one on features looked at, task by task, which are fewer.
@@ -130,7 +130,7 @@ def _part_of_theory(row: Row, run: Record, part: str) -> float:
     return scratch if part == "scratch_cells" else sum(reused)
 
 
-def beside_paper(records: Sequence[Record], rows: Iterable[Row]) -> list[dict[str, Any]]:
+def beside_paper(records: Sequence[Record], rows: Iterable[Row]) -> list[Json]:
     """Each learner's bill as a multiple of the row's paper learner, geometric mean and range."""
     lines = []
     for row in rows:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from thrifty.outside import JsonLike
 from thrifty.reproduce.measured import Record, against_bounds, beside_paper, forms, growth
 from thrifty.reproduce.placements import contests
 from thrifty.reproduce.point import LETTERS, Grid
@@ -161,7 +162,7 @@ def _placement_section(records: Sequence[Record], pictures: Mapping[str, str]) -
     )
 
 
-def _table(lines: Iterable[Mapping[str, Any]]) -> str:
+def _table(lines: Iterable[JsonLike]) -> str:
     lines = list(lines)
     if not lines:
         return ""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from thrifty.outside import JsonLike
 from thrifty.reproduce.table_2 import RULES
 
 __all__ = ["Contest", "contests", "crossing"]
@@ -50,7 +50,7 @@ class Contest:
         )
 
 
-def contests(records: Sequence[Mapping[str, Any]]) -> list[Contest]:
+def contests(records: Sequence[JsonLike]) -> list[Contest]:
     """One contest for every m, N, K, r at which both placement streams were run."""
     bills: dict[tuple[int, ...], dict[str, dict[str, list[float]]]] = {}
     for record in records:

@@ -8,6 +8,7 @@ from typing import Any
 
 from thrifty.checks import set_checked, whole_number
 from thrifty.errors import BadParameter
+from thrifty.outside import Json, JsonLike
 
 __all__ = ["LETTERS", "Grid", "Point"]
 
@@ -84,7 +85,7 @@ class Grid:
         """The points on one axis."""
         return tuple(replace(self.base, **{axis: value}) for value in self.axes[axis])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return {
             "base": self.base.to_dict(),
@@ -93,7 +94,7 @@ class Grid:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Grid:
+    def from_dict(cls, data: JsonLike) -> Grid:
         """The inverse of :meth:`to_dict`; what a user may write in a grid file."""
         unknown = sorted(set(data) - {"base", "axes", "corners"})
         if unknown or "base" not in data:
@@ -110,7 +111,7 @@ class Grid:
         )
 
 
-def _point(data: Mapping[str, Any]) -> Point:
+def _point(data: JsonLike) -> Point:
     unknown = sorted(set(data) - set(LETTERS))
     if unknown:
         raise BadParameter(f"a point has {list(LETTERS)}; got {unknown[0]!r}.")

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import Any
 
 from thrifty.errors import ThriftyError
+from thrifty.outside import Json
 from thrifty.reproduce.point import Point
 from thrifty.reproduce.rows import row_named
 from thrifty.reproduce.run import run_point
 
 __all__ = ["Job", "run_jobs"]
 
-Records = list[dict[str, Any]]
+Records = list[Json]
 
 
 @dataclass(frozen=True)

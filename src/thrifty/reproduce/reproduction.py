@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from dataclasses import fields as fields_of
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from thrifty.checks import whole_number
 from thrifty.errors import BadInput
+from thrifty.outside import Json
 from thrifty.reproduce.folder import Folder, write_csv
 from thrifty.reproduce.measured import against_bounds, beside_paper, forms, growth
 from thrifty.reproduce.page import page
@@ -34,7 +34,7 @@ class Reproduction:
     """What came out: every run, every claim, and where it is written."""
 
     path: Path
-    records: list[dict[str, Any]]
+    records: list[Json]
     verdicts: list[Verdict]
 
     @property
@@ -111,7 +111,7 @@ def _with_grids(
 
 def _parameters(
     table: str, quick: bool, seeds: Sequence[int], rows: Sequence[tuple[Row, Grid]]
-) -> dict[str, Any]:
+) -> Json:
     return {
         "thrifty": version("thrifty"),
         "table": table,
@@ -133,7 +133,7 @@ def _run_missing(
     say = progress or (lambda done, total, what: None)
     say(ended, len(jobs), "starting")
 
-    def done(job: Job, records: list[dict[str, Any]]) -> None:
+    def done(job: Job, records: list[Json]) -> None:
         nonlocal ended
         folder.keep(str(job), records)
         ended += 1
@@ -154,7 +154,7 @@ def _command(table: str, quick: bool, seed: int, own_grid: bool) -> str:
 
 def _write(
     path: Path,
-    records: Sequence[dict[str, Any]],
+    records: Sequence[Json],
     rows: Sequence[tuple[Row, Grid]],
     found: Sequence[Verdict],
     command: str,
@@ -174,7 +174,7 @@ def _write(
     (path / "index.html").write_text(page(records, rows, found, pictures, command))
 
 
-def _form_lines(records: Sequence[dict[str, Any]], rows: Sequence[Row]) -> list[dict[str, Any]]:
+def _form_lines(records: Sequence[Json], rows: Sequence[Row]) -> list[Json]:
     return [
         {
             "row": row.key, "learner": form.learner, "form": name, "term": term,
@@ -189,8 +189,8 @@ def _form_lines(records: Sequence[dict[str, Any]], rows: Sequence[Row]) -> list[
 
 
 def _growth_lines(
-    records: Sequence[dict[str, Any]], rows: Sequence[tuple[Row, Grid]]
-) -> list[dict[str, Any]]:
+    records: Sequence[Json], rows: Sequence[tuple[Row, Grid]]
+) -> list[Json]:
     return [
         {
             "row": g.row, "learner": g.learner, "part": g.part, "axis": g.axis,
@@ -202,7 +202,7 @@ def _growth_lines(
 
 
 def _draw(
-    path: Path, records: Sequence[dict[str, Any]], rows: Sequence[tuple[Row, Grid]]
+    path: Path, records: Sequence[Json], rows: Sequence[tuple[Row, Grid]]
 ) -> dict[str, str]:
     """The pictures, by row; none where matplotlib is not installed."""
     try:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from thrifty.lifetime import Learned, Lifetime
+from thrifty.outside import Json, JsonLike
 from thrifty.reproduce.point import Point
 from thrifty.reproduce.row import Row, Seen
 from thrifty.streams import Task
@@ -58,7 +59,7 @@ class _Tally:
         self.max_cells_per_example = max(self.max_cells_per_example, most)
 
 
-def run_point(row: Row, point: Point, seed: int) -> list[dict[str, Any]]:
+def run_point(row: Row, point: Point, seed: int) -> list[Json]:
     """A record per learner. Tasks are posed to all learners in step, and then dropped."""
     tallies = {}
     for name, learner in row.learners(point).items():
@@ -75,9 +76,9 @@ def _learn(row: Row, tally: _Tally, task: Task) -> None:
     tally.add(learned, task.good, row.right(learned.model, task))
 
 
-def _record(row: Row, point: Point, seed: int, name: str, tally: _Tally) -> dict[str, Any]:
+def _record(row: Row, point: Point, seed: int, name: str, tally: _Tally) -> Json:
     seen = Seen(sum(tally.seen), len(tally.seen) - sum(tally.seen))
-    values: Mapping[str, Any] = {
+    values: JsonLike = {
         "table": row.table,
         "row": row.key,
         **point.to_dict(),

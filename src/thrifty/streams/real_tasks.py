@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BadParameter
+from thrifty.outside import AnyArray
 from thrifty.streams.tree_tasks import TreeStream, with_splits
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.scratch_real import grow_real
@@ -57,7 +58,7 @@ class RealStream(TreeStream):
 
     def _uniform(
         self, low: float, high: float, shape: Any, rng: np.random.Generator
-    ) -> NDArray[Any]:
+    ) -> AnyArray:
         """Values of [low, high): whole numbers where there are levels."""
         if self.levels is None:
             return np.asarray(rng.uniform(low, high, shape))
@@ -67,7 +68,7 @@ class RealStream(TreeStream):
     def _top(self) -> float:
         return 1.0 if self.levels is None else float(self.levels)
 
-    def _background(self, rng: np.random.Generator) -> NDArray[Any]:
+    def _background(self, rng: np.random.Generator) -> AnyArray:
         shape = (self.n_examples, self.n_features)
         return self._uniform(0.0, self._top, shape, rng).astype(np.float32)
 
@@ -76,7 +77,7 @@ class RealStream(TreeStream):
         low, high = (split.threshold, self._top) if branch else (0.0, split.threshold)
         return self._uniform(low, high, n, rng)
 
-    def _learned(self, X: NDArray[Any], y: NDArray[np.int64], target: Tree) -> Tree | None:
+    def _learned(self, X: AnyArray, y: NDArray[np.int64], target: Tree) -> Tree | None:
         nobody = np.zeros(self.n_features, dtype=np.bool_)
         prices = np.ones(self.n_features)
         grown = grow_real(X, nobody, read_classes(y), gain_named(self.gain), prices)

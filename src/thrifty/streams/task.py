@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from thrifty.outside import AnyArray, TableLike
 
 __all__ = ["Task"]
 
@@ -16,8 +17,8 @@ class Task:
     """What a learner is shown (name, X, y) and what only the experimenter knows (target, good)."""
 
     name: str
-    X: Any
-    y: NDArray[Any]
+    X: TableLike
+    y: AnyArray
     target: Any = field(default=None, repr=False)
     good: bool = True
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.errors import BadParameter
+from thrifty.outside import AnyArray
 from thrifty.streams.task import Task
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.scratch import grow_from_scratch
@@ -188,7 +189,7 @@ class TreeStream:
 
     def _draw_sample(
         self, target: Tree, weights: dict[Path, float], rng: np.random.Generator
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    ) -> tuple[AnyArray, NDArray[np.int64]]:
         """Examples per leaf by weight, at least ``min_leaf`` each; the rest is background."""
         spare = self.n_examples - self.min_leaf * len(weights)
         shares = np.array(list(weights.values()))
@@ -209,7 +210,7 @@ class TreeStream:
             start += n
         return X, y
 
-    def _background(self, rng: np.random.Generator) -> NDArray[Any]:
+    def _background(self, rng: np.random.Generator) -> AnyArray:
         """Values of features that no test of the target asks: fair coins."""
         words = rng.integers(0, 256, (self.n_examples, -(-self.n_features // 8)), dtype=np.uint8)
         return np.unpackbits(words, axis=1, count=self.n_features)
@@ -218,7 +219,7 @@ class TreeStream:
         """Values of n examples that go to this side of a split."""
         return branch
 
-    def _learned(self, X: NDArray[Any], y: NDArray[np.int64], target: Tree) -> Tree | None:
+    def _learned(self, X: AnyArray, y: NDArray[np.int64], target: Tree) -> Tree | None:
         """What top-down learning makes of the sample, if that is the target."""
         grown = grow_from_scratch(
             kernels.pack_tiles(X), read_classes(y), gain_named(self.gain), np.ones(self.n_features)

@@ -16,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from thrifty.cells.prices.tokens import Rates, estimated_tokens
+from thrifty.outside import Json
 
 __all__ = ["LocalChatServer"]
 
@@ -75,7 +76,7 @@ class LocalChatServer:
         self.replied: list[str] = []
         self._seen: set[str] = set()
         self._files: dict[str, str] = {}
-        self._batches: dict[str, dict[str, Any]] = {}
+        self._batches: dict[str, Json] = {}
         self._lock = threading.Lock()
 
     def __enter__(self) -> LocalChatServer:
@@ -145,7 +146,7 @@ class LocalChatServer:
         state["looks"] += 1
         return 200, {**state, "status": "completed" if state["looks"] > 1 else "in_progress"}
 
-    def _batch(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _batch(self, body: Json) -> Json:
         lines = [json.loads(x) for x in self._files[body["input_file_id"]].splitlines()]
         out = []
         for line in lines:
@@ -158,7 +159,7 @@ class LocalChatServer:
         self._batches[name] = {"id": name, "output_file_id": result, "looks": 0}
         return {"id": name, "status": "validating"}
 
-    def _complete(self, body: dict[str, Any], rates: Rates) -> tuple[int, Any]:
+    def _complete(self, body: Json, rates: Rates) -> tuple[int, Any]:
         prompt = body["messages"][0]["content"]
         text, questions = _TEXT.search(prompt).groups()  # type: ignore[union-attr]
         asked = [m.groups() for m in map(_LINE.match, questions.splitlines()) if m]

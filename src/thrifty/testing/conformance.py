@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,13 +36,13 @@ class StoreConformance:
     #: whether a second ``open`` of the same place sees what the first one wrote
     durable = True
 
-    def new_place(self, tmp_path: Any) -> Any:
+    def new_place(self, tmp_path: Path) -> Any:
         raise NotImplementedError
 
     def open(self, place: Any) -> Store:
         raise NotImplementedError
 
-    def _book(self, tmp_path: Any, name: str = "test") -> LifetimeBook:
+    def _book(self, tmp_path: Path, name: str = "test") -> LifetimeBook:
         return self.open(self.new_place(tmp_path)).book(name, {"family": "Test"}, {"n": 0})
 
     def _again(self, book: LifetimeBook, place: Any) -> LifetimeBook:
@@ -52,7 +53,7 @@ class StoreConformance:
 
     # -- lifetimes ----------------------------------------------------------------------------
 
-    def test_a_lifetime_is_found_again_by_name(self, tmp_path: Any) -> None:
+    def test_a_lifetime_is_found_again_by_name(self, tmp_path: Path) -> None:
         place = self.new_place(tmp_path)
         store = self.open(place)
         book = store.book("clinic", {"family": "Test", "k": 1}, {"n": 0})
@@ -62,7 +63,7 @@ class StoreConformance:
         assert state.representation == {"n": 0}
         assert state.features is None
 
-    def test_two_lifetimes_of_one_name_are_refused(self, tmp_path: Any) -> None:
+    def test_two_lifetimes_of_one_name_are_refused(self, tmp_path: Path) -> None:
         store = self.open(self.new_place(tmp_path))
         store.book("clinic", {"family": "Test", "k": 1}, {})
         store.book("clinic", {"family": "Test", "k": 1}, {})
@@ -70,7 +71,7 @@ class StoreConformance:
         _raises(StoreError, lambda: store.book("nobody", None, None))
         assert store.lifetimes() == ["clinic"]
 
-    def test_lifetimes_share_their_cells_and_not_their_money(self, tmp_path: Any) -> None:
+    def test_lifetimes_share_their_cells_and_not_their_money(self, tmp_path: Path) -> None:
         store = self.open(self.new_place(tmp_path))
         one, two = (store.book(n, {"family": n}, {}) for n in ("one", "two"))
         one.write(lambda p: (p.number("example", IDS), p.move("t", 5, 7), p.add(_purchase("k1"))))
@@ -81,7 +82,7 @@ class StoreConformance:
         two.write(lambda p: p.move(ended.task, -1, 1, ended.lifetime))
         assert one.read(lambda p: p.balance(ended.task)) == (-1, 1)
 
-    def test_a_feature_belongs_to_its_source(self, tmp_path: Any) -> None:
+    def test_a_feature_belongs_to_its_source(self, tmp_path: Path) -> None:
         book = self._book(tmp_path)
         numbers = book.write(
             lambda p: [p.number("feature", ["a", "b"], s).tolist() for s in ("lab", "shop", "lab")]
@@ -90,7 +91,7 @@ class StoreConformance:
         assert book.read(lambda p: p.numbers("feature", ["b", "c"], "shop")).tolist() == [3, -1]
         assert book.read(lambda p: p.numbers("feature", ["a"])).tolist() == [-1]
 
-    def test_tasks_and_representation_survive(self, tmp_path: Any) -> None:
+    def test_tasks_and_representation_survive(self, tmp_path: Path) -> None:
         place = self.new_place(tmp_path)
         book = self.open(place).book("test", {"family": "Test"}, {"n": 0})
         row = TaskRow("ta'sk", "scratch", {"x": [1, 2]}, {"cells": 3}, {"reason": "r"}, "t1", 5.0)
@@ -107,7 +108,7 @@ class StoreConformance:
 
     # -- transactions -------------------------------------------------------------------------
 
-    def test_what_raises_writes_nothing(self, tmp_path: Any) -> None:
+    def test_what_raises_writes_nothing(self, tmp_path: Path) -> None:
         book = self._book(tmp_path)
 
         def work(pages: Any) -> None:
@@ -119,7 +120,7 @@ class StoreConformance:
         assert book.read(lambda p: p.balance(None)) == (0, 0)
         assert book.write(lambda p: p.number("example", ["x"])).tolist() == [0]
 
-    def test_a_savepoint_undoes_its_part_alone(self, tmp_path: Any) -> None:
+    def test_a_savepoint_undoes_its_part_alone(self, tmp_path: Path) -> None:
         book = self._book(tmp_path)
 
         def work(pages: Any) -> None:
@@ -134,7 +135,7 @@ class StoreConformance:
         book.write(work)
         assert book.read(lambda p: p.balance(None)) == (101, 0)
 
-    def test_writers_wait_for_each_other(self, tmp_path: Any) -> None:
+    def test_writers_wait_for_each_other(self, tmp_path: Path) -> None:
         place = self.new_place(tmp_path)
         first = self.open(place).book("test", {"family": "Test"}, {})
 
@@ -157,7 +158,7 @@ class StoreConformance:
 
     # -- pages --------------------------------------------------------------------------------
 
-    def test_names_get_numbers_for_ever(self, tmp_path: Any) -> None:
+    def test_names_get_numbers_for_ever(self, tmp_path: Path) -> None:
         place = self.new_place(tmp_path)
         book = self.open(place).book("test", {"family": "Test"}, {})
         assert book.write(lambda p: p.number("feature", NAMES)).tolist() == [0, 1, 2]
@@ -167,7 +168,7 @@ class StoreConformance:
         assert again.read(lambda p: p.names("feature", [2, 3])) == [NAMES[2], "é☃"]
         assert again.write(lambda p: p.number("draw", ["a"])).tolist() == [0]
 
-    def test_a_purchase_comes_back_as_it_was(self, tmp_path: Any) -> None:
+    def test_a_purchase_comes_back_as_it_was(self, tmp_path: Path) -> None:
         place = self.new_place(tmp_path)
         book = self.open(place).book("test", {"family": "Test"}, {})
         sent = book.write(lambda p: p.add(_purchase("k1")))
@@ -177,7 +178,7 @@ class StoreConformance:
         assert [p.id for p in book.read(lambda p: p.with_keys(["k1", "k2"]))] == [sent.id]
         assert [p.id for p in book.read(lambda p: p.blocking())] == [sent.id]
 
-    def test_settled_purchases_come_in_order(self, tmp_path: Any) -> None:
+    def test_settled_purchases_come_in_order(self, tmp_path: Path) -> None:
         book = self._book(tmp_path)
         sent = book.write(lambda p: [p.add(_purchase(key)) for key in ("x", "y", "z")])
 
@@ -197,14 +198,14 @@ class StoreConformance:
         assert book.read(lambda p: p.last_compacted()) == 1
         assert [p.key for p in book.read(lambda p: p.settled_after(0))] == ["x"]
 
-    def test_a_claim_changes_the_owner(self, tmp_path: Any) -> None:
+    def test_a_claim_changes_the_owner(self, tmp_path: Path) -> None:
         book = self._book(tmp_path)
         sent = book.write(lambda p: p.add(_purchase("k")))
         book.write(lambda p: p.finish(sent.with_(status="doubt", note="cut")))
         claimed = book.write(lambda p: p.claim(sent.id, "me/1/2/3", 9.0))
         assert (claimed.status, claimed.owner, claimed.give_up_at) == ("pending", "me/1/2/3", 9.0)
 
-    def test_columns_are_replaced(self, tmp_path: Any) -> None:
+    def test_columns_are_replaced(self, tmp_path: Path) -> None:
         place = self.new_place(tmp_path)
         book = self.open(place).book("test", {"family": "Test"}, {})
         book.write(lambda p: p.put_columns([Column("feature", 1, True, b"\x00old")]))
@@ -212,7 +213,7 @@ class StoreConformance:
         (column,) = self._again(book, place).read(lambda p: list(p.columns()))
         assert (column.number, column.boolean, column.block) == (1, False, b"new\xff")
 
-    def test_money_adds_up(self, tmp_path: Any) -> None:
+    def test_money_adds_up(self, tmp_path: Path) -> None:
         book = self._book(tmp_path)
         large = 2**61
         book.write(lambda p: (p.move("a", large, 0), p.move("b", 3, 4), p.move("b", -1, 2)))
@@ -220,21 +221,21 @@ class StoreConformance:
         assert book.read(lambda p: p.balance(None)) == (large + 2, 6)
         assert book.read(lambda p: p.balance("nobody")) == (0, 0)
 
-    def test_costs_of_examples_add_up(self, tmp_path: Any) -> None:
+    def test_costs_of_examples_add_up(self, tmp_path: Path) -> None:
         book = self._book(tmp_path)
         at = np.array([0, 5000, 5000, 1], dtype=np.int32)
         book.write(lambda p: p.add_example_costs(at, np.array([1, 2, 3, 2**40])))
         asked = np.array([5000, 1, 7], dtype=np.int32)
         assert book.read(lambda p: p.example_costs(asked)).tolist() == [5, 2**40, 0]
 
-    def test_the_first_currency_stays(self, tmp_path: Any) -> None:
+    def test_the_first_currency_stays(self, tmp_path: Path) -> None:
         book = self._book(tmp_path)
         labels = book.write(lambda p: [p.currency(c) for c in ("", "EUR", "USD", "")])
         assert labels == ["", "EUR", "EUR", "EUR"]
 
     # -- the ledger on top --------------------------------------------------------------------
 
-    def test_cells_are_paid_once_and_survive(self, tmp_path: Any) -> None:
+    def test_cells_are_paid_once_and_survive(self, tmp_path: Path) -> None:
         place, provider = self.new_place(tmp_path), FakeProvider()
         book = self.open(place).book("test", {"family": "Test"}, {})
         prices = PriceList(2, currency="EUR")
@@ -256,7 +257,7 @@ class StoreConformance:
         assert (door.receipt().cells, door.receipt().cost) == (2, 4.0)
         assert Ledger(again).balance().spent == 284.0
 
-    def test_a_budget_holds(self, tmp_path: Any) -> None:
+    def test_a_budget_holds(self, tmp_path: Path) -> None:
         book = self._book(tmp_path)
         provider = FakeProvider()
         ledger = Ledger(book, Budget(total=10, per_example=2))

@@ -22,6 +22,7 @@ from thrifty.attempt import Expected, Failed, Found
 from thrifty.cells import Cells, Source
 from thrifty.errors import ThriftyError
 from thrifty.lifetime import Learned, Lifetime
+from thrifty.outside import AnyArray, Json, LabelsLike, TableLike
 from thrifty.protocol import AnyFamily
 
 __all__ = ["Check", "family_checks"]
@@ -46,14 +47,14 @@ class _Subject:
     """The family and a table that it can learn."""
 
     family: AnyFamily
-    X: NDArray[Any]
-    y: NDArray[Any]
+    X: AnyArray
+    y: AnyArray
     names: tuple[str, ...]
 
     def life(self, **how: Any) -> Lifetime:
         return Lifetime(self.family, **how)
 
-    def learn(self, X: Any = None, y: Any = None, **how: Any) -> Learned:
+    def learn(self, X: TableLike = None, y: LabelsLike = None, **how: Any) -> Learned:
         table = self.X.copy() if X is None else X
         return self.life(**how).learn("task", table, self.y if y is None else y)
 
@@ -64,12 +65,12 @@ class _Subject:
         return Source.from_array(self.X[:, order], feature_names=names)
 
 
-    def paid(self, X: NDArray[Any]) -> tuple[Source, set[tuple[int, str]]]:
+    def paid(self, X: AnyArray) -> tuple[Source, set[tuple[int, str]]]:
         """A provider of these values, and the cells that it was asked for."""
         asked: set[tuple[int, str]] = set()
         column = {name: j for j, name in enumerate(self.names)}
 
-        def provider(ids: Sequence[int], names: Sequence[str]) -> NDArray[Any]:
+        def provider(ids: Sequence[int], names: Sequence[str]) -> AnyArray:
             asked.update((i, name) for i in ids for name in names)
             return np.asarray(X[np.ix_(list(ids), [column[name] for name in names])])
 
@@ -79,7 +80,7 @@ class _Subject:
         )  # fmt: skip
         return source, asked
 
-    def learned_or_refused(self, X: NDArray[Any], y: NDArray[Any]) -> Learned | None:
+    def learned_or_refused(self, X: AnyArray, y: AnyArray) -> Learned | None:
         """A task that may be too little to learn: that is said before anything is bought."""
         source, asked = self.paid(X)
         try:
@@ -89,7 +90,7 @@ class _Subject:
             return None
 
 
-def family_checks(family: AnyFamily, X: Any = None, y: Any = None) -> Iterator[Check]:
+def family_checks(family: AnyFamily, X: TableLike = None, y: LabelsLike = None) -> Iterator[Check]:
     """Checks of a family, each with a name.
 
     Parameters
@@ -120,7 +121,7 @@ def _names(n: int) -> tuple[str, ...]:
     return tuple(f"feature {chr(97 + i % 26)}{i}" for i in range(n))
 
 
-def _a_table(family: AnyFamily) -> tuple[NDArray[Any], NDArray[Any]]:
+def _a_table(family: AnyFamily) -> tuple[AnyArray, AnyArray]:
     rng = np.random.default_rng(7)
     if family.kind == "classifier":
         bits = rng.integers(0, 2, (240, 8)).astype(np.uint8)
@@ -263,7 +264,7 @@ def _receipts(s: _Subject) -> None:
     assert again.cells == len(asked) - before, "a cell is paid for once"
 
 
-def _parameters(what: Any) -> dict[str, Any]:
+def _parameters(what: Any) -> Json:
     """The parameters that a value was made with, where it keeps them under their names."""
     names = inspect.signature(type(what)).parameters.values()
     kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)

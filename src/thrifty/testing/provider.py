@@ -7,13 +7,14 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from thrifty.cells.sources import Source
 from thrifty.errors import BadParameter, NotBilled, PurchaseFailed
+from thrifty.outside import Json, JsonLike
 
 __all__ = ["FAULTS", "Bill", "FakeProvider"]
 
@@ -78,7 +79,7 @@ class FakeProvider:
         self.value = value or pseudo_random
         self.idempotent, self.seconds, self.delay = idempotent, seconds, delay
         self._log = Path(log) if log is not None else None
-        self._lines: list[dict[str, Any]] = []
+        self._lines: list[Json] = []
         self._faults = faults if callable(faults) else None
         self._in_turn = [] if callable(faults) else list(faults)
         self.calls = 0
@@ -150,7 +151,7 @@ class FakeProvider:
 
     # -- the bill -----------------------------------------------------------------------------
 
-    def _write(self, line: Mapping[str, Any]) -> None:
+    def _write(self, line: JsonLike) -> None:
         if self._log is None:
             self._lines.append(dict(line))
             return
@@ -161,7 +162,7 @@ class FakeProvider:
         finally:
             os.close(file)
 
-    def _read(self) -> list[dict[str, Any]]:
+    def _read(self) -> list[Json]:
         if self._log is None:
             return self._lines
         if not self._log.exists():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from thrifty.checks import set_checked, whole_number
+from thrifty.outside import Json
 from thrifty.trees.learned_trees import LearnedTrees
 from thrifty.trees.learner import Learner, is_learner
 from thrifty.trees.learners import learner_from_dict
@@ -54,7 +55,7 @@ class Trees(LearnedTrees):
         """The learner."""
         return self.learner
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Name and parameters, for JSON."""
         return {
             "family": "Trees",
@@ -63,7 +64,7 @@ class Trees(LearnedTrees):
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Trees:
+    def from_dict(cls, data: Json) -> Trees:
         """The inverse of :meth:`to_dict`, and of what 0.1 wrote."""
         if "learner" in data:
             return cls(data["max_depth"], learner_from_dict(data["learner"]))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells.sources.checks import can_be_stored, refuse_masked
 from thrifty.errors import BadInput
+from thrifty.outside import AnyArray, LabelsLike
 
 __all__ = ["Labels", "read_classes"]
 
@@ -24,7 +25,7 @@ class Labels:
     """One code per example, the class behind each code, and what a row of each class weighs."""
 
     codes: NDArray[np.int64]
-    classes: NDArray[Any]
+    classes: AnyArray
     weights: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
@@ -57,7 +58,7 @@ class Labels:
         return found.item() if hasattr(found, "item") else found
 
 
-def read_classes(y: Any) -> Labels:
+def read_classes(y: LabelsLike) -> Labels:
     """Check class labels and encode them.
 
     >>> read_classes(["sick", "well", "sick"]).codes.tolist()
@@ -103,7 +104,7 @@ def read_classes(y: Any) -> Labels:
     return Labels(codes.astype(np.int64).reshape(-1), classes)
 
 
-def _distinct(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _distinct(array: AnyArray) -> tuple[AnyArray, NDArray[np.int64]]:
     """``np.unique`` with the inverse; whole numbers that lie close together need no sorting."""
     if array.dtype.kind in "biu":
         low, high = int(array.min()), int(array.max())

@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 from thrifty.attempt import Attempt, Expected, Failed, Found
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
+from thrifty.outside import Json
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Tree
 
@@ -46,10 +47,10 @@ class Learner(Protocol):
     def improve_rep(self, known: Any, found: Found[Tree]) -> Any:
         """What is known after the task."""
 
-    def load_representation(self, data: dict[str, Any]) -> Any:
+    def load_representation(self, data: Json) -> Any:
         """The inverse of ``representation.to_dict()``."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """``{"learner": name, ...}``: name and parameters, as JSON."""
 
 

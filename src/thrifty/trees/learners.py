@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from thrifty.errors import BadParameter
+from thrifty.outside import Json
 from thrifty.trees.learner import Learner
 from thrifty.trees.paper.learner import Paper
 from thrifty.trees.race.learner import Race
@@ -13,10 +12,10 @@ from thrifty.trees.verified.learner import Verified
 
 __all__ = ["learner_from_dict"]
 
-_BY_NAME: dict[str, Any] = {made.__name__: made for made in (Paper, Race, Tested, Verified)}
+_BY_NAME: Json = {made.__name__: made for made in (Paper, Race, Tested, Verified)}
 
 
-def learner_from_dict(data: dict[str, Any]) -> Learner:
+def learner_from_dict(data: Json) -> Learner:
     """The inverse of ``learner.to_dict()``.
 
     >>> learner_from_dict(Tested(0.05, 0.9).to_dict()).confidence

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,7 @@ from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter, NotInFamily
+from thrifty.outside import AnyArray, Json
 from thrifty.trees.gains.gain import Gain, Measure, gain_named
 from thrifty.trees.gains.pure_child import pure_child
 from thrifty.trees.growing.from_all import scratch_tree
@@ -117,7 +117,7 @@ class Lists(LearnedTrees):
         """The paper's learner, over splits that settle a side."""
         return _learner(self.gain, self.match, self.missing)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Name and parameters, for JSON."""
         if not isinstance(self.gain, str | Gain):
             raise BadParameter(
@@ -133,12 +133,12 @@ class Lists(LearnedTrees):
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Lists:
+    def from_dict(cls, data: Json) -> Lists:
         """The inverse of :meth:`to_dict`."""
         return cls(**{key: value for key, value in data.items() if key != "family"})
 
 
-def stuck_list(max_depth: int, table: Callable[[], NDArray[Any]]) -> Stuck:
+def stuck_list(max_depth: int, table: Callable[[], AnyArray]) -> Stuck:
     """What to raise where no split settles a side: rows that are alike, or not a list at all."""
 
     def stuck(

@@ -18,6 +18,7 @@ from thrifty.checks import whole_number
 from thrifty.errors import BadInput, FeaturesChanged
 from thrifty.lazy import Asked, Explanation, Walked, balanced_shares, stopping_of, walk
 from thrifty.lazy import explain as explain_path
+from thrifty.outside import AnyArray, Json, LabelsLike, PricesLike, TableLike
 from thrifty.shown import pre_html
 from thrifty.trees.flat import FlatTree, ToFlatten
 from thrifty.trees.gains.class_weights import check_class_weight, weigh, weighted
@@ -94,7 +95,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         gain: str | Gain | Measure = "entropy",
         class_weight: Any = None,
         missing: str = "error",
-        prices: Any = None,
+        prices: PricesLike = None,
     ) -> None:
         self.max_depth = max_depth
         self.gain = gain
@@ -102,7 +103,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         self.missing = missing
         self.prices = prices
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: LabelsLike, sample_weight: Any = None) -> Self:
         """Learn from scratch on every cell of X.
 
         ``sample_weight`` takes whole numbers, each row counting so many times: gains are functions
@@ -169,7 +170,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
     def _flat(self) -> FlatTree:
         return self._to_flatten.flat
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: TableLike) -> AnyArray:
         """The class of each example.
 
         Of a Source only the cells on each example's path are bought; ``receipt_`` is then the bill.
@@ -177,12 +178,12 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         leaves = self._leaves(X)
         return np.asarray(self.classes_[self._flat.label[leaves]])
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
         """The share of each class among the training rows of each example's leaf."""
         leaves = self._leaves(X)
         return self._flat.share[leaves]
 
-    def explain(self, X: Any, example: int) -> Explanation:
+    def explain(self, X: TableLike, example: int) -> Explanation:
         """Path, cells and cost of one example; only its own cells are bought.
 
         >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
@@ -238,7 +239,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "tree_")
         return depth(self.tree_)
 
-    def _leaves(self, X: Any) -> NDArray[np.int64]:
+    def _leaves(self, X: TableLike) -> NDArray[np.int64]:
         check_is_fitted(self, "tree_")
         source = _source_of(X, allow_missing=allows_missing(self.missing))
         if isinstance(X, Source):  # ask only for what each example's path needs
@@ -257,7 +258,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
             validate_data(self, X, reset=False, skip_check_array=True)  # the names
         return _route(source, self._flat, sorted(features_of(self.tree_)))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         check_is_fitted(self, "tree_")
         data = {
@@ -268,7 +269,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         return data if self.missing == "error" else {**data, "missing": self.missing}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
+    def from_dict(cls, data: Json) -> Self:
         """The inverse of :meth:`to_dict`."""
         classes = np.array(data["classes"])
         codes = {value: code for code, value in enumerate(data["classes"])}
@@ -330,7 +331,7 @@ def _check_depth(max_depth: object) -> None:
         whole_number("max_depth", max_depth)
 
 
-def _one_column(y: Any) -> Any:
+def _one_column(y: LabelsLike) -> Any:
     """A column of labels is taken with scikit-learn's warning."""
     refuse_masked(y)
     labels = np.asarray(y)
@@ -338,7 +339,7 @@ def _one_column(y: Any) -> Any:
     return column_or_1d(labels, warn=True, dtype=labels.dtype) if column else labels
 
 
-def _source_of(X: Any, *, allow_missing: bool) -> Source:
+def _source_of(X: TableLike, *, allow_missing: bool) -> Source:
     """A source; integers that are no Booleans are numbers to scikit-learn's users, counts or codes.
 
     Tried in that order, so that large Boolean tables are looked through once.
@@ -352,7 +353,7 @@ def _source_of(X: Any, *, allow_missing: bool) -> Source:
         return as_source(reals, allow_missing=allow_missing)
 
 
-def _reals(X: Any) -> Any:
+def _reals(X: TableLike) -> Any:
     """Integers as floats; None where they are something else."""
     if isinstance(X, Source) or hasattr(X, "columns"):
         return None

@@ -21,6 +21,7 @@ from thrifty.cells.bits import Bit, BitCells, bits_of, bits_to_dict, read_bits
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import match_features
 from thrifty.lazy import Asked, Explanation
+from thrifty.outside import AnyArray, Json, TableLike
 from thrifty.shown import pre_html
 from thrifty.trees.tree import Tree
 
@@ -67,7 +68,7 @@ class OnBits:
         """These examples have taught it too."""
         return replace(self, inner=self.inner.with_rows(keys))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return {"bits": bits_to_dict(self.bits), "inner": self.inner.to_dict()}
 
@@ -194,32 +195,32 @@ class OverBits(ClassifierMixin, BaseEstimator):
         told: Explanation = self.over_bits_.explain_asked(BitCells(cells, self.bits_), example)
         return told
 
-    def _door(self, X: Any) -> Cells:
+    def _door(self, X: TableLike) -> Cells:
         source: Source = as_source(X, allow_missing=True, categories=True)
         match = match_features(
             self.feature_names_, source, needed=self.features_.tolist(), whose="the model"
         )
         return open_cells(source, match=match)
 
-    def _asked(self, X: Any) -> Asked:
+    def _asked(self, X: TableLike) -> Asked:
         cells = self._door(X)
         return self.ask(cells, np.arange(cells.n_examples))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: TableLike) -> AnyArray:
         """The class of each example."""
         return self._asked(X).values
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
         """The share of each class among the training rows of each example's leaf."""
         shares = self._asked(X).probabilities
         assert shares is not None
         return shares
 
-    def explain(self, X: Any, example: int) -> Explanation:
+    def explain(self, X: TableLike, example: int) -> Explanation:
         """Path, cells and cost of one example; only its own cells are bought."""
         return self.explain_asked(self._door(X), example)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return {
             "bits": bits_to_dict(self.bits_),
@@ -228,7 +229,7 @@ class OverBits(ClassifierMixin, BaseEstimator):
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], load: Callable[[dict[str, Any]], Any]) -> Self:
+    def from_dict(cls, data: Json, load: Callable[[Json], Any]) -> Self:
         """The inverse of :meth:`to_dict`; ``load`` reads the classifier over the bits."""
         return cls(load(data["over_bits"]), read_bits(data["bits"]), data["feature_names"])
 
@@ -244,14 +245,14 @@ def estimator_around(
     return OverBits(over_bits, model.bits, feature_names)
 
 
-def load_around(data: dict[str, Any], classifier: Any) -> Any:
+def load_around(data: Json, classifier: Any) -> Any:
     """The inverse of a classifier's ``to_dict()``, whichever its features are."""
     if "over_bits" in data:
         return OverBits.from_dict(data, classifier.from_dict)
     return classifier.from_dict(data)
 
 
-def load_known(data: dict[str, Any], load: Callable[[dict[str, Any]], Any]) -> Any:
+def load_known(data: Json, load: Callable[[Json], Any]) -> Any:
     """The inverse of a representation's ``to_dict()``, whichever its features are."""
     if "bits" in data:
         return OnBits(read_bits(data["bits"]), load(data["inner"]))

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.outside import Json
 from thrifty.trees.origins import newest_used
 from thrifty.trees.taught_rows import TaughtRows
 from thrifty.trees.tree import Node, Tree, is_prefix, skeleton, tree_from_dict, tree_text
@@ -115,9 +115,9 @@ class Metafeatures:
             return "no metafeatures yet"
         return "\n".join(f"metafeature {i}\n{tree_text(t)}" for i, t in enumerate(self.trees))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
-        data: dict[str, Any] = {"metafeatures": [tree.to_dict() for tree in self.trees]}
+        data: Json = {"metafeatures": [tree.to_dict() for tree in self.trees]}
         if self.warmed:
             data["warmed"] = self.warmed
         if self.anchors:
@@ -129,7 +129,7 @@ class Metafeatures:
         return data
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Metafeatures:
+    def from_dict(cls, data: Json) -> Metafeatures:
         """The inverse of :meth:`to_dict`."""
         trees = tuple(tree_from_dict(tree) for tree in data["metafeatures"])
         return cls(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thrifty.errors import BadInput, NotInFamily
+from thrifty.outside import Json, JsonLike, LabelsLike
 from thrifty.shown import pre_html
 
 __all__ = [
@@ -55,9 +56,9 @@ class Leaf:
         """For notebooks."""
         return pre_html(str(self))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """``{"label": y}``; an empty leaf is ``{}``."""
-        data: dict[str, Any] = {} if self.label is None else {"label": self.label}
+        data: Json = {} if self.label is None else {"label": self.label}
         if self.counts is not None:
             data["counts"] = list(self.counts)
         return data
@@ -89,9 +90,9 @@ class Node:
         """For notebooks."""
         return pre_html(str(self))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """``{"feature": i, "false": {...}, "true": {...}}``, with "threshold" where it has one."""
-        data: dict[str, Any] = {"feature": self.split.feature}
+        data: Json = {"feature": self.split.feature}
         if self.split.threshold is not None:
             data["threshold"] = self.split.threshold
         return {**data, "false": self.false.to_dict(), "true": self.true.to_dict()}
@@ -101,7 +102,7 @@ Tree = Leaf | Node
 EMPTY = Leaf()
 
 
-def tree_from_dict(data: Mapping[str, Any]) -> Tree:
+def tree_from_dict(data: JsonLike) -> Tree:
     """The inverse of ``to_dict``.
 
     >>> tree_from_dict({"feature": 2, "false": {"label": 0}, "true": {}})
@@ -204,7 +205,7 @@ def affix(tree: Tree, path: Path, other: Tree) -> Tree:
     return _replace(tree, path, other)
 
 
-def label(tree: Tree, path: Path, y: Any) -> Tree:
+def label(tree: Tree, path: Path, y: LabelsLike) -> Tree:
     """Put a label at an empty leaf (paper: label)."""
     _expect_empty(tree, path)
     return _replace(tree, path, Leaf(y))

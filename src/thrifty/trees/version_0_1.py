@@ -13,6 +13,7 @@ from typing import Any
 
 from thrifty.checks import a_choice
 from thrifty.errors import BadParameter
+from thrifty.outside import JsonLike
 from thrifty.trees.learner import Learner
 from thrifty.trees.learners import learner_from_dict
 from thrifty.trees.paper.learner import Paper
@@ -34,7 +35,7 @@ class Consistent:
     """0.1's name for what Paper and Race do; only ``accept=`` takes it."""
 
 
-def old_name(name: str, home: Mapping[str, Any]) -> Any:
+def old_name(name: str, home: JsonLike) -> Any:
     """What a name of 0.1 stands for now, with a warning; AttributeError for any other name."""
     if name == "Consistent":
         _warn("thrifty.Consistent()", "a learner: thrifty.Paper() or thrifty.Race()")
@@ -45,7 +46,7 @@ def old_name(name: str, home: Mapping[str, Any]) -> Any:
     return home[_NAMES[name]]
 
 
-def warn_of_old_parameters(old: Mapping[str, Any], learner: object) -> None:
+def warn_of_old_parameters(old: JsonLike, learner: object) -> None:
     """Refuse what 0.1 did not know either, and what says two things; warn of the rest."""
     unknown = sorted(set(old) - _OLD)
     if unknown:
@@ -60,7 +61,7 @@ def warn_of_old_parameters(old: Mapping[str, Any], learner: object) -> None:
     _warn(f"Trees({given})", f"Trees(learner=thrifty.{new!r})", level=4)
 
 
-def learner_of_0_1(old: Mapping[str, Any]) -> Learner:
+def learner_of_0_1(old: JsonLike) -> Learner:
     """The learner that 0.1's parameters meant, as arguments or as a store holds them."""
     given = dict(old)
     compare = a_choice("compare", given.pop("compare", "all"), ["all", "race"])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from thrifty.lazy.forest import Forest, join
+from thrifty.outside import Json
 from thrifty.wrapped.reading import Readable, unknown_model
 
 __all__ = ["read"]
@@ -46,8 +47,8 @@ def _on_arrays(model: Any) -> Any:
     return predict
 
 
-def _tree(structure: dict[str, Any], model: Any) -> Forest:
-    nodes: list[dict[str, Any]] = [structure]
+def _tree(structure: Json, model: Any) -> Forest:
+    nodes: list[Json] = [structure]
     children: list[tuple[int, int]] = []
     for node in nodes:  # grows while it is read: parents first
         if "split_feature" in node:

@@ -14,6 +14,7 @@ from thrifty.cells.matching import Match, match_features
 from thrifty.cells.sources.checks import default_names
 from thrifty.errors import BadParameter
 from thrifty.lazy import Explanation, Forest, Stopping, Walked, explain, walk
+from thrifty.outside import AnyArray, PricesLike
 from thrifty.wrapped.reading import Readable, read_model
 
 __all__ = ["Metered", "match_model", "metered"]
@@ -26,7 +27,7 @@ def metered(
     model: Any,
     source: Any,
     *,
-    prices: Any = None,
+    prices: PricesLike = None,
     confidence: float | None = None,
     budget: Any = None,
 ) -> Metered:
@@ -106,7 +107,7 @@ class Metered:
     def receipt(self) -> Receipt:
         return self._cells.receipt()
 
-    def predict(self) -> NDArray[Any]:
+    def predict(self) -> AnyArray:
         """What ``model.predict`` says of every example."""
         if self._stopping is not None:
             return np.asarray(self._model.classes[self._shares().argmax(axis=1)])
@@ -160,7 +161,7 @@ class Metered:
             raise BadParameter("the inner nodes of this model carry no class shares.")
         return np.asarray(share[self._walk().at].mean(axis=1))
 
-    def _by_the_model(self, predict: Callable[[Any], Any]) -> NDArray[Any]:
+    def _by_the_model(self, predict: Callable[[Any], Any]) -> AnyArray:
         """The model's own answer to tables that hold what was bought, a few rows at a time."""
         walked = self._walk()
         n = self._cells.n_examples

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -26,6 +25,7 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
 from thrifty.lazy.forest import Forest, join
+from thrifty.outside import AnyArray
 from thrifty.wrapped.reading import Readable, unknown_model
 
 __all__ = ["read"]
@@ -91,7 +91,7 @@ def _tree(tree: Any, shares: bool) -> Forest:
     )
 
 
-def _histogram_tree(nodes: NDArray[Any]) -> Forest:
+def _histogram_tree(nodes: AnyArray) -> Forest:
     leaf = nodes["is_leaf"].astype(np.bool_)
     first, second = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
     return Forest(

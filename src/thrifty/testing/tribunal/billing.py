@@ -12,13 +12,13 @@ import os
 import random
 import threading
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from thrifty.outside import Json, JsonLike
 from thrifty.testing.tribunal.rooms import Room, truth
 
 __all__ = ["Faults", "begin_billing", "tell"]
@@ -46,7 +46,7 @@ class _Biller:
         self.drawn: set[tuple[int, str]] = set()
         self.log = os.open(room.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
-    def write(self, line: Mapping[str, Any]) -> None:
+    def write(self, line: JsonLike) -> None:
         os.write(self.log, json.dumps(line).encode() + b"\n")
         os.fsync(self.log)
 
@@ -66,7 +66,7 @@ class _Biller:
             at -= share
         return "", seconds
 
-    def bill(self, asked: Mapping[str, Any], fault: str) -> None:
+    def bill(self, asked: JsonLike, fault: str) -> None:
         """Write down what is billed, once for a key."""
         key, contract = asked["key"], self.room.contracts[asked["contract"]]
         with self.lock:
@@ -87,7 +87,7 @@ class _Biller:
             if key is not None:
                 self.keys.add(key)
 
-    def answer(self, asked: Mapping[str, Any], fault: str) -> Any:
+    def answer(self, asked: JsonLike, fault: str) -> Any:
         values: list[list[Any]] = [[truth(e, f) for f in asked["names"]] for e in asked["ids"]]
         if fault != "malformed":
             return values
@@ -140,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._cells(biller, asked)
 
-    def _cells(self, biller: _Biller, asked: Mapping[str, Any]) -> None:
+    def _cells(self, biller: _Biller, asked: JsonLike) -> None:
         fault, seconds = biller.fault()
         if seconds > 0.01:
             with biller.lock:
@@ -194,7 +194,7 @@ def tell(port: int, what: str) -> None:
     connection.close()
 
 
-def read_log(path: Path) -> list[dict[str, Any]]:
+def read_log(path: Path) -> list[Json]:
     """Every line of a provider's log; the last may be half written."""
     lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     return [json.loads(line) for line in lines]

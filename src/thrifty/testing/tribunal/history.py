@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+
+from thrifty.outside import JsonLike
 
 __all__ = ["Verdict", "again_too_early", "most_billed"]
 
@@ -74,7 +75,7 @@ class Verdict:
 
 
 def again_too_early(
-    bills: Iterable[Mapping[str, Any]], valid: Mapping[str, float],
+    bills: Iterable[JsonLike], valid: Mapping[str, float],
     allowed: Mapping[tuple[str, str], int],
 ) -> tuple[list[str], list[str]]:  # fmt: skip
     """Cells that were billed again while their value was still good: (before the end, at the end).
@@ -108,6 +109,6 @@ def again_too_early(
     return twice, unknown
 
 
-def most_billed(bills: Iterable[Mapping[str, Any]]) -> int:
+def most_billed(bills: Iterable[JsonLike]) -> int:
     """What was billed in all before the end: the budget must have covered it."""
     return sum(int(bill["amount"]) for bill in bills if not bill["calm"])

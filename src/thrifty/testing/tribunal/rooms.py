@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from thrifty.cells import Budget, PriceList
+from thrifty.outside import Json
 
 __all__ = ["FEATURES", "MONEY", "PROVIDERS", "Contract", "Room", "make_room", "truth"]
 
@@ -38,7 +39,7 @@ class Contract:
     own: Mapping[str, int]
     once: tuple[tuple[int, tuple[str, ...]], ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         return {"own": dict(self.own), "once": [list(o) for o in self.once]}
 
 

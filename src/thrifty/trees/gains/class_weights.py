@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty.errors import BadInput, BadParameter
+from thrifty.outside import AnyArray
 from thrifty.trees.gains.gain import Floats, Gain
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Leaf, Node, Tree
@@ -87,7 +87,7 @@ def weighted(gain: Gain, labels: Labels) -> Gain:
     if weights is None:
         return gain
 
-    def by_weight(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+    def by_weight(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
         gains = gain(counts * weights[:, None], totals * weights, prices)
         n_true = counts.sum(axis=0)
         constant = (n_true == 0) | (n_true == totals.sum())

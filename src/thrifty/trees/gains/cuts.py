@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.outside import AnyArray
 from thrifty.trees.gains.gain import Floats, Gain
 
 __all__ = [
@@ -65,7 +66,7 @@ def halfway(low: float, high: float) -> float:
     return middle if low < middle <= high else high
 
 
-def true_side(values: NDArray[Any], threshold: float) -> NDArray[np.bool_]:
+def true_side(values: AnyArray, threshold: float) -> NDArray[np.bool_]:
     """Which rows go to the true child; rows without a value follow the larger child."""
     # In double precision: a threshold between two neighbouring floats is itself no float32.
     side = np.asarray(values.astype(np.float64, copy=False) >= threshold)
@@ -97,7 +98,7 @@ def kernel_of(gain: Gain) -> CutKernel | None:
 
 
 def best_by_gain(
-    values: NDArray[Any], codes: Ints, totals: Ints, price: float, gain: Gain
+    values: AnyArray, codes: Ints, totals: Ints, price: float, gain: Gain
 ) -> tuple[Ints, float]:
     """The best cut of one feature by any function of counts, missing values included.
 
@@ -124,7 +125,7 @@ def choose(
     totals: Ints,
     prices: Floats,
     gain: Gain,
-    values_of: Callable[[int], NDArray[Any]],
+    values_of: Callable[[int], AnyArray],
 ) -> Choice | None:
     """The feature of the highest gain at its best cut, ties to the first; None if none varies."""
     gains = gain(columns.counts, totals, prices)
@@ -140,7 +141,7 @@ def choose(
 
 
 def block_columns(
-    values: NDArray[Any], codes: Ints, totals: Ints, prices: Floats, gain: Gain
+    values: AnyArray, codes: Ints, totals: Ints, prices: Floats, gain: Gain
 ) -> Columns:
     """The best cuts of a few features: ``values`` (n, k) of the node's rows."""
     k = values.shape[1]

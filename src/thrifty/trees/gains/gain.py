@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.errors import BadParameter
+from thrifty.outside import AnyArray
 from thrifty.trees.gains.many_classes import entropy_at_most, gini_at_most
 
 __all__ = [
@@ -30,7 +31,7 @@ __all__ = [
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Measure = Callable[[NDArray[Any], NDArray[Any], Floats], Floats]
+Measure = Callable[[AnyArray, AnyArray, Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,11 @@ class Gain:
     pure_child: bool = False
     by_price: bool = True
 
-    def __call__(self, counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+    def __call__(self, counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
         return self.of(counts, totals, prices)
 
 
-def _entropy(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+def _entropy(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
     """Information gain, in bits per row.
 
     >>> one = np.ones(1)
@@ -90,7 +91,7 @@ def _entropy(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floa
     return kernels.entropy_gains(counts, totals, kernels.xlogx_table(int(totals.sum())))
 
 
-def _gini(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+def _gini(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
     """Fall of the Gini impurity.
 
     >>> _gini(np.array([[0], [4]]), np.array([4, 4]), np.ones(1)).tolist()
@@ -101,7 +102,7 @@ def _gini(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
     return kernels.gini_gains(counts, totals)
 
 
-def _gain_ratio(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+def _gain_ratio(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
     """Information gain by the entropy of the two sides' sizes (C4.5).
 
     >>> _gain_ratio(np.array([[0, 0], [4, 1]]), np.array([4, 4]), np.ones(2)).round(3).tolist()
@@ -116,7 +117,7 @@ def _gain_ratio(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> F
     return ratios
 
 
-def _eg2(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+def _eg2(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
     """(2^gain - 1) / (price + 1), gain in bits (EG2, Nunez 1991, with w = 1).
 
     >>> _eg2(np.array([[0, 0], [4, 4]]), np.array([4, 4]), np.array([0.0, 9.0])).tolist()
@@ -125,7 +126,7 @@ def _eg2(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
     return kernels.eg2_gains(_entropy(counts, totals, prices), prices, 1.0)
 
 
-def _cs_id3(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+def _cs_id3(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
     """gain^2 / price (CS-ID3, Tan and Schlimmer 1990); a free feature counts as almost free.
 
     >>> _cs_id3(np.array([[0, 0], [4, 4]]), np.array([4, 4]), np.array([2.0, 4.0])).tolist()
@@ -135,7 +136,7 @@ def _cs_id3(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Float
     return np.where(gains == -np.inf, -np.inf, gains * gains / np.maximum(prices, _ALMOST_FREE))
 
 
-def _idx(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+def _idx(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
     """gain / price (IDX, Norton 1989); a free feature counts as almost free.
 
     >>> _idx(np.array([[0, 0], [4, 4]]), np.array([4, 4]), np.array([2.0, 4.0])).tolist()
@@ -162,7 +163,7 @@ GAINS = {gain.name: gain for gain in (entropy, gini, gain_ratio, eg2, cs_id3, id
 def _eg2_with(weight: float) -> Gain:
     """EG2 with another weight on the price."""
 
-    def weighted_eg2(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+    def weighted_eg2(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
         return kernels.eg2_gains(_entropy(counts, totals, prices), prices, weight)
 
     return Gain(f"eg2:{weight:g}", weighted_eg2, cut_by=entropy)

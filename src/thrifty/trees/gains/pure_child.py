@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.outside import AnyArray
 from thrifty.trees.gains.gain import Floats, Gain
 
 __all__ = ["pure_child"]
@@ -25,7 +24,7 @@ def pure_child(gain: Gain) -> Gain:
     [0.459, -inf]
     """
 
-    def only_pure_child(counts: NDArray[Any], totals: NDArray[Any], prices: Floats) -> Floats:
+    def only_pure_child(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
         gains = gain(counts, totals, prices)
         pure_true = (counts > 0).sum(axis=0) <= 1
         pure_false = (totals[:, None] - counts > 0).sum(axis=0) <= 1

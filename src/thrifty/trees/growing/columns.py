@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells import Cells
+from thrifty.outside import AnyArray
 from thrifty.trees.gains.cuts import block_columns, choose, true_side
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.candidates import threshold_of
@@ -140,7 +140,7 @@ class RowColumns:
         return place.parted(Split(int(features[at])), true[:, at], self.labels)
 
     def _best_fitted(
-        self, place: RowPlace, features: Ints, values: NDArray[Any], codes: Ints
+        self, place: RowPlace, features: Ints, values: AnyArray, codes: Ints
     ) -> tuple[int, float] | None:
         prices = self.cells.prices[features]
         columns = block_columns(values, codes, place.totals, prices, self.gain)
@@ -151,7 +151,7 @@ class RowColumns:
         self,
         place: RowPlace,
         features: Ints,
-        values: NDArray[Any],
+        values: AnyArray,
         codes: Ints,
         pieces: list[Node],
     ) -> tuple[int, float] | None:

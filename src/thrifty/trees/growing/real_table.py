@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.outside import AnyArray
 from thrifty.trees.gains.cuts import (
     Choice,
     Columns,
@@ -30,7 +29,7 @@ _SAMPLE = 512
 class RealTable:
     """Values (S, N), coded once into bins for the kernel; features with gaps are kept apart."""
 
-    def __init__(self, values: NDArray[Any]) -> None:
+    def __init__(self, values: AnyArray) -> None:
         self.values = values if values.dtype in (np.float32, np.float64) else _floats(values)
         none = not np.isnan(self.values.min())  # one quick pass: most tables have no gaps
         gaps = np.zeros(values.shape[1], bool) if none else np.isnan(self.values).any(axis=0)
@@ -75,11 +74,11 @@ class RealTable:
         )  # fmt: skip
 
 
-def _floats(values: NDArray[Any]) -> Floats:
+def _floats(values: AnyArray) -> Floats:
     return values.astype(np.float64)
 
 
-def _bins_of(table: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
+def _bins_of(table: AnyArray) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
     """Codes (N, S) from borders at even ranks of a sample, and which features they tell exactly.
 
     A feature of at most 64 different values in the sample gets one bin for each of them.

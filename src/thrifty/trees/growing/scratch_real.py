@@ -7,11 +7,10 @@ the bill is the same S N. A feature may recur on a path with another threshold.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.outside import AnyArray
 from thrifty.trees.gains.cuts import true_side
 from thrifty.trees.gains.gain import Floats, Gain
 from thrifty.trees.growing.candidates import AllFeatures
@@ -28,7 +27,7 @@ Ints = NDArray[np.int64]
 
 
 def grow_real(
-    values: NDArray[Any],
+    values: AnyArray,
     boolean: NDArray[np.bool_],
     labels: Labels,
     gain: Gain,

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from thrifty.errors import ThriftyError
+from thrifty.outside import Json
 from thrifty.trees.origins import Origin, origins, uses
 from thrifty.trees.tree import Leaf, Path, Tree, tree_text
 
@@ -152,7 +153,7 @@ def draw_tree(
 
 def metafeatures_data(
     metafeatures: Iterable[Tree], trees: Iterable[Tree] = (), names: Names = _x
-) -> list[dict[str, Any]]:
+) -> list[Json]:
     """What the picture of a representation shows: each metafeature, its text, its uses."""
     known = list(metafeatures)
     counts = uses(trees, known)

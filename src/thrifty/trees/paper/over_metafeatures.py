@@ -17,6 +17,7 @@ from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter
+from thrifty.outside import Json
 from thrifty.trees.gains.gain import Gain, Measure, gain_named
 from thrifty.trees.labels import Labels
 from thrifty.trees.missing import allows_missing
@@ -130,11 +131,11 @@ class OverMetafeatures:
 
     # JSON.
 
-    def load_representation(self, data: dict[str, Any]) -> Metafeatures:
+    def load_representation(self, data: Json) -> Metafeatures:
         """The inverse of ``representation.to_dict()``."""
         return Metafeatures.from_dict(data)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Name and parameters, for JSON."""
         return {
             "learner": type(self).__name__,
@@ -153,7 +154,7 @@ class OverMetafeatures:
         return value.to_dict() if isinstance(value, WarmUp) else value
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
+    def from_dict(cls, data: Json) -> Any:
         """The inverse of :meth:`to_dict`."""
         given = {key: value for key, value in data.items() if key != "learner"}
         if isinstance(given.get("warm_up"), dict):

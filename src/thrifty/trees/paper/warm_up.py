@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 from thrifty.checks import a_probability, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
+from thrifty.outside import Json
 from thrifty.trees.paper.anchors import recut
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Node, Tree
@@ -55,7 +55,7 @@ class WarmUp:
         """ceil(ln(K / delta) / p_min)."""
         return math.ceil(math.log(self.n_metafeatures / self.delta) / self.p_min)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return asdict(self)
 

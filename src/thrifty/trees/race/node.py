@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells import Cells
+from thrifty.outside import AnyArray
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.race.bar import Bar, ceilings
 from thrifty.trees.tree import Split
@@ -191,7 +191,7 @@ class NodeRace:
             if self.shared is None:
                 self.shared = self.sampled
 
-    def _read(self, candidates: Ints, first: Ints, last: Ints) -> tuple[NDArray[Any], Ints]:
+    def _read(self, candidates: Ints, first: Ints, last: Ints) -> tuple[AnyArray, Ints]:
         """Buy rows first..last of each class; the values, and the classes of their rows."""
         fresh = [rows[a:b] for rows, a, b in zip(self.node.rows, first, last)]
         values = self.cells.get(np.concatenate(fresh), self.candidates[candidates])

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.outside import AnyArray, Json
 from thrifty.trees.tree import Node, Tree, is_prefix, skeleton, tree_from_dict, tree_text
 from thrifty.trees.verified.belief import prior_useful
 from thrifty.trees.verified.leaf_rates import row_counts
@@ -61,7 +61,7 @@ class Remembered:
         a, b = skeleton(self.core), skeleton(other.core)
         return is_prefix(a, b, by_feature=True) or is_prefix(b, a, by_feature=True)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         return {
             "tree": self.tree.to_dict(),
             "core": self.core.to_dict(),
@@ -70,7 +70,7 @@ class Remembered:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Remembered:
+    def from_dict(cls, data: Json) -> Remembered:
         tree, core = tree_from_dict(data["tree"]), tree_from_dict(data["core"])
         return cls(tree, core, float(data["explained"]), int(data["met"]))
 
@@ -104,7 +104,7 @@ class Experience:
         return np.asarray(likely * prior_useful(n_features) / max(float(likely.mean()), 1e-12))
 
     def after(
-        self, ones: NDArray[Any], looked: NDArray[Any], shares: Floats, likely: Floats
+        self, ones: AnyArray, looked: AnyArray, shares: Floats, likely: Floats
     ) -> Experience:
         """With what one task saw of every feature: ones among looked rows (C, N) at its root."""
         n = len(likely)
@@ -147,7 +147,7 @@ class Experience:
         models = [f"model {i}\n{tree_text(m.tree)}" for i, m in enumerate(self.models)]
         return "\n".join([head, *models])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return {
             "models": [model.to_dict() for model in self.models],
@@ -158,14 +158,14 @@ class Experience:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Experience:
+    def from_dict(cls, data: Json) -> Experience:
         """The inverse of :meth:`to_dict`."""
         models = tuple(Remembered.from_dict(model) for model in data["models"])
         sums = (tuple(map(float, data[key])) for key in ("ones", "seen", "useful"))
         return cls(models, int(data["tasks"]), *sums)
 
 
-def _plus(old: tuple[float, ...], new: NDArray[Any], n: int) -> tuple[float, ...]:
+def _plus(old: tuple[float, ...], new: AnyArray, n: int) -> tuple[float, ...]:
     return tuple(np.round(_grown(old, n) + new, 9).tolist())
 
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ from thrifty.attempt import Expected, Failed, Found, Route
 from thrifty.cells import Cells
 from thrifty.checks import a_flag, a_share, set_checked
 from thrifty.errors import BadInput
+from thrifty.outside import Json
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Leaf, Node, Tree
 from thrifty.trees.verified.belief import Belief, first_belief
@@ -172,16 +173,16 @@ class Verified:
         core, explained = pruned(taught.tree, per_split=math.log2(len(account.likely)))
         return after.with_model(pruned(taught.tree)[0], core, explained)
 
-    def load_representation(self, data: dict[str, Any]) -> Experience:
+    def load_representation(self, data: Json) -> Experience:
         """The inverse of ``representation.to_dict()``."""
         return Experience.from_dict(data)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Name and parameters, for JSON."""
         return {"learner": "Verified", **asdict(self)}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Verified:
+    def from_dict(cls, data: Json) -> Verified:
         """The inverse of :meth:`to_dict`."""
         return cls(**{key: value for key, value in data.items() if key != "learner"})
 
