@@ -13,6 +13,8 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from thrifty.cells import Cells, Source
 from thrifty.errors import BudgetExceeded, NotBilled, ProviderError
 from thrifty.lifetime import Lifetime
@@ -82,6 +84,7 @@ def warm_up() -> None:
     )
     life = Lifetime(Trees(max_depth=3))
     life.learn("warm", source, [truth(f"p{i}", "f0") for i in range(6)])
+    life.predict("warm", source)
 
 
 def run_worker(room: Room, slot: int, state: Any, seed: int, notes: Path) -> None:
@@ -112,6 +115,11 @@ def _buy(room: Room, slot: int, state: Any, chance: random.Random, notes: Path) 
             if chance.random() < 0.1:
                 _learn(room, life, which, state, slot, chance, f"t{os.getpid()}-{n}")
                 continue
+            if len(life) and chance.random() < 0.1:
+                _predict(room, life, source_of(
+                    room, which, state, slot, examples=chance.sample(room.examples, 4)
+                ), chance.choice(list(life)[-20:]), notes)  # fmt: skip
+                continue
             if door is None or chance.random() < 0.2:
                 source = source_of(room, which, state, slot, concurrency=chance.choice((1, 1, 2)))
                 door = Cells(source, ledger=life.ledger, task=f"w{os.getpid()}-{n}")
@@ -139,6 +147,27 @@ def _learn(
     target = chance.choice(FEATURES)
     source = source_of(room, which, state, slot, examples=examples)
     life.learn(name, source, [truth(e, target) for e in examples])
+
+
+def _predict(room: Room, life: Any, source: Any, name: str, notes: Path) -> None:
+    """What a task's model says of a few examples, also of those before the money ended."""
+    ended = None
+    try:
+        made = life.predict(name, source)
+    except BudgetExceeded as error:
+        ended = error
+        if error.prediction is None:
+            raise
+        made = error.prediction
+    model = life[name]
+    names = model.feature_names_
+    table = np.array([[truth(e, f) for f in names] for e in source.examples], dtype=np.uint8)
+    said = model.predict(Source.from_array(table, feature_names=names))
+    for i in np.flatnonzero(made.answered).tolist():
+        if made.values[i] != said[i]:
+            write_note(notes, "wrong", f"{name} on {source.examples[i]}: {made.values[i]}")
+    if ended is not None:
+        raise ended
 
 
 def write_note(notes: Path, kind: str, text: Any) -> None:
