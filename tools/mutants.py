@@ -116,7 +116,7 @@ def _end_of(child: int) -> int:
             asleep += state == "S"
             if look % (4 * ASLEEP) == 0:
                 ticks = int(numbers[10]) + int(numbers[11])
-                if asleep > 3.6 * ASLEEP and ticks - before < ASLEEP:
+                if asleep > 3.6 * ASLEEP and ticks - before < 5 * ASLEEP:
                     os.kill(child, signal.SIGKILL)
                 asleep, before = 0, ticks
     raise AssertionError

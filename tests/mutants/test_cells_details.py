@@ -105,3 +105,40 @@ def test_a_late_answer_whose_cell_was_bought_again_is_kept_and_not_used(tmp_path
 
 def test_limits_are_values_without_a_dictionary():
     assert not hasattr(Limits(), "__dict__")
+
+
+def test_a_gap_in_an_answer_is_malformed_unless_gaps_were_allowed():
+    def made(**how):
+        ask = lambda ids, names: [[float("nan")] for _ in ids]  # noqa: E731
+        source = Source.from_callable(
+            ask, name="lab", examples=["p"], features=["a"], kinds={"a": "number"}, prices=1, **how
+        )
+        return Cells(source, ledger=ledger(), task="t").get([0], [0])
+
+    with pytest.raises(thrifty.errors.MalformedAnswer):
+        made()
+    assert np.isnan(made(allow_missing=True)).all()
+
+
+def test_many_names_that_differ_are_taken():
+    names = [f"f{i}" for i in range(1000)]
+    assert Source.from_array(np.zeros((1, 1000)), feature_names=names).n_features == 1000
+
+
+def test_once_interrupted_nothing_more_is_called():
+    """The last look before a call: a call that waits for its turn then is not made."""
+    provider = FakeProvider()
+    cells = Cells(provider.source(["p"], ["a"], prices=1), ledger=ledger(), task="t")
+    buyer = cells._paid._buyer
+
+    def interrupted(point):
+        if point == "before-call":
+            buyer._stopping = True
+
+    on_point(interrupted)
+    try:
+        with pytest.raises(thrifty.errors.ThriftyError):
+            cells.get([0], [0])
+    finally:
+        on_point(None)
+    assert provider.bill().calls == 0
