@@ -14,6 +14,7 @@ from thrifty.cells.ledger.points import on_point
 from thrifty.cells.matching import match_features
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.sources import packed_file, sql
+from thrifty.cells.sources.checks import unmasked
 from thrifty.errors import FeaturesChanged
 from thrifty.packed import pack, writer
 from thrifty.stores import MemoryStore, SQLiteStore
@@ -142,3 +143,61 @@ def test_once_interrupted_nothing_more_is_called():
     finally:
         on_point(None)
     assert provider.bill().calls == 0
+
+
+@pytest.mark.parametrize("rows, features", [([4], [0]), ([-1], [0]), ([0], [3]), ([0], [-1])])
+def test_a_place_on_either_side_of_the_table_is_refused(rows, features):
+    with pytest.raises(thrifty.errors.ThriftyError):
+        Cells(np.eye(4, 3, dtype=bool)).get(rows, features)
+
+
+def test_nothing_masked_changes_nothing():
+    for table in ([True, False], ["a", "b"]):
+        assert unmasked(np.ma.array(table)).dtype == np.array(table).dtype
+
+
+def test_a_limit_on_an_example_holds_for_providers():
+    source = FakeProvider().source(["p", "q"], ["a", "b"], prices=2)
+    book = Ledger(MemoryStore().book("t", {}, {}), thrifty.Budget(per_example=3))
+    cells = Cells(source, ledger=book, task="t")
+    cells.get([0, 1], [0])
+    with pytest.raises(thrifty.errors.BudgetExceeded):
+        cells.get([1], [1])
+
+
+def test_kinds_of_columns_behind_a_text_are_looked_at(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"colour": ["r", "g"] * 4, "ill": [True, False] * 4, "n": range(8)})
+    frame.to_parquet(tmp_path / "t.parquet")
+    source = Source.from_parquet(tmp_path / "t.parquet")
+    assert source.boolean.tolist() == [False, True, False]
+
+
+def test_a_frame_without_rows_is_refused_as_one_without_columns_is():
+    pandas = pytest.importorskip("pandas")
+    for frame in (pandas.DataFrame({"a": []}), pandas.DataFrame(index=[0, 1])):
+        with pytest.raises(thrifty.errors.BadInput, match="at least one example and one feature"):
+            Source.from_frame(frame)
+
+
+def test_a_computed_boolean_is_0_or_1_and_a_computed_number_any():
+    kinds = {"a": "number", "half": "number", "large": "boolean"}
+    for name, function, good in (("half", lambda a: a / 2, True), ("large", lambda a: a, False)):
+        prices = PriceList({"a": 1}, derived={name: (["a"], function)})
+        ask = lambda ids, names: [[3.0] * len(names) for _ in ids]  # noqa: E731
+        source = Source.from_callable(
+            ask, name="lab", examples=["p"], features=["a", name],
+            kinds={f: kinds[f] for f in ("a", name)}, prices=prices,
+        )  # fmt: skip
+        cells = Cells(source, ledger=ledger(), task="t")
+        if good:
+            assert cells.get([0], [1])[0, 0] == 1.5
+        else:
+            with pytest.raises(thrifty.errors.BadInput, match="0 or 1"):
+                cells.get([0], [1])
+
+
+def test_a_receipt_of_predictions_shows_no_rows():
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2))
+    life.learn("t", [[0], [1]], [0, 1])
+    assert "per_row" not in repr(life.predict("t", [[0], [1]]).receipt)
