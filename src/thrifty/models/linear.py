@@ -9,6 +9,7 @@ taken out there, for that look was counted when the effect was estimated.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from thrifty.models.table import Table
 __all__ = ["LinearScore", "fit_linear"]
 
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 #: inverse strength of the ridge
@@ -33,8 +35,8 @@ _VARIANCE = 0.2
 _NAIVE = 3.0
 
 
-#: whole rows without which nothing is said of what they show
-_WHOLE = 20
+#: whole rows are looked for among so many last ones, and this many are needed
+_LAST, _WHOLE = 30, 20
 #: with so many rare rows, new ones have half of their mean probability
 _OPTIMISM = 40.0
 #: points and weights for the mean over normal noise
@@ -101,7 +103,10 @@ def fit_linear(table: Table) -> LinearScore:
     """Fit a table that says what is believed of its features."""
     assert table.centres is not None and table.effects is not None
     rare = table.labels == table.rare_code
-    coefficients, intercept = _coefficients(table, rare)
+    whole, seldom = _whole_rows(table, rare)
+    bought = table.bought.copy()
+    bought[np.ix_(whole, seldom)] = False  # what is to be judged by these cells must not see them
+    coefficients, intercept = _coefficients(replace(table, bought=bought), rare)
     intercept += _true_odds(table, rare)
     lift = _lift_of_unseen(table, rare, coefficients)
     if lift is None:
@@ -132,6 +137,18 @@ def _unseen_variance(table: Table, rare: Bools, coefficients: Floats) -> float:
     return float((1 - table.bought[~rare].mean(axis=0)) @ each)
 
 
+def _whole_rows(table: Table, rare: Bools) -> tuple[Ints, Bools]:
+    """Rows outside the rare class on which all was bought, and the features seldom bought there.
+
+    Only among the last: the first rows chose the features, and show too few ones. No rows where
+    there are too few of them, or no such feature.
+    """
+    last = np.flatnonzero(~rare)[-_LAST:]
+    whole = last[table.bought[last].all(axis=1)]
+    seldom: Bools = table.bought[~rare].mean(axis=0) < 0.5
+    return (whole if len(whole) >= _WHOLE and seldom.any() else whole[:0]), seldom
+
+
 def _lift_of_unseen(
     table: Table, rare: Bools, coefficients: Floats
 ) -> tuple[float, float] | None:
@@ -143,9 +160,8 @@ def _lift_of_unseen(
     None: there are no whole rows to see it on.
     """
     assert table.centres is not None
-    whole = ~rare & table.bought.all(axis=1)
-    seldom = table.bought[~rare].mean(axis=0) < 0.5
-    if whole.sum() < _WHOLE or not seldom.any():
+    whole, seldom = _whole_rows(table, rare)
+    if not len(whole):
         return None
     apart = table.values[whole] - table.centres
     without = apart[:, ~seldom] @ coefficients[~seldom]

@@ -77,9 +77,7 @@ class Wide:
         n = complete_rows(account, ranked, k, _OTHERS_EACH, kept)
         belief = _belief(account, background)
         chosen = np.argsort(-belief.worth, kind="stable")[:_MOST_FEATURES]
-        _whole_rows(account, chosen)
-        belief = _belief(account, background)
-        table = _table(account, labels, chosen, belief)
+        table = _table(account, labels, chosen, belief, _whole_rows(account, chosen))
         return Bought(table, _lesson(account, chosen), {"joint_features": n, "drift": moved})
 
 
@@ -130,23 +128,30 @@ def _for_whole_rows(account: Account) -> float:
     return price if price <= _WHOLE_SHARE * account.allowance else 0.0
 
 
-def _whole_rows(account: Account, chosen: Ints) -> None:
-    """Have all chosen features on the first rows outside the rare class, where money is left."""
-    n = min(_WHOLE_ROWS, len(account.others))
-    to_b = np.maximum(account.b[chosen], n)
-    if account.cost(chosen, account.a[chosen], to_b).sum() <= account.left + 1e-9:
-        account.look(chosen, account.a[chosen], to_b)
+def _whole_rows(account: Account, chosen: Ints) -> Ints:
+    """Rows outside the rare class to have whole, where money is left: the last in their order.
+
+    Those looked at first chose the features: on them the features are 1 too seldom.
+    """
+    rows = account.others[-_WHOLE_ROWS:]
+    if not _for_whole_rows(account) or not len(rows):
+        return rows[:0]
+    return rows if account.cells.price_of(rows, chosen) <= account.left + 1e-9 else rows[:0]
 
 
 def _belief(account: Account, background: Background) -> Summary:
     return summarise(account.looked(background.looks, background.ones))
 
 
-def _table(account: Account, labels: Labels, chosen: Ints, belief: Summary) -> Table:
+def _table(
+    account: Account, labels: Labels, chosen: Ints, belief: Summary, whole: Ints
+) -> Table:
     """What was bought of the chosen features; the door gives it again for nothing."""
     a, b = account.a[chosen], account.b[chosen]
     n_rare, n_others = int(a.max(initial=0)), int(b.max(initial=0))
-    rows = np.concatenate([account.rare[:n_rare], account.others[:n_others]])
+    others = account.others[:n_others]
+    others = np.concatenate([others, whole[~np.isin(whole, others)]])
+    rows = np.concatenate([account.rare[:n_rare], others])
     values = np.full((len(rows), len(chosen)), np.nan)
     bought = np.zeros(values.shape, dtype=bool)
     for j, feature in enumerate(chosen.tolist()):
@@ -154,10 +159,14 @@ def _table(account: Account, labels: Labels, chosen: Ints, belief: Summary) -> T
         if len(at):
             bought[at, j] = True
             values[at, j] = account.cells.get(rows[at], [feature])[:, 0]
+    if len(whole):
+        at = np.flatnonzero(np.isin(rows, whole))
+        bought[at] = True
+        values[at] = account.cells.get(rows[at], chosen)
     weights = np.concatenate(
         [
             np.full(n_rare, len(account.rare) / max(n_rare, 1)),
-            np.full(n_others, len(account.others) / max(n_others, 1)),
+            np.full(len(others), len(account.others) / max(len(others), 1)),
         ]
     )
     effects = np.column_stack([belief.mean[chosen], belief.variance[chosen]])
