@@ -24,7 +24,7 @@ def words(n, rng, N=1500, share=0.03):
 def test_the_mean_probability_is_near_the_share_where_whole_rows_can_be_paid():
     rng = np.random.default_rng(0)
     X, y = words(1500, rng)
-    asked, truth = words(6000, rng)
+    asked, _ = words(6000, rng)
     learned = thrifty.Lifetime(random_state=0).learn("rare", X, y, spend="10 %")
     table = learned.model.table_
     assert table.bought[table.labels == 0].all(axis=1).sum() >= 30  # whole rows, for this
