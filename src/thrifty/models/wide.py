@@ -133,7 +133,7 @@ def _whole_rows(account: Account, chosen: Ints) -> Ints:
 
     Those looked at first chose the features: on them the features are 1 too seldom.
     """
-    rows = account.others[-_WHOLE_ROWS:]
+    rows: Ints = account.others[-_WHOLE_ROWS:]
     if not _for_whole_rows(account) or not len(rows):
         return rows[:0]
     return rows if account.cells.price_of(rows, chosen) <= account.left + 1e-9 else rows[:0]
