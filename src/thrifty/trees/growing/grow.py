@@ -13,6 +13,7 @@ Paper, scratch     all features                                    counts of a w
 Race               either                                          a race over samples
 Tested             what metafeatures suggest                       every candidate on a few rows
 sharded scratch    all features                                    workers, one shard each
+Verified           all features                                    looks that are worth their price
 =================  ==============================================  ==============================
 
 ``choose`` has a strategy for Boolean columns and one for real ones; what it looks at in a node is

@@ -44,20 +44,13 @@ from thrifty.trees.verified.certain import CertainLooks
 from thrifty.trees.verified.experience import Experience
 from thrifty.trees.verified.leaf_rates import pruned, smoothed
 from thrifty.trees.verified.recurring import Recurring
-from thrifty.trees.verified.value_of_looks import Account, Looks
+from thrifty.trees.verified.value_of_looks import Account, Looks, Terms
 
 __all__ = ["Verified"]
 
 Ints = NDArray[np.int64]
 
 _SEED = 41_203
-
-
-@dataclass(frozen=True)
-class _Terms:
-    epsilon: float
-    delta: float
-    max_depth: int
 
 
 @dataclass(frozen=True)
@@ -133,7 +126,7 @@ class Verified:
             counts = np.bincount(labels.codes, minlength=labels.n_classes)
             return Found("reused", Leaf(int(back[0]), tuple(counts.tolist())))
         order = cells.row_order(_SEED)
-        terms = _Terms(self.epsilon, self.delta, max_depth)
+        terms = Terms(self.epsilon, self.delta, max_depth)
         kind = CertainLooks if self.certain else Looks
         task = kind(cells, codes, order, terms)
         tree = None

@@ -23,14 +23,15 @@ need the exact mean). With money, N becomes the sum of the features' prices in u
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells import Cells
-from thrifty.trees.tree import Leaf, Node, Split, Tree
+from thrifty.trees.growing.candidates import AllFeatures
+from thrifty.trees.growing.grow import Chosen, Half, Reason, grow, leaf_of, one_by_one
+from thrifty.trees.tree import Leaf, Path, Split, Tree
 from thrifty.trees.verified.belief import Belief, belief_below, share_of_unlooked, uncertainty
 
 __all__ = ["Account", "NodeLooks", "Looks", "first_look", "label_entropy"]
@@ -63,6 +64,15 @@ def label_entropy(shares: Floats) -> float:
     return float(-(some * np.log2(some)).sum())
 
 
+@dataclass(frozen=True)
+class Terms:
+    """What is promised, and how deep a tree may be."""
+
+    epsilon: float
+    delta: float
+    max_depth: int
+
+
 @dataclass
 class Account:
     """What the looks at the root found of each feature, for the representation."""
@@ -75,7 +85,7 @@ class Account:
 class Looks:
     """The rows, values and terms of one task; :meth:`grow` gives its tree."""
 
-    def __init__(self, cells: Cells, codes: Ints, order: Ints, terms: Any) -> None:
+    def __init__(self, cells: Cells, codes: Ints, order: Ints, terms: Terms) -> None:
         self.cells, self.codes, self.max_depth = cells, codes, terms.max_depth
         self.epsilon, self.delta = terms.epsilon, terms.delta
         self.n_classes = int(codes.max()) + 1
@@ -113,23 +123,45 @@ class Looks:
         return here.choose(belief)
 
     def grow(self, belief: Belief) -> Tree:
-        return self._grow(self.rows, self.looked, belief, 0)
+        """The one grower, with this task's looks as the choice; a node that is stuck is a leaf."""
+        root = LookedAt((), NodeLooks(self, self.rows, self.looked), belief)
+        everything = AllFeatures(self.cells.n_features)
+        best = one_by_one(self._best)
+        return grow(root, everything, best, self._stuck, max_depth=self.max_depth)
 
-    def _grow(self, rows: Ints, looked: Ints, belief: Belief, depth: int) -> Tree:
-        here = NodeLooks(self, rows, looked)
-        done = depth == self.max_depth or here.sizes.max() == len(rows) or len(rows) < 2 * _LEAF
-        if done or not self.choose(here, belief, depth):
-            if depth == 0:
-                self.account = Account(here.count(here.every), looked, here.likely)
-            return Leaf(int(here.sizes.argmax()), tuple(here.sizes.tolist()))
-        if depth == 0:
-            self.account = Account(here.ones, looked.copy(), here.likely)
-        true = self.values[here.best, rows] == 1
-        below = [
-            self._grow(rows[side], here.passed_on(side), here.belief_for(belief, side), depth + 1)
-            for side in (~true, true)
-        ]
-        return Node(Split(here.best), below[0], below[1])
+    def _best(self, place: LookedAt, features: Ints) -> Chosen[LookedAt] | None:
+        here, path = place.node, place.path
+        if len(here.rows) < 2 * _LEAF or not self.choose(here, place.belief, len(path)):
+            return None
+        if not path:
+            self.account = Account(here.ones, here.looked.copy(), here.likely)
+        true = self.values[here.best, here.rows] == 1
+        return Chosen(Split(here.best), place.below(~true, False), place.below(true, True))
+
+    def _stuck(self, place: LookedAt, reason: Reason, half: Half) -> Leaf:
+        here = place.node
+        if not place.path:
+            self.account = Account(here.count(here.every), here.looked, here.likely)
+        return leaf_of(place)
+
+
+@dataclass(slots=True)
+class LookedAt:
+    """A node, what was looked at there, and what is believed of it."""
+
+    path: Path
+    node: NodeLooks
+    belief: Belief
+
+    @property
+    def totals(self) -> Ints:
+        return self.node.sizes
+
+    def below(self, side: NDArray[np.bool_], branch: bool) -> LookedAt:
+        """The node of the rows on one side of the split."""
+        here = self.node
+        node = NodeLooks(here.task, here.rows[side], here.passed_on(side))
+        return LookedAt((*self.path, branch), node, here.belief_for(self.belief, side))
 
 
 def _in_bits(cells: Cells, worth: float) -> tuple[Floats, list[tuple[float, Ints]]]:
