@@ -45,6 +45,7 @@ class OpenLifetime:
     ) -> None:
         given = Settings(prices, budget, random_state, row_seed(random_state))
         rule = None if agnostic is None else as_rule(agnostic)
+        given.check_currency("")
         if store is None:
             self._start(_seeded(family or default_family(), given), as_rule(rule), given, None)
         else:
@@ -152,11 +153,12 @@ class OpenLifetime:
         rule = None if agnostic is None else as_rule(agnostic)
         given = Settings(prices, budget, kinds=kinds)
         if self._saved is not None:
-            self._saved.change(family, rule)
             self._saved.take(given, begun=True)
+            self._saved.change(family, rule)
             settings = self._saved.settings
         else:
             settings, _ = self._desk.settings.after(given)
+            settings.check_currency(self._desk.ledger.balance().currency)
         if family is not None and family.to_dict() != self.family.to_dict():
             self._now = Snapshot(
                 family.start(), Counts(), self._now.features, self._now.named, self._now.version,

@@ -112,7 +112,9 @@ class SavedLifetime:
     def take(self, given: Settings, begun: bool) -> None:
         """Keep what was given now; what that changes is written down."""
         kept = self.settings.to_dict()
-        self.settings, changed = self.settings.after(given)
+        settings, changed = self.settings.after(given)
+        settings.check_currency(self.book.read(lambda pages: pages.currency("")))
+        self.settings = settings
         if begun and self.settings.to_dict() == kept:
             return
         if not begun:

@@ -15,7 +15,7 @@ import sklearn
 
 from thrifty.cells.prices.budget import Budget
 from thrifty.cells.prices.price_list import PriceList
-from thrifty.errors import BadParameter
+from thrifty.errors import BadParameter, MixedCurrencies
 
 __all__ = ["Settings", "prices_from_json", "prices_to_json", "row_seed", "versions"]
 
@@ -58,6 +58,17 @@ class Settings:
             data.get("versions"),
             data.get("kinds"),
         )
+
+    def check_currency(self, kept: str) -> None:
+        """Refuse a budget or prices in another currency than each other's, or the ledger's."""
+        label = str(getattr(self.prices, "currency", ""))
+        if kept and label and kept != label:
+            raise MixedCurrencies(
+                f"this lifetime has bought in {kept} and the prices given are in {label}. Thrifty "
+                "does not convert money: convert the prices, or begin another lifetime."
+            )
+        if self.budget is not None:
+            self.budget.limits(kept or label)
 
     def after(self, given: Settings) -> tuple[Settings, dict[str, tuple[Any, Any]]]:
         """These settings with what is given now, and what that changes: {name: (before, after)}."""
