@@ -27,15 +27,16 @@ ASKS = ["is {} mentioned?", "is {} disputed?", "is {} urgent?", "is {} asked for
 QUESTIONS = [ask.format(topic) for topic in TOPICS for ask in ASKS]
 PRICES = thrifty.PriceList("0.0004", currency="USD")
 
-#: what the mailroom wants to know, as questions that a reader would ask: if a then b, else c
+#: what the mailroom wants to know, as points for questions that are answered yes
 LABELS = {
-    "complaint": ("is damage mentioned?", "is damage disputed?", "is refund urgent?"),
-    "refund due": ("is refund mentioned?", "is damage mentioned?", "is legal mentioned?"),
-    "complaint, shop 2": ("is damage mentioned?", "is damage disputed?", "is refund urgent?"),
-    "answer today": ("is date urgent?", "is delivery urgent?", "is legal mentioned?"),
-    "refund due, shop 2": ("is refund mentioned?", "is damage mentioned?", "is legal mentioned?"),
-    "answer today, shop 2": ("is date urgent?", "is delivery urgent?", "is legal mentioned?"),
+    "complaint": {"is damage mentioned?": 2, "is damage disputed?": 2, "is refund urgent?": 1},
+    "refund due": {"is refund mentioned?": 3, "is damage mentioned?": 1, "is legal mentioned?": 1},
+    "answer today": {"is date urgent?": 3, "is delivery urgent?": 2, "is legal urgent?": 1},
+    "to the lawyers": {"is legal mentioned?": 3, "is legal disputed?": 2, "is price disputed?": 1},
+    "happy": {"is thanks mentioned?": 3, "is damage mentioned?": -2, "is refund urgent?": -1},
 }
+#: labels that are wrong, as people's are
+WRONG = 0.05
 
 
 def truth(mail: str, question: str) -> int:
@@ -43,14 +44,18 @@ def truth(mail: str, question: str) -> int:
     return hashlib.sha256(f"{mail}|{question}".encode()).digest()[0] % 2
 
 
-def label(mail: str, asked: tuple[str, str, str]) -> int:
-    first, then, otherwise = asked
-    return truth(mail, then if truth(mail, first) else otherwise)
+def label(mail: str, name: str) -> bool:
+    """What a person wrote down: by the answers, and now and then wrong."""
+    points = LABELS[name]
+    most = sum(max(p, 0) for p in points.values())
+    right = sum(p * truth(mail, question) for question, p in points.items()) > most / 2
+    wrong = hashlib.sha256(f"{mail}|{name}|slip".encode()).digest()[0] < 256 * WRONG
+    return right != wrong
 
 
 def faults(call: int) -> str:
-    """Every seventh call is turned away; the fifth is cut off after it was billed."""
-    return "error-after" if call == 4 else "refuse" if call % 7 == 6 else ""
+    """Now and then a call is turned away; the fifth is cut off after it was billed."""
+    return "error-after" if call == 4 else "refuse" if call % 97 == 6 else ""
 
 
 def learn(life: thrifty.Lifetime, name: str, mails: list[str], provider: FakeProvider) -> None:
@@ -58,10 +63,10 @@ def learn(life: thrifty.Lifetime, name: str, mails: list[str], provider: FakePro
     bank = provider.source(
         mails, QUESTIONS, prices=PRICES, max_examples=40, max_features=16, name="language model"
     )
-    y = np.array([label(mail, LABELS[name]) for mail in mails])
+    y = np.array([label(mail, name) for mail in mails])
     while True:
         try:
-            learned = life.learn(name, bank, y)
+            learned = life.learn(name, bank, y, spend="30 %")
             break
         except PurchaseInDoubt as doubt:
             print(f"  {doubt}")
@@ -69,20 +74,22 @@ def learn(life: thrifty.Lifetime, name: str, mails: list[str], provider: FakePro
                 # The provider's own bill lists it: it was billed, and its answer is lost.
                 life.ledger.resolve(purchase, "billed")
                 print(f"  purchase {purchase}: billed, given up")
-    bill = learned.receipt
-    print(f"{name:22} {learned.route:8} {bill.cells:6} asked  {bill.cost:8.4f} {bill.currency}")
+    bill, quality = learned.receipt, learned.model.quality_
+    print(f"{name:16} {bill.cells:6} asked, {bill.reused_cells:6} known before, {bill.cost:8.4f} "
+          f"{bill.currency}, average precision "
+          f"{quality.average_precision if quality else 'not measured'}")  # fmt: skip
 
 
-def main(folder: Path, n_mails: int = 240) -> thrifty.Lifetime:
+def main(folder: Path, n_mails: int = 240, n_labels: int = len(LABELS)) -> thrifty.Lifetime:
     folder.mkdir(parents=True, exist_ok=True)
     store = folder / "mails.db"
     store.unlink(missing_ok=True)
     logging.getLogger("stamina").setLevel(logging.ERROR)  # calls turned away are tried again
     provider = FakeProvider(truth, faults=faults, delay=0.002)
     life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=3), store=str(store), budget=thrifty.Budget(total="20 USD")
+        store=str(store), budget=thrifty.Budget(total="20 USD"), random_state=0
     )
-    for number, name in enumerate(LABELS):
+    for number, name in enumerate(list(LABELS)[:n_labels]):
         mails = [f"mail-{number * n_mails // 2 + i}" for i in range(n_mails)]  # half are old ones
         try:
             learn(life, name, mails, provider)

@@ -40,8 +40,6 @@ def model_card(
     """
     if isinstance(fitted, Prepared):
         fitted = fitted.fitted  # a user's own
-    if isinstance(fitted, Prepared) and fitted.fills is None:
-        fitted = fitted.fitted
     if isinstance(fitted, Stack):
         labels = [classes[code] for code in fitted.classes_.tolist()]
         return card_of_points(fitted.card, names, words, labels)

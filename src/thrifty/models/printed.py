@@ -31,9 +31,10 @@ def made_of(model: Any) -> str:
         others += [f"{trees:.0%} boosted trees ({n:,} of them)"] if trees and n else []
         if not others:
             return "A scorecard: add up the points."
+        near = "close to it, and not the same" if line + trees <= 0.6 else "a rough picture of it"
         return (
             f"A mixture: {1 - line - trees:.0%} this scorecard, {', '.join(others)}, not shown. "
-            "The card alone is close to it, and not the same."
+            f"The card alone is {near}."
         ).replace("%", " %")
     own = fitted.fitted if isinstance(fitted, Prepared) else fitted
     return f"{type(own).__name__}, fitted on what was bought."
