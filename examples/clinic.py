@@ -59,11 +59,11 @@ def patients(n: int, seed: int) -> pd.DataFrame:
 def diagnoses(p: pd.DataFrame, seed: int) -> dict[str, np.ndarray]:
     """What the clinic wants to know: likely or unlikely by the values, never certain."""
     rng = np.random.default_rng(seed)
-    smokes, bmi = p["smoker"] == "current", p["BMI"].fillna(27)
+    smokes, bmi, ldl = p["smoker"] == "current", p["BMI"].fillna(27), p["LDL"].fillna(125)
     odds = {
         "diabetes": (p["HbA1c"] - 6.3) * 3 + (bmi - 27) * 0.08 - 1.2,
         "kidney disease": (60 - p["eGFR"]) * 0.12 - 1.5 + 0.5 * smokes,
-        "heart disease": (p["age"] - 70) * 0.08 + (p["LDL"].fillna(125) - 130) * 0.02 + smokes - 1.5,
+        "heart disease": (p["age"] - 70) * 0.08 + (ldl - 130) * 0.02 + smokes - 1.5,
         "thyroid nodule": (p["ultrasound"] == "mass") * 4.0 + (p["TSH"] > 3) - 3,
     }
     return {name: rng.random(len(p)) < 1 / (1 + np.exp(-x.to_numpy())) for name, x in odds.items()}
@@ -89,16 +89,17 @@ def main(folder: Path, n_patients: int = 1200) -> thrifty.Lifetime:
     for name, ill in diagnoses(seen, seed=1).items():
         learned = life.learn(name, ward(seen, 0), ill, spend="6 %")
         bill, quality = learned.receipt, learned.model.quality_
+        measured = quality.average_precision if quality else "not measured"
         print(f"{name:16} {bill.cost:9,.2f} EUR, {bill.reused_cells:5,} values known before, "
-              f"average precision {quality.average_precision if quality else 'not measured'}")  # fmt: skip
+              f"average precision {measured}")  # fmt: skip
     new = ward(patients(n_patients // 6, seed=2), n_patients)
     for name in ("diabetes", "heart disease"):
         found = life.predict(name, new, stop=thrifty.Sure(0.95))
         each = found.receipt.cost / len(found)
         print(f"a new patient, {name:16} {each:6.2f} EUR on average")
     balance = life.balance()
-    print(f"\nlearned for {balance.learning:,.2f} EUR, where every test on every patient would "
-          f"have cost {balance.everything:,.2f}; {balance.left:,.2f} of the budget left")  # fmt: skip
+    print(f"\nlearned for {balance.learning:,.2f} EUR; every test on every patient would have "
+          f"cost {balance.everything:,.2f}; {balance.left:,.2f} of the budget left")  # fmt: skip
     page = save_report(life, folder / "clinic.html", title="clinic")
     print(f"The report: {page.resolve()}")
     return life

@@ -33,12 +33,13 @@ def make_lifetime(folder: Path) -> Path:
     from thrifty.testing import FakeProvider
 
     life = clinic.main(folder)
-    names = [*clinic.FREE, *clinic.BLOOD, *clinic.OTHER]
+    names = [*clinic.BLOOD, *clinic.PANEL]
     lab = FakeProvider(faults=["error"]).source(
-        [f"patient-{i}" for i in range(60)], names, prices=clinic.PRICES, boolean=False, name="lab"
-    )
+        [f"traveller {i}" for i in range(60)], names, prices=clinic.PRICES, boolean=False,
+        name="lab",
+    )  # fmt: skip
     try:
-        life.learn("hypothyroid, airport", lab, np.arange(60) % 2)
+        life.learn("fever at the airport", lab, np.arange(60) % 2)
     except PurchaseInDoubt as doubt:
         print(doubt)
     assert isinstance(life, thrifty.Lifetime)
@@ -78,7 +79,7 @@ def main() -> None:
         for scheme in ("light", "dark"):
             shoot(browser, page, IMAGES / f"report-{scheme}.png", 1280, scheme, 1100)
             shoot(browser, live, IMAGES / f"dashboard-{scheme}.png", 1280, scheme, 1100)
-        shoot(browser, f"{page}#task-6", IMAGES / "report-task.png", 1280, "light", 900)
+        shoot(browser, f"{page}#task-0", IMAGES / "report-task.png", 1280, "light", 900)
         narrow = []
         for name, address in (("report", page), ("dashboard", live)):
             narrow.append(folder / f"{name}.png")
