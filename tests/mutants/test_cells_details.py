@@ -8,10 +8,12 @@ import pytest
 import thrifty
 from thrifty import Cells, PriceList, Source
 from thrifty.cells import Ledger
+from thrifty.cells.bits import Bit, BitCells
 from thrifty.cells.ledger.ending import LateAnswer
 from thrifty.cells.ledger.owner import IN_FLIGHT
 from thrifty.cells.ledger.points import on_point
-from thrifty.cells.matching import match_features
+from thrifty.cells.matched import MatchedCells
+from thrifty.cells.matching import Match, match_features
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.sources import packed_file, sql
 from thrifty.cells.sources.checks import unmasked
@@ -201,3 +203,37 @@ def test_a_receipt_of_predictions_shows_no_rows():
     life = thrifty.Lifetime(thrifty.Trees(max_depth=2))
     life.learn("t", [[0], [1]], [0, 1])
     assert "per_row" not in repr(life.predict("t", [[0], [1]]).receipt)
+
+
+def test_what_each_row_cost_with_and_without_orders():
+    X = np.eye(3, dtype=bool)
+    plain = Cells(X, [1.0, 2.0, 4.0])
+    plain.get([0, 2], [0, 1])
+    assert plain.cost_per_row().tolist() == [3.0, 0.0, 3.0]
+    orders = PriceList({"c": 2}, orders={"panel": (7, ["a", "b"])})
+    panels = Cells(Source.from_array(X, feature_names="abc"), orders)
+    panels.get([0], [0, 1])
+    panels.get([2], [2])
+    assert panels.cost_per_row().tolist() == [7.0, 0.0, 2.0]
+
+
+def test_a_task_that_goes_on_has_bought_what_it_bought():
+    source, book = FakeProvider().source(list("pqrs"), ["a", "b"], prices=1), ledger()
+    Cells(source, ledger=book, task="t").get([0, 1, 2], [0])
+    again = Cells(source, ledger=book, task="t").receipt()
+    assert (again.cells, again.max_cells_per_example, again.per_feature) == (3, 1, {"a": 3})
+
+
+def test_what_is_all_boolean_is_known_without_a_look_at_the_file(tmp_path, monkeypatch):
+    np.save(tmp_path / "x.npy", np.eye(5))
+    packed = packed_file.PackedFile(pack(tmp_path / "x.npy", tmp_path / "x.cells").path)
+    monkeypatch.setattr(packed_file.PackedFile, "_small", None)
+    assert packed.boolean.all()
+
+
+def test_bits_show_what_is_absent_and_what_fees_their_cells_have():
+    source = Source.from_array(np.array([[0.5, 1.0], [1.5, 2.0]]), feature_names="ab")
+    cells = MatchedCells(source, match=Match(("b", "z"), np.array([1, -1])))
+    bits = BitCells(cells, [Bit("b", "at least", 1.5), Bit("z")])
+    assert bits.absent.tolist() == [False, True]
+    assert isinstance(bits.fees, tuple)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 import thrifty
+from thrifty import kernels
 from thrifty.errors import BadInput
+from thrifty.powers.model import MonomialRegressor, PolynomialRegressor
+from thrifty.trees.growing import boolean_counts
 from thrifty.trees.origins import newest_used
 from thrifty.trees.paper.anchors import cut_at
 from thrifty.trees.tree import affix, features_of, stump
@@ -51,3 +56,21 @@ def test_rates_start_from_what_all_features_show():
     rates, rows = Experience(ones=(6.0, 0.0), seen=(8.0, 0.0)).base_rates(2)
     assert rates.tolist() == pytest.approx([(6 + 1.4) / 10, 0.7])
     assert rows.tolist() == [10.0, 2.0]
+
+
+def test_so_many_nodes_are_counted_at_once_that_their_counts_take_64_mebibytes():
+    tiles = np.zeros((2**18 // (2 * kernels.TILE), 1, 1), dtype=np.uint64)  # 1 MiB for two classes
+    made = boolean_counts.batches([None] * 130, tiles, 2)
+    assert [len(some) for some in made] == [64, 64, 2]
+
+
+def test_models_of_powers_show_themselves_as_scikit_learn_asks():
+    given = inspect.signature(BaseEstimator.__repr__).parameters["N_CHAR_MAX"].default
+    for model in (MonomialRegressor, PolynomialRegressor):
+        assert inspect.signature(model.__repr__).parameters["N_CHAR_MAX"].default == given
+
+
+def test_a_race_from_scratch_buys_a_part():
+    X = np.random.default_rng(0).random((3000, 30)) < 0.5
+    learned = thrifty.Lifetime(thrifty.Trees(max_depth=3)).learn("t", X, X[:, 3] & X[:, 5])
+    assert learned.route == "scratch" and learned.receipt.cells < 0.5 * X.size

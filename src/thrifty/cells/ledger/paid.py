@@ -39,7 +39,8 @@ class PaidCells:
         mine = [(f, mask) for own, f, mask in self._news() if own]
         self._own(np.flatnonzero(self.known.loaded), mine)
         for features, mask in mine:
-            self.meter.charge(features, mask & self.known.known[features].any(axis=0))
+            for f in np.atleast_1d(features):
+                self.meter.charge(np.array([f]), mask & self.known.known[f])
 
     def _own(
         self, at: NDArray[np.int64],
