@@ -13,11 +13,13 @@ import thrifty
 from thrifty import kernels
 from thrifty.errors import BadInput
 from thrifty.powers.model import MonomialRegressor, PolynomialRegressor
+from thrifty.trees.flat import flatten
 from thrifty.trees.growing import boolean_counts
 from thrifty.trees.origins import newest_used
 from thrifty.trees.paper.anchors import cut_at
-from thrifty.trees.tree import affix, features_of, stump
+from thrifty.trees.tree import Leaf, Node, Split, affix, features_of, stump
 from thrifty.trees.verified.experience import Experience
+from thrifty.trees.version_0_1 import learner_of_0_1
 
 
 def test_what_is_used_is_looked_for_on_both_branches():
@@ -74,3 +76,28 @@ def test_a_race_from_scratch_buys_a_part():
     X = np.random.default_rng(0).random((3000, 30)) < 0.5
     learned = thrifty.Lifetime(thrifty.Trees(max_depth=3)).learn("t", X, X[:, 3] & X[:, 5])
     assert learned.route == "scratch" and learned.receipt.cells < 0.5 * X.size
+
+
+def test_features_of_many_tiles_are_counted():
+    n = 3 * kernels.TILE + 5
+    X = np.random.default_rng(0).random((60, n)) < 0.5
+    y = X[:, n - 1]
+    family = thrifty.Trees(max_depth=2, learner=thrifty.Paper())
+    assert thrifty.Lifetime(family).learn("t", X, y).model.tree_.split.feature == n - 1
+
+
+def test_a_node_knows_what_its_rows_were():
+    """Where a prediction stops early, the answer is that of the rows below."""
+    flat = flatten(Node(Split(0), Leaf(0, (3, 1)), Leaf(1, (0, 4))), 2)
+    assert flat.share[0].tolist() == [3 / 8, 5 / 8] and flat.label.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "accept, learner",
+    [
+        ({"accept": "Consistent"}, thrifty.Paper()),
+        ({"accept": "Tested", "error": 0.1}, thrifty.Tested(0.1, 0.95, race=False)),
+    ],
+)
+def test_what_stores_of_0_1_say_of_accepting_is_read(accept, learner):
+    assert learner_of_0_1({"accept": accept}) == learner
