@@ -91,7 +91,7 @@ class Bills:
             return desk.ledger.book.read(lambda pages: balance_of(pages, total))
         receipts = [task.receipt for task in (*tasks, *self._forgotten)]
         learning = sum(r.cost for r in receipts) + self._not_learned(tasks)
-        predictions = sum(float((p.receipt or _NOTHING)["cost"]) for p in desk.predictions)
+        predictions = 0.0 + sum(float((p.receipt or _NOTHING)["cost"]) for p in desk.predictions)
         reserved, currency = 0.0, next((r.currency for r in receipts if r.currency), "")
         if desk.has_ledger:
             kept = desk.ledger.balance()

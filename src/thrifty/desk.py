@@ -289,7 +289,9 @@ class Desk:
             examples = np.sort(numbers.astype(np.int64))
         price = task.cells.price_of_an_example()
         key = _features_key(source, task.cells)
-        return ToBuy(task.place, key, task.cells.n_offered, price, examples)
+        match, n = task.features.match, len(task.features.names)
+        which = np.ones(n, dtype=np.bool_) if match is None else ~match.absent
+        return ToBuy(task.place, key, task.cells.n_offered, price, examples, which)
 
     @staticmethod
     def _placed(pages: SqlPages, entry: ToBuy, source: Source) -> ToBuy:

@@ -285,3 +285,26 @@ def test_kinds_of_features_are_the_lifetimes(kept, tmp_path):
         assert thrifty.Lifetime.open(store).kinds == life.kinds
         ((_, what, before, after),) = life.changes()
         assert (what, before, after) == ("kinds", {"zip": "category"}, {"zip": "number"})
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_everything_is_the_union_of_what_the_tasks_were_offered(kept, tmp_path):
+    X, ids = frame(60), [f"r{i}" for i in range(60)]
+    store = tmp_path / "s.db" if kept else None
+    life = thrifty.Lifetime(
+        thrifty.Trees(max_depth=3, learner=thrifty.Paper()), store=store, prices=2
+    )
+
+    def table(columns, rows):
+        some = X[list(columns)].iloc[rows]
+        return thrifty.Source.from_frame(some, examples=[ids[i] for i in rows], name="ward")
+
+    life.learn("one", table("abcd", range(60)), X["a"].to_numpy())
+    life.learn("two", table("hdef", range(20, 40)), X["e"].to_numpy()[20:40])
+    balance = life.balance()
+    assert balance.everything_cells == 60 * 4 + 20 * 3
+    assert balance.everything == 2 * balance.everything_cells == balance.learning
+    life.learn("three", table("dcba", range(10)), ~X["a"].to_numpy()[:10])
+    assert life.balance().everything_cells == balance.everything_cells
+    if kept:
+        assert thrifty.Lifetime.open(store).balance() == life.balance()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.everything import ToBuy
@@ -276,7 +277,10 @@ class TaskPages:
         )
         if rows:
             entry = _to_buy(entry.place, entry.features, entry.n_features, *rows[0]).with_(entry)
-        block = pack_arrays({"examples": entry.examples.astype(np.int64)})
+        arrays: dict[str, NDArray[Any]] = {"examples": entry.examples.astype(np.int64)}
+        if entry.which is not None:
+            arrays["which"] = np.packbits(entry.which)
+        block = pack_arrays(arrays)
         self._run(
             "INSERT INTO to_buy (lifetime, place, features, n_features, price, examples) "
             "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (lifetime, place, features) DO UPDATE SET "
@@ -296,7 +300,9 @@ class TaskPages:
 
 
 def _to_buy(place: str, features: str, n: int, price: Any, block: Any) -> ToBuy:
-    return ToBuy(place, features, n, int(price), unpack_arrays(bytes(block))["examples"])
+    arrays = unpack_arrays(bytes(block))
+    which = np.unpackbits(arrays["which"]).astype(np.bool_) if "which" in arrays else None
+    return ToBuy(place, features, n, int(price), arrays["examples"], which)
 
 
 def _task(row: Sequence[Any]) -> TaskRow:
