@@ -143,7 +143,7 @@ def _after_the_fact(
 def _taken(asking: Asking, pages: Pages, late: Purchase) -> bool:
     """Whether a cell of a late answer was bought again, or is being bought."""
     at, rows = asking.known.place(late.block)
-    if any(f >= 0 and asking.known.is_known(int(f), rows).any() for f in at):
+    if asking.known.known_somewhere(at, rows).any():
         return True
     return any(
         np.isin(p.block.examples, late.block.examples).any()

@@ -218,6 +218,14 @@ class Known:
         bits = kernels.unpack_columns(self.known[column : column + 1], np.maximum(rows, 0))[:, 0]
         return np.asarray((bits != 0) & (rows >= 0))
 
+    def known_somewhere(
+        self, columns: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Whether each column is known on any of the rows; -1 is no column, and no row."""
+        mask = kernels.mask_of_rows(rows[rows >= 0], self.n_examples)
+        there = (self.known[np.maximum(columns, 0)] & mask).any(axis=1)
+        return np.asarray(there & (columns >= 0))
+
     def column(self, f: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Values of one feature on known rows."""
         if self.boolean[f]:

@@ -225,12 +225,9 @@ def find_changes(
 ) -> tuple[int, int, float, float] | None:
     """The first cell that is known with another value: (row, column, old, new)."""
     at, rows = known.place(block)
-    for j, f in enumerate(at.tolist()):
-        if f < 0:
-            continue
+    for j in np.flatnonzero(known.known_somewhere(at, rows)).tolist():
+        f = int(at[j])
         had = known.is_known(f, rows)
-        if not had.any():
-            continue
         old = known.column(f, rows[had])
         new = values[had, j]
         differs = ~((old == new) | (np.isnan(old) & np.isnan(new)))
