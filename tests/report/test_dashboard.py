@@ -243,12 +243,15 @@ def test_a_port_in_use_is_said() -> None:
 
 
 def test_a_task_that_was_given_up_is_not_in_progress(
-    doubtful: Path, monkeypatch: pytest.MonkeyPatch
+    site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from thrifty.report import reader as reading
 
-    assert list(Reader(str(doubtful)).look().ledger.running) == ["second"]  # a moment ago
+    view = site.watcher.scene.view
+    assert view.ledger.in_doubt and not view.ledger.running  # it waits for the user
+    site.resolve(view.ledger.in_doubt[0].id, "billed")
+    assert list(Reader(str(site.path)).look().ledger.running) == ["second"]  # a moment ago
     monkeypatch.setattr(reading, "_RECENT", 0.0)  # this process lives on, and has given it up
-    view = Reader(str(doubtful)).look()
+    view = Reader(str(site.path)).look()
     assert not view.ledger.running
     assert "in progress" not in {row["route"] for row in view.beside}

@@ -59,8 +59,10 @@ def draw_costs(axes: Any, costs: Sequence[TaskCost], unit: str) -> None:
     places = range(len(costs))
     axes.barh(places, [c.learning for c in costs], color=SERIES[0], height=0.65, label="learning")
     if predicted:
-        axes.barh(places, [c.predictions for c in costs], left=[c.learning for c in costs],
-                  color=SERIES[1], hatch=HATCH["screened"], edgecolor="white", height=0.65,
+        asked = [i for i in places if costs[i].predictions]
+        axes.barh(asked, [costs[i].predictions for i in asked],
+                  left=[costs[i].learning for i in asked], color=SERIES[1],
+                  hatch=HATCH["screened"], edgecolor="white", height=0.65,
                   label="predictions")  # fmt: skip
     axes.set_yticks(places, [plain_text(c.task) for c in costs], fontsize=9)
     axes.invert_yaxis()

@@ -157,7 +157,7 @@ class Reader:
             reserved, spent = pages.balance(None)
             latest = pages.latest(_LATEST)
             ended = {one.account for one in pages.predictions() if one.receipt is not None}
-            over = learned | ended
+            over = learned | ended | {p.task for p in waiting}  # these wait for a word, not for us
             running = {p.task for p in latest if p.task not in over and _goes_on(p)}
             return pages.currency(""), LedgerView(
                 spent=to_units(spent),
