@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from thrifty.commands.opening import AsJson, money, print_json
+from thrifty.commands.opening import AsJson, money, print_json, visible
 from thrifty.commands.task_file import TaskFile, read_any_file
 from thrifty.commands.task_source import open_source
 from thrifty.errors import BadInput, StoreError, ThriftyError
@@ -19,7 +19,10 @@ from thrifty.stores.families import family_from_dict
 from thrifty.strangers import readable
 from thrifty.trees.learners import learner_from_dict
 
-__all__ = ["make_family", "register"]
+__all__ = ["features_line", "make_family", "register"]
+
+#: features that are listed by name before learning
+_NAMED = 20
 
 
 def make_family(file: TaskFile) -> Any:
@@ -97,6 +100,10 @@ def register(app: typer.Typer) -> None:
         feature: Annotated[
             list[str] | None, typer.Option(help="Of a table: only these columns are features.")
         ] = None,
+        without: Annotated[
+            list[str] | None,
+            typer.Option(help="Of a table: this column is no feature; may be given several times."),
+        ] = None,
         spend: Annotated[
             str | None, typer.Option(help='Of a table: what a task may cost, such as "5 %".')
         ] = None,
@@ -113,7 +120,7 @@ def register(app: typer.Typer) -> None:
         With a table: thrifty learn patients.csv --label diabetes --id patient.
         """
         spec = read_any_file(
-            file, label or (), id=id, features=feature or (), spend=spend
+            file, label or (), id=id, features=feature or (), without=without or (), spend=spend
         )
         console = Console(stderr=True, quiet=as_json)
         learned: list[Learned] = []
@@ -152,6 +159,18 @@ def register(app: typer.Typer) -> None:
             raise failed
 
 
+def features_line(names: Sequence[str]) -> str:
+    """Which columns are features: a column that tells the label must not be among them.
+
+    >>> features_line(["age", "sex"])
+    '2 features: age, sex (leave others out with --without, or without: in a task file)'
+    """
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    listed = ", ".join(names[:_NAMED])
+    how = "(leave others out with --without, or without: in a task file)"
+    return visible(f"{len(names):,} features: {listed}{more} {how}")
+
+
 def _learn_all(
     life: Lifetime, spec: TaskFile, only: list[str] | None, console: Console
 ) -> Iterator[Learned]:
@@ -164,6 +183,7 @@ def _learn_all(
     if unknown:
         raise BadInput(f"the file has no task {unknown[0]!r}.")
     opened = open_source(spec)
+    console.print(features_line(opened.source.feature_names), highlight=False, markup=False)
     for task in spec.tasks:
         if only and task.name not in only:
             continue

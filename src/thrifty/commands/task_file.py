@@ -74,20 +74,22 @@ def read_any_file(
     *,
     id: str | None = None,
     features: Sequence[str] = (),
+    without: Sequence[str] = (),
     spend: str | None = None,
 ) -> TaskFile:
     """A task file; or a table, of which the options say what a task file would."""
-    given = [*labels, *features, *([id] if id else []), *([spend] if spend else [])]
+    given = [*labels, *features, *without, *([id] if id else []), *([spend] if spend else [])]
     if path.suffix not in _TABLES:
         if given:
             raise BadInput(
-                f"--label, --id, --feature and --spend are for tables (.csv, .parquet); {path} is "
-                "a task file: write them there."
+                f"--label, --id, --feature, --without and --spend are for tables (.csv, "
+                f".parquet); {path} is a task file: write them there."
             )
         return read_task_file(path)
     source: Json = {_TABLES[path.suffix]: path.name, "allow_missing": True}
     source |= {"id": id} if id else {}
     source |= {"features": list(features)} if features else {}
+    source |= {"without": list(without)} if without else {}
     return TaskFile(
         folder=path.parent,
         store=str(path.with_suffix(".db")),
