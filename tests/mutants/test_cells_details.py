@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import thrifty
 from thrifty import Cells, PriceList, Source
-from thrifty.cells import Ledger
+from thrifty.cells import Ledger, as_source
 from thrifty.cells.bits import Bit, BitCells
 from thrifty.cells.ledger.ending import LateAnswer
 from thrifty.cells.ledger.owner import IN_FLIGHT
@@ -237,3 +238,8 @@ def test_bits_show_what_is_absent_and_what_fees_their_cells_have():
     bits = BitCells(cells, [Bit("b", "at least", 1.5), Bit("z")])
     assert bits.absent.tolist() == [False, True]
     assert isinstance(bits.fees, tuple)
+
+
+def test_a_zero_that_a_sparse_table_stores_is_a_zero():
+    table = sparse.csr_matrix(([1.0, 0.0], ([0, 1], [0, 0])), shape=(2, 1))
+    assert table.nnz == 2 and as_source(table).boolean.tolist() == [True]
