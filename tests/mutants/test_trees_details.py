@@ -15,6 +15,7 @@ from thrifty.errors import BadInput
 from thrifty.powers.model import MonomialRegressor, PolynomialRegressor
 from thrifty.trees.flat import flatten
 from thrifty.trees.growing import boolean_counts
+from thrifty.trees.look.pictures import draw_tree
 from thrifty.trees.origins import newest_used
 from thrifty.trees.paper.anchors import cut_at
 from thrifty.trees.tree import Leaf, Node, Split, affix, features_of, stump
@@ -101,3 +102,10 @@ def test_a_node_knows_what_its_rows_were():
 )
 def test_what_stores_of_0_1_say_of_accepting_is_read(accept, learner):
     assert learner_of_0_1({"accept": accept}) == learner
+
+
+def test_boxes_are_drawn_where_the_lines_end():
+    pytest.importorskip("matplotlib").use("Agg")
+    ax = draw_tree(affix(stump(1), (True,), stump(2)))
+    places = {text.get_text(): text.get_position() for text in ax.texts if text.get_text() != "·"}
+    assert places["x1?"] == (0.75, 0) and places["x2?"] == (1.5, -1)
