@@ -99,11 +99,14 @@ def ratio_rows(lines: list[Line]) -> list[Row]:
             if pilot is not None:
                 way, theirs = pilot
                 lead = (ours - theirs) / full.mean()
-                half = 1.645 * lead.std(ddof=1) / len(lead) ** 0.5
+                several = len(lead) > 1
+                half = 1.645 * lead.std(ddof=1) / len(lead) ** 0.5 if several else np.inf
                 row |= {
                     "best pilot": f"{theirs.mean() / full.mean():.3f} ({way})",
                     "pilot, second half": f"{theirs[late].mean() / full[late].mean():.3f}",
-                    "lead, 90 %": f"{lead.mean() - half:+.3f} .. {lead.mean() + half:+.3f}",
+                    "lead, 90 %": f"{lead.mean() - half:+.3f} .. {lead.mean() + half:+.3f}"
+                    if several
+                    else f"{lead.mean():+.3f}, one task",
                 }
             row["test positives"] = some.positives(at)
             rows.append(row)

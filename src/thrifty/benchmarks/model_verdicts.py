@@ -18,7 +18,7 @@ __all__ = ["compact", "expand", "half_bill_rows", "lead_rows", "other_rows", "wi
 _WINDOWS = ((0, 4), (4, 8), (8, 12), (12, 24))
 _REACHED = 0.9
 _KEY = ("set", "seed", "what", "bill", "memory")
-_DIGITS = 5
+_DIGITS = 4
 
 
 def lead_rows(lines: list[Line]) -> list[Row]:
@@ -126,15 +126,21 @@ def other_rows(lines: list[Line]) -> list[Row]:
 
 
 def compact(lines: list[Line]) -> list[Json]:
-    """Lines with one key side by side, for a small file."""
+    """Lines with one key side by side, a list for each of their fields, for a small file.
+
+    >>> line = {"set": "a", "seed": 0, "what": "ours", "bill": 0.1, "memory": True, "i": 0}
+    >>> compact([line | {"ap": 0.123456}, line | {"i": 1, "ap": 0.5}])[0]["tasks"]
+    {'i': [0, 1], 'ap': [0.1235, 0.5]}
+    """
     grouped: dict[tuple[Any, ...], list[Line]] = defaultdict(list)
     for line in lines:
         grouped[tuple(line.get(k) for k in _KEY)].append(line)
-    return [
-        {**dict(zip(_KEY, key)), "tasks": [_short({k: v for k, v in x.items() if k not in _KEY})
-                                           for x in some]}
-        for key, some in grouped.items()
-    ]  # fmt: skip
+    found = []
+    for key, some in grouped.items():
+        fields = [k for k in some[0] if k not in _KEY]
+        tasks = {k: [_short(line.get(k)) for line in some] for k in fields}
+        found.append({**dict(zip(_KEY, key)), "tasks": tasks})
+    return found
 
 
 def _short(value: Any) -> Any:
@@ -144,9 +150,10 @@ def _short(value: Any) -> Any:
 
 
 def expand(data: list[Json]) -> list[Line]:
-    """The inverse of :func:`compact`, to five digits."""
+    """The inverse of :func:`compact`, to four digits."""
     return [
-        {k: v for k, v in group.items() if k != "tasks"} | line
+        {k: v for k, v in group.items() if k != "tasks"}
+        | dict(zip(group["tasks"], values, strict=True))
         for group in data
-        for line in group["tasks"]
+        for values in zip(*group["tasks"].values(), strict=True)
     ]
