@@ -96,8 +96,9 @@ class OverMetafeatures:
             attempt = self.reuse(known, cells, labels, max_depth)
             if known.portion < 2 or not isinstance(attempt, Found) or attempt.promise:
                 return attempt
-            model, seed = attempt.model, known.seed
-            others = agreeing(known.trees, known.older, model, cells, labels, seed)
+            # Behind the newest eight and more a target is worth looking for.
+            older = known.older if known.portion > 3 else ()
+            others = agreeing(known.trees, older, attempt.model, cells, labels, known.seed)
             return replace(attempt, beside=others)
         n = self._warm_tasks
         message = f"task {known.warmed + 1} of {n} that the warm-up learns from scratch"
