@@ -25,7 +25,7 @@ _spec.loader.exec_module(fragile)
 
 IDS = [f"p{i}" for i in range(8)]
 FEATURES = ["a", "b", "c"]
-EVERY = 3  # the short version takes every third operation, the long one all
+EVERY = 7  # the short version takes every seventh operation, the long one all
 
 
 class FragileStore(SQLiteStore):

@@ -128,8 +128,8 @@ def test_worth_says_what_it_needs(bad):
 
 
 def test_through_a_lifetime_any_estimator_stops_and_the_receipt_agrees():
-    X, y = drawn(1200, 3)
-    life = thrifty.Lifetime(thrifty.Models(HistGradientBoostingClassifier(max_iter=30)),
+    X, y = drawn(600, 3)
+    life = thrifty.Lifetime(thrifty.Models(HistGradientBoostingClassifier(max_iter=10)),
                             prices=list(PRICES))  # fmt: skip
     life.learn("ill", X, y, spend="60 %")
     bought = life.bill()

@@ -176,7 +176,7 @@ def register(app: typer.Typer) -> None:
         console = Console(stderr=as_json)
         if quick:
             tasks, features = min(tasks, 10), min(features, 200)
-        real = run_digits(2 if quick else 10, console, _fresh_store(out, _DIGITS))
+        real = run_digits(1 if quick else 10, console, _fresh_store(out, _DIGITS))
         if not as_json:
             console.print(digits_table(real))
             console.print(_about_digits(real))
