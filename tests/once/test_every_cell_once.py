@@ -308,3 +308,19 @@ def test_everything_is_the_union_of_what_the_tasks_were_offered(kept, tmp_path):
     assert life.balance().everything_cells == balance.everything_cells
     if kept:
         assert thrifty.Lifetime.open(store).balance() == life.balance()
+
+
+def test_a_closed_lifetime_lets_go_of_its_file_and_can_be_used_again(tmp_path):
+    store, X = tmp_path / "s.db", frame(40)
+    with thrifty.Lifetime(thrifty.Trees(max_depth=2), store=store) as life:
+        life.learn("one", X, X["a"].to_numpy())
+        assert life.ledger.book.store._connection is not None
+    assert life.ledger.book.store._connection is None
+    with thrifty.Lifetime.open(store) as again, pytest.raises(ZeroDivisionError):
+        assert list(again) == ["one"]
+        raise ZeroDivisionError
+    life.learn("two", X, X["b"].to_numpy())  # opens it again
+    assert list(thrifty.Lifetime.open(store)) == ["one", "two"]
+    with thrifty.Lifetime(thrifty.Trees(max_depth=2)) as memory:
+        memory.learn("one", X, X["a"].to_numpy())
+    assert list(memory) == ["one"]

@@ -166,7 +166,7 @@ def walk(open_store, steps, prices):
 
 
 SLOWLY = settings(
-    max_examples=int(os.environ.get("THRIFTY_WALKS", "12")), deadline=None,
+    max_examples=int(os.environ.get("THRIFTY_WALKS", "8")), deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 

@@ -43,7 +43,9 @@ class BilledDoor(PricedDoor):
         if self._paid is None:
             return self._owned_before
         looked_up = np.flatnonzero(self._paid.known.loaded)
-        return self._paid.meter.owned.count(np.intersect1d(looked_up, self.offered))
+        if self.n_offered < self._source.n_features:
+            looked_up = np.intersect1d(looked_up, self.offered)
+        return self._paid.meter.owned.count(looked_up)
 
     def _lines(self) -> list[Line]:
         """The bill line by line; none where nothing but cells has a price."""
