@@ -8,7 +8,7 @@ plain versions at the end of the file stand in; they give the same bits.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numba
 import numpy as np
@@ -21,32 +21,33 @@ __all__ = ["add_sixteen", "merge", "ripple", "write_counts"]
 
 Words = NDArray[np.uint64]
 
-#: numba's builders are untyped
-_cgutils: Any = cgutils
+#: what numba and llvmlite make code of, which has no types
+Llvm: TypeAlias = Any
+_cgutils: Llvm = cgutils
 _BIT, _BYTE, _I32, _I64 = (ir.IntType(width) for width in (1, 8, 32, 64))
 _LINE = ir.VectorType(_I64, 8)
 _COUNTS = ir.VectorType(_I32, 64)
 
 
-def _pointer(context: Any, builder: Any, kind: Any, array: Any, to: Any) -> Any:
+def _pointer(context: Llvm, builder: Llvm, kind: Llvm, array: Llvm, to: Llvm) -> Llvm:
     data = context.make_array(kind)(context, builder, array).data
     return builder.bitcast(data, to.as_pointer())
 
 
-def _line_at(builder: Any, words: Any, index: Any) -> Any:
+def _line_at(builder: Llvm, words: Llvm, index: Llvm) -> Llvm:
     """The address of the index-th line."""
     start = builder.gep(words, [builder.mul(index, _I64(8))])
     return builder.bitcast(start, _LINE.as_pointer())
 
 
-def _full_adder(builder: Any, a: Any, b: Any, c: Any) -> tuple[Any, Any]:
+def _full_adder(builder: Llvm, a: Llvm, b: Llvm, c: Llvm) -> tuple[Llvm, Llvm]:
     """Sum and carry of three bits, 512 times at once."""
     either = builder.xor(a, b)
     carry = builder.or_(builder.and_(a, b), builder.and_(either, c))
     return builder.xor(either, c), carry
 
 
-def _prefetch(builder: Any, address: Any) -> None:
+def _prefetch(builder: Llvm, address: Llvm) -> None:
     """Ask for a line ahead of its use; an address past the end does no harm."""
     byte = builder.bitcast(address, _BYTE.as_pointer())
     shape = ir.FunctionType(ir.VoidType(), [byte.type, _I32, _I32, _I32])
@@ -55,7 +56,7 @@ def _prefetch(builder: Any, address: Any) -> None:
     builder.call(function, [byte, read, not_for_long, data])
 
 
-def _emit_sixteen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _emit_sixteen(context: Llvm, builder: Llvm, signature: Llvm, args: Llvm) -> Llvm:
     """Fifteen full adders in a tree: sixteen rows into planes 0..3, one carry of weight 16 out."""
     kinds = signature.args
     tile = _pointer(context, builder, kinds[0], args[0], _I64)
@@ -67,13 +68,13 @@ def _emit_sixteen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     next_tile = builder.gep(tile, [builder.mul(builder.extract_value(shape, 0), _I64(8))])
     sums = [builder.load(_line_at(builder, planes, _I64(p)), align=8) for p in range(4)]
 
-    def row(k: int) -> Any:
+    def row(k: int) -> Llvm:
         index = builder.load(builder.gep(rows, [builder.add(at, _I64(k))]))
         # The same row of the next tile comes soon; rows lie apart, so no prefetcher guesses it.
         _prefetch(builder, _line_at(builder, next_tile, index))
         return builder.load(_line_at(builder, tile, index), align=8)
 
-    def add(level: int, k: int) -> Any:
+    def add(level: int, k: int) -> Llvm:
         """Add 2**(level + 1) rows from the k-th on; the carry has weight 2**(level + 1)."""
         if level == 0:
             first, second = row(k), row(k + 1)
@@ -88,7 +89,7 @@ def _emit_sixteen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return context.get_dummy_value()
 
 
-def _emit_merge(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _emit_merge(context: Llvm, builder: Llvm, signature: Llvm, args: Llvm) -> Llvm:
     """planes[p], carry = the sum and the carry of planes[p], waiting[p] and carry."""
     planes, waiting, carry = (
         _pointer(context, builder, signature.args[i], args[i], _I64) for i in (0, 2, 3)
@@ -101,7 +102,7 @@ def _emit_merge(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return context.get_dummy_value()
 
 
-def _emit_ripple(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _emit_ripple(context: Llvm, builder: Llvm, signature: Llvm, args: Llvm) -> Llvm:
     """Half adders from plane ``first`` up to ``last``."""
     planes = _pointer(context, builder, signature.args[0], args[0], _I64)
     carry = _pointer(context, builder, signature.args[3], args[3], _I64)
@@ -115,7 +116,7 @@ def _emit_ripple(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return context.get_dummy_value()
 
 
-def _emit_counts(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _emit_counts(context: Llvm, builder: Llvm, signature: Llvm, args: Llvm) -> Llvm:
     """A word of plane p is a mask of 64 lanes; where it is set, 2**p is added."""
     planes = _pointer(context, builder, signature.args[0], args[0], _I64)
     counts = _pointer(context, builder, signature.args[2], args[2], _I32)
@@ -138,22 +139,22 @@ def _emit_counts(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 
 @intrinsic
-def _compiled_sixteen(_: Any, tile: Any, rows: Any, at: Any, planes: Any, carry: Any) -> Any:
+def _compiled_sixteen(_: Llvm, tile: Llvm, rows: Llvm, at: Llvm, planes: Llvm, carry: Llvm) -> Llvm:
     return types.void(tile, rows, types.int64, planes, carry), _emit_sixteen
 
 
 @intrinsic
-def _compiled_merge(_: Any, planes: Any, p: Any, waiting: Any, carry: Any) -> Any:
+def _compiled_merge(_: Llvm, planes: Llvm, p: Llvm, waiting: Llvm, carry: Llvm) -> Llvm:
     return types.void(planes, types.int64, waiting, carry), _emit_merge
 
 
 @intrinsic
-def _compiled_ripple(_: Any, planes: Any, first: Any, last: Any, carry: Any) -> Any:
+def _compiled_ripple(_: Llvm, planes: Llvm, first: Llvm, last: Llvm, carry: Llvm) -> Llvm:
     return types.void(planes, types.int64, types.int64, carry), _emit_ripple
 
 
 @intrinsic
-def _compiled_counts(_: Any, planes: Any, n_planes: Any, counts: Any, at: Any) -> Any:
+def _compiled_counts(_: Llvm, planes: Llvm, n_planes: Llvm, counts: Llvm, at: Llvm) -> Llvm:
     return types.void(planes, types.int64, counts, types.int64), _emit_counts
 
 
@@ -196,10 +197,10 @@ def _plain_counts(planes: Words, n_planes: int, counts: NDArray[np.int32], at: i
     counts[at : at + 512] = (bits * weights[:, None]).sum(axis=0)
 
 
-add_sixteen: Any = _compiled_sixteen
-merge: Any = _compiled_merge
-ripple: Any = _compiled_ripple
-write_counts: Any = _compiled_counts
+add_sixteen: Llvm = _compiled_sixteen
+merge: Llvm = _compiled_merge
+ripple: Llvm = _compiled_ripple
+write_counts: Llvm = _compiled_counts
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
     add_sixteen, merge = _plain_sixteen, _plain_merge
     ripple, write_counts = _plain_ripple, _plain_counts

@@ -14,8 +14,6 @@ the true side; ties go to the lowest cut. A constant feature has all counts zero
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,6 +28,7 @@ __all__ = [
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Whole = int | np.int64
 
 BINS = 64
 ENTROPY, GINI = 0, 1
@@ -119,8 +118,9 @@ def gain_of_cut(
 
 @jit
 def _gain_two(
-    false: Any, other: Any, t0: Any, t1: Any, n: Any, before: float, lx: Floats, criterion: int
-) -> float:
+    false: Whole, other: Whole, t0: Whole, t1: Whole, n: Whole, before: float, lx: Floats,
+    criterion: int,
+) -> float:  # fmt: skip
     """:func:`gain_of_cut` for two classes, without arrays."""
     n_false = false + other
     a, b = t0 - false, t1 - other

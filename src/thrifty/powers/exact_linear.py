@@ -17,17 +17,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mat
+from numpy.typing import ArrayLike
 
 __all__ = ["combination", "lll", "rank", "row_basis", "saturated_basis", "solve"]
 
-IntMatrix = np.ndarray[Any, Any]
+IntMatrix = np.ndarray
 
 
-def _to_flint(matrix: Any) -> fmpz_mat:
+def _to_flint(matrix: ArrayLike) -> fmpz_mat:
     array = np.asarray(matrix)
     rows, columns = array.shape
     return fmpz_mat(rows, columns, [int(entry) for entry in array.ravel()])
@@ -38,14 +38,14 @@ def _to_numpy(matrix: fmpz_mat) -> IntMatrix:
     return entries.reshape(matrix.nrows(), matrix.ncols())
 
 
-def rank(matrix: Any) -> int:
+def rank(matrix: ArrayLike) -> int:
     """The rank over the rationals."""
     if np.asarray(matrix).size == 0:
         return 0
     return int(_to_flint(matrix).rank())
 
 
-def row_basis(matrix: Any, prices: Sequence[float] | np.ndarray | None = None) -> list[int]:
+def row_basis(matrix: ArrayLike, prices: Sequence[float] | np.ndarray | None = None) -> list[int]:
     """Rows that form a basis of the row space, the cheapest such set for the given prices.
 
     Independent sets of rows are a matroid, so taking rows from the cheapest up, each one that
@@ -66,7 +66,7 @@ def row_basis(matrix: Any, prices: Sequence[float] | np.ndarray | None = None) -
     return sorted(pivots)
 
 
-def solve(matrix: Any, right: Sequence[int]) -> list[Fraction]:
+def solve(matrix: ArrayLike, right: Sequence[int]) -> list[Fraction]:
     """The exact solution of a square, regular system with integer entries."""
     array = np.asarray(matrix)
     side = len(array)
@@ -75,7 +75,7 @@ def solve(matrix: Any, right: Sequence[int]) -> list[Fraction]:
     return [Fraction(int(entry.p), int(entry.q)) for entry in answer.entries()]
 
 
-def combination(matrix: Any, weights: Sequence[Fraction]) -> list[int] | None:
+def combination(matrix: ArrayLike, weights: Sequence[Fraction]) -> list[int] | None:
     """The combination of the columns with these weights; None where it is not of whole numbers.
 
     >>> combination([[2, 0], [1, 3]], [Fraction(1, 2), Fraction(1, 2)])
@@ -94,12 +94,12 @@ def combination(matrix: Any, weights: Sequence[Fraction]) -> list[int] | None:
     return [int(entry // shared) for entry in sums]
 
 
-def lll(rows: Any) -> IntMatrix:
+def lll(rows: ArrayLike) -> IntMatrix:
     """A Lenstra-Lenstra-Lovasz reduced basis of the lattice that the rows span."""
     return _to_numpy(_to_flint(rows).lll())
 
 
-def saturated_basis(matrix: Any) -> IntMatrix:
+def saturated_basis(matrix: ArrayLike) -> IntMatrix:
     """A reduced basis, as columns, of every integer point in the column space of ``matrix``.
 
     The columns of F may miss integer points of their own span: x^2 y^2 alone misses x y. With a

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -89,7 +88,7 @@ class Monomials(PowersFamily[Exponents]):
 
     def use_rep(
         self, representation: PowersRepresentation, cells: Cells, labels: np.ndarray
-    ) -> Attempt[Any]:
+    ) -> Attempt[Exponents]:
         """A monomial in the span of what is known; failing that, over the features seen."""
         if self.rules.check(labels, np.zeros(len(labels))).holds:
             return Found("reused", ())  # y = 1 everywhere costs nothing to see
@@ -105,7 +104,7 @@ class Monomials(PowersFamily[Exponents]):
 
     def _use_lattice(
         self, known: PowersRepresentation, door: LogValues, labels: np.ndarray
-    ) -> Attempt[Any]:
+    ) -> Attempt[Exponents]:
         found = lattice.reuse(door, labels, known, self.rules)
         if not isinstance(found, Failure):
             return Found("reused", found)
@@ -134,7 +133,7 @@ class Monomials(PowersFamily[Exponents]):
         return found, door
 
     def improve_rep(
-        self, representation: PowersRepresentation, found: Found[Any]
+        self, representation: PowersRepresentation, found: Found[Exponents]
     ) -> PowersRepresentation:
         """The representation with the verified target, where that raises the rank."""
         target = found.model
@@ -150,7 +149,7 @@ class Monomials(PowersFamily[Exponents]):
         ).hold(model, feature_names)
 
 
-def _attempt(found: Exponents | Failure) -> Attempt[Any]:
+def _attempt(found: Exponents | Failure) -> Attempt[Exponents]:
     if isinstance(found, Failure):
         return Failed(found)
     return Found("reused", found)

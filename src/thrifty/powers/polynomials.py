@@ -115,7 +115,7 @@ class Polynomials(PowersFamily[Polynomial]):
 
     def use_rep(
         self, representation: PowersRepresentation, cells: Cells, labels: Any
-    ) -> Attempt[Any]:
+    ) -> Attempt[Polynomial]:
         """A sum of monomials in the span of what is known; failing that, over features seen."""
         constant = self._constant(np.asarray(labels))
         if constant is not None:
@@ -138,7 +138,7 @@ class Polynomials(PowersFamily[Polynomial]):
 
     def _use_lattice(
         self, known: PowersRepresentation, door: RealValues, labels: np.ndarray
-    ) -> Attempt[Any]:
+    ) -> Attempt[Polynomial]:
         search = SumSearch(door, labels, both_ends(labels, door.row_seed), self.rules)
         found = search.reuse(known)
         if not isinstance(found, Failure):
@@ -177,7 +177,7 @@ class Polynomials(PowersFamily[Polynomial]):
             warnings.warn(f"{problem.message} ({problem.reason})", UserWarning, stacklevel=5)
 
     def improve_rep(
-        self, representation: PowersRepresentation, found: Found[Any]
+        self, representation: PowersRepresentation, found: Found[Polynomial]
     ) -> PowersRepresentation:
         """The representation with those verified terms that raise the rank."""
         terms = found.model

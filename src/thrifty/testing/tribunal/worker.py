@@ -9,6 +9,7 @@ import random
 import time
 import traceback
 from collections import Counter
+from collections.abc import Sequence
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def open_lifetime(room: Room, budget: Any) -> Any:
 def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **options: Any) -> Any:
     """The room's provider as a source, with the prices of one of its openers."""
 
-    def post(ids: Any, names: Any, key: str | None) -> Any:
+    def post(ids: Sequence[str], names: Sequence[str], key: str | None) -> Any:
         if state is not None:
             state[slot] = 2
         body = {"ids": list(ids), "names": list(names), "key": key, "contract": which}
@@ -55,13 +56,13 @@ def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **option
             raise NotBilled("503")
         return json.loads(data)["values"]
 
-    def plain(ids: Any, names: Any) -> Any:
+    def plain(ids: Sequence[str], names: Sequence[str]) -> Any:
         return post(ids, names, None)
 
-    async def later(ids: Any, names: Any) -> Any:
+    async def later(ids: Sequence[str], names: Sequence[str]) -> Any:
         return await asyncio.to_thread(post, ids, names, None)
 
-    def keyed(ids: Any, names: Any, idempotency_key: str) -> Any:
+    def keyed(ids: Sequence[str], names: Sequence[str], idempotency_key: str) -> Any:
         return post(ids, names, idempotency_key)
 
     fn: Any = {"plain": plain, "async": later, "keyed": keyed}[room.provider]
@@ -76,7 +77,7 @@ def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **option
 def warm_up() -> None:
     """Import and compile all that a worker needs, once: what is forked then begins at once."""
 
-    def fn(ids: Any, names: Any) -> Any:
+    def fn(ids: Sequence[str], names: Sequence[str]) -> Any:
         return [[truth(e, f) for f in names] for e in ids]
 
     source = Source.from_callable(
