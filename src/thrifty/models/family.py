@@ -16,6 +16,7 @@ from thrifty.models.learning import LearnedTable, learn_numbers, learn_table
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.model import ModelClassifier
 from thrifty.models.numbers import Numbers, Said, check_said, labels_said_by, read_any_labels
+from thrifty.models.recurring import hypothesis_of, recognise
 from thrifty.models.regressor import ModelRegressor
 from thrifty.trees.labels import Labels
 
@@ -39,6 +40,9 @@ class Models:
         every prediction will cost; None: unknown
     errors : array-like or mapping
         what wrong predictions cost; None: alike
+    recurring : bool
+        whether a task may be an earlier label at another place; an earlier model is then accepted
+        as it is where a small sample supports it (:mod:`thrifty.models.recurring`)
     random_state : int or None
         seed of what is drawn
 
@@ -61,6 +65,7 @@ class Models:
         labels: Said | None = None,
         predictions: int | None = None,
         errors: Any = None,
+        recurring: bool = False,
         random_state: int | None = None,
     ) -> None:
         self.labels = check_said(labels)
@@ -69,6 +74,7 @@ class Models:
         # the protocol's verb has the parameter's name
         self.given = estimator
         self.predictions, self.errors = read_predictions(predictions), errors
+        self.recurring = bool(recurring)
         self.random_state = random_state
         self._words = in_words(estimator)
 
@@ -104,6 +110,10 @@ class Models:
         self, representation: Memory, cells: Cells, labels: Labels | Numbers
     ) -> Found[LearnedTable]:
         seed = self.random_state or 0
+        if self.recurring and isinstance(labels, Labels):
+            again = recognise(representation, cells, labels, self.given, seed)
+            if again is not None:
+                return Found("reused", again[0], promise=again[1])
         if isinstance(labels, Numbers):
             learned = learn_numbers(cells, labels, representation, self.given, seed)
         else:
@@ -111,6 +121,8 @@ class Models:
                 cells, labels, representation, self.given, seed, predictions=self.predictions,
                 errors=self.errors,
             )  # fmt: skip
+        if self.recurring and isinstance(labels, Labels):
+            learned = learned.with_notes(hypothesis_of(learned, labels, seed))
         whole = cells.n_features * cells.n_examples
         route: Literal["screened", "scratch"] = (
             "scratch" if cells.n_bought >= whole else "screened"
@@ -164,12 +176,14 @@ class Models:
             "errors": self.errors,
             "random_state": self.random_state,
             **({} if self.labels is None else {"labels": self.labels}),
+            **({"recurring": True} if self.recurring else {}),
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Models:
         """The inverse of :meth:`to_dict`, without a user's estimator."""
         kept = ("predictions", "errors", "random_state")
-        made = cls(**{key: data[key] for key in kept}, labels=data.get("labels"))
+        made = cls(**{key: data[key] for key in kept}, labels=data.get("labels"),
+                   recurring=data.get("recurring", False))
         made._words = data["estimator"]
         return made

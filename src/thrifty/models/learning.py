@@ -40,6 +40,12 @@ class LearnedTable:
     fitted: Any
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    def with_notes(self, notes: Mapping[str, Any]) -> LearnedTable:
+        """The same, with further notes for the memory."""
+        lesson = self.bought.lesson
+        more = replace(lesson, notes={**lesson.notes, **notes})
+        return replace(self, bought=replace(self.bought, lesson=more))
+
 
 def learn_table(
     cells: Cells,

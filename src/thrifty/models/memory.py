@@ -77,6 +77,10 @@ class Memory:
             if key.startswith(_WORDS)
         }
 
+    def noted(self, kind: str) -> list[Any]:
+        """Notes whose key begins so, the oldest first."""
+        return [note for key, note in self.notes.items() if key.startswith(kind)]
+
     def background(self, n_features: int) -> tuple[Floats, Floats]:
         """Looks and ones of every feature; zeros for those that are new."""
         return _grown(self.looks, n_features), _grown(self.ones, n_features)

@@ -1,0 +1,81 @@
+"""The same label at other sites is recognised; other labels are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import thrifty
+
+
+def site(label, seed, n=1200, N=100, boolean=True):
+    """Rows of a site; each label depends on six features of its own."""
+    rng = np.random.default_rng(seed)
+    rates = np.random.default_rng(0).uniform(0.03, 0.1, N)
+    X = rng.random((n, N)) < rates if boolean else rng.normal(size=(n, N))
+    told = X[:, 6 * label : 6 * label + 6].sum(axis=1)
+    logits = -5.0 + 5.0 * told if boolean else -1.0 + 1.2 * told
+    return X, (rng.random(n) < 1 / (1 + np.exp(-logits))).astype(int)
+
+
+def stream(labels, **given):
+    life = thrifty.Lifetime(thrifty.Models(recurring=True), **given)
+    for i, label in enumerate(labels):
+        life.learn(f"{i}", *site(label, i), spend="12 %")
+    return life
+
+
+def test_the_same_label_at_another_site():
+    life = stream([0, 1, 0, 1])
+    routes = [task.route for task in life.tasks]
+    assert routes[:2] == ["screened"] * 2 and "reused" in routes[2:]
+    for i, task in enumerate(life.tasks):
+        if task.route == "reused":
+            assert task.receipt.cells < 0.31 * life.tasks[0].receipt.cells
+            assert "accepted as it is" in task.receipt.promise and "5 %" in task.receipt.promise
+            X, _ = site(i % 2, 100 + i)
+            home = life[str(i - 2)]
+            assert np.array_equal(life[task.name].predict_proba(X), home.predict_proba(X))
+
+
+def test_labels_that_do_not_recur_are_learned():
+    life = stream(range(5))
+    assert [task.route for task in life.tasks] == ["screened"] * 5
+    plain = thrifty.Lifetime()
+    for i in range(5):
+        plain.learn(f"{i}", *site(i, i), spend="12 %")
+    # the whole bill is the same: the test is paid from it
+    both = [sum(task.receipt.cells for task in one.tasks) for one in (life, plain)]
+    assert both[0] <= 1.02 * both[1]
+
+
+def test_a_recognised_model_survives_a_store(tmp_path):
+    life = stream([0, 1, 0], store=tmp_path / "a.db")
+    again = thrifty.Lifetime.open(tmp_path / "a.db")
+    assert again.family.recurring and again.tasks[2].route == "reused"
+    X, y = site(0, 9)
+    assert np.allclose(again["2"].predict_proba(X), life["0"].predict_proba(X))
+    assert again.learn("3", X, y, spend="12 %").route == "reused"
+    stopped = again.predict("3", X, stop=thrifty.Sure(0.95))
+    assert stopped.receipt.cells_per_row.mean() < len(again["3"].features_)
+
+
+@pytest.mark.parametrize("estimator", [None, "logistic"])
+def test_numbers_recur_too(estimator):
+    from sklearn.linear_model import LogisticRegression
+
+    given = None if estimator is None else LogisticRegression()
+    life = thrifty.Lifetime(thrifty.Models(given, recurring=True))
+    for i, label in enumerate([0, 1, 0]):
+        life.learn(f"{i}", *site(label, i, boolean=False, N=40), spend="30 %")
+    assert [task.route for task in life.tasks] == ["screened", "screened", "reused"]
+    X, _ = site(0, 5, boolean=False, N=40)
+    assert np.allclose(life["2"].predict_proba(X), life["0"].predict_proba(X))
+
+
+def test_off_unless_it_is_asked_for():
+    life = thrifty.Lifetime()
+    for i in range(2):
+        life.learn(f"{i}", *site(0, i), spend="12 %")
+    assert [task.route for task in life.tasks] == ["screened"] * 2
+    assert not any(key.startswith("model ") for key in life.representation.notes)
