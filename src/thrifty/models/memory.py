@@ -6,6 +6,7 @@ Kept by column; an array of all features in memory, in a store only those that w
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,10 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
+
 __all__ = ["Lesson", "Memory"]
 
 Floats = NDArray[np.float64]
 
+#: counts of more features than this are packed in a store, in thousandths of a look
+_FEW, _PARTS = 1000, 1000.0
 #: notes that name the categories of a feature
 _WORDS = "words of "
 
@@ -108,26 +113,53 @@ class Memory:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         seen = np.flatnonzero((self.looks > 0) | (self.useful > 0))
+        counts = {
+            "features": seen,
+            "looks": np.round(self.looks[seen], 3),
+            "ones": np.round(self.ones[seen], 3),
+            "useful": self.useful[seen].astype(np.int64),
+        }
         return {
             "n_features": len(self.looks),
             "tasks": self.tasks,
-            "features": seen.tolist(),
-            "looks": np.round(self.looks[seen], 3).tolist(),
-            "ones": np.round(self.ones[seen], 3).tolist(),
-            "useful": self.useful[seen].astype(int).tolist(),
+            **(_packed(counts) if len(seen) > _FEW else {k: v.tolist() for k, v in counts.items()}),
             "notes": dict(self.notes),
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Memory:
         """The inverse of :meth:`to_dict`."""
+        counts = _unpacked(data["packed"]) if "packed" in data else data
         arrays = []
         for name in ("looks", "ones", "useful"):
             array = np.zeros(data["n_features"])
-            array[np.array(data["features"], dtype=np.int64)] = data[name]
+            array[np.array(counts["features"], dtype=np.int64)] = counts[name]
             arrays.append(array)
         looks, ones, useful = arrays
         return cls(looks, ones, useful, tasks=data["tasks"], notes=data["notes"])
+
+
+def _packed(counts: Mapping[str, NDArray[Any]]) -> dict[str, str]:
+    """Counts of many features as one compressed block: steps between features, thousandths."""
+    steps = np.diff(counts["features"], prepend=0)
+    small: dict[str, NDArray[Any]] = {
+        "steps": steps.astype(np.int32),
+        "looks": np.rint(counts["looks"] * _PARTS).astype(np.int64),
+        "ones": np.rint(counts["ones"] * _PARTS).astype(np.int64),
+        "useful": counts["useful"].astype(np.int32),
+    }
+    return {"packed": base64.b64encode(pack_arrays(small)).decode()}
+
+
+def _unpacked(text: str) -> dict[str, Any]:
+    """The inverse of :func:`_packed`."""
+    small = unpack_arrays(base64.b64decode(text, validate=True))
+    return {
+        "features": np.cumsum(small["steps"].astype(np.int64)),
+        "looks": small["looks"] / _PARTS,
+        "ones": small["ones"] / _PARTS,
+        "useful": small["useful"],
+    }
 
 
 def _grown(array: Floats, n: int) -> Floats:
