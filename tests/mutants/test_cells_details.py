@@ -232,12 +232,12 @@ def test_what_is_all_boolean_is_known_without_a_look_at_the_file(tmp_path, monke
     assert packed.boolean.all()
 
 
-def test_bits_show_what_is_absent_and_what_fees_their_cells_have():
+def test_bits_show_what_is_absent_what_fees_there_are_and_what_may_be_spent():
     source = Source.from_array(np.array([[0.5, 1.0], [1.5, 2.0]]), feature_names="ab")
     cells = MatchedCells(source, match=Match(("b", "z"), np.array([1, -1])))
     bits = BitCells(cells, [Bit("b", "at least", 1.5), Bit("z")])
     assert bits.absent.tolist() == [False, True]
-    assert isinstance(bits.fees, tuple)
+    assert isinstance(bits.fees, tuple) and bits.allowance is None
 
 
 def test_a_zero_that_a_sparse_table_stores_is_a_zero():
