@@ -114,19 +114,19 @@ def ratio_rows(lines: list[Line]) -> list[Row]:
 
 
 def memory_rows(lines: list[Line]) -> list[Row]:
-    """The second half of the tasks, with memory and without."""
+    """The second half of the tasks, with memory and without, on the tasks that have both."""
     rows = []
     for name, some in by_set(lines).items():
         row: Row = {"set": name}
         for bill in BILLS:
-            found = []
-            for memory in (True, False):
-                at = some.both(bill, memory)
-                late = [x for x in at if x[1] >= some.n_tasks // 2]
-                if late:
-                    full = some.full_ap(late).mean()
-                    found.append(f"{some.our_ap(late, bill, memory).mean() / full:.3f}")
-            row[f"{100 * bill:g} %"] = " / ".join(found)
+            kept, fresh = some.both(bill, True), some.both(bill, False)
+            both = sorted(set(kept) & set(fresh)) if fresh else kept
+            late = [x for x in both if x[1] >= some.n_tasks // 2]
+            if late:
+                full = some.full_ap(late).mean()
+                found = [some.our_ap(late, bill, True).mean()]
+                found += [some.our_ap(late, bill, False).mean()] if fresh else []
+                row[f"{100 * bill:g} %"] = " / ".join(f"{ap / full:.3f}" for ap in found)
         rows.append(row)
     return rows
 

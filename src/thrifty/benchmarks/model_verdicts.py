@@ -46,8 +46,16 @@ def lead_rows(lines: list[Line]) -> list[Row]:
     return rows
 
 
-def _ratio(some: SetLines, bill: float, memory: bool, first: int, last: int) -> float | None:
+def _ratio(
+    some: SetLines,
+    bill: float,
+    memory: bool,
+    first: int,
+    last: int,
+    only: set[tuple[int, int]] | None = None,
+) -> float | None:
     at = [x for x in some.both(bill, memory) if first <= x[1] < last]
+    at = at if only is None else [x for x in at if x in only]
     if not at:
         return None
     return float(some.our_ap(at, bill, memory).mean() / some.full_ap(at).mean())
@@ -59,9 +67,11 @@ def half_bill_rows(lines: list[Line]) -> list[Row]:
     for name, some in by_set(lines).items():
         row: Row = {"set": name}
         late = (some.n_tasks // 2, some.n_tasks)
+        known_without = [set(some.both(b, False)) for b in BILLS if some.both(b, False)]
+        paired = set.intersection(*known_without) if known_without else set()
         for bill in (0.03, 0.05, 0.1):
-            ours = _ratio(some, bill, True, *late)
-            curve = [(b, _ratio(some, b, False, *late)) for b in BILLS]
+            ours = _ratio(some, bill, True, *late, paired)
+            curve = [(b, _ratio(some, b, False, *late, paired)) for b in BILLS]
             known = [(float(np.log(b)), r) for b, r in curve if r is not None]
             if ours is not None and len(known) > 1 and known[-1][0] >= np.log(2 * bill) - 1e-9:
                 at, reached = [x for x, _ in known], [r for _, r in known]
@@ -104,7 +114,7 @@ def _reaches(curve: list[tuple[float, float]]) -> str:
 
 
 def other_rows(lines: list[Line]) -> list[Row]:
-    """Verified at its own bill, and LightGBM that is charged for features, on every cell."""
+    """Verified at its own bill; CEGB (LightGBM charged for features) and EBM on every cell."""
     rows = []
     for name, some in by_set(lines).items():
         here = [x for x in lines if x["set"] == name]
@@ -120,6 +130,12 @@ def other_rows(lines: list[Line]) -> list[Row]:
             found = [x["models"]["CEGB"] for x in cegb]
             row["CEGB, every cell"] = f"{np.mean([x['ap'] for x in found]) / full:.3f}"
             row["its features"] = f"{np.mean([x['features'] for x in found]):.0f}"
+        ebm = [x for x in here if x["what"] == "ebm" and x["models"]]
+        ebm = [x for x in ebm if (x["seed"], x["i"]) in some.full]
+        if ebm:
+            full = some.full_ap([(x["seed"], x["i"]) for x in ebm]).mean()
+            reached = np.mean([x["models"]["EBM"]["ap"] for x in ebm]) / full
+            row["EBM, every cell"] = f"{reached:.3f} ({len(ebm)} tasks)"
         if len(row) > 1:
             rows.append(row)
     return rows
