@@ -14,7 +14,15 @@ from thrifty.cells.sources.checks import default_names
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged
 from thrifty.outside import Json, JsonLike, LabelsLike, TableLike
 
-__all__ = ["Features", "aligned_labels", "kinds_here", "label_name", "new_kinds", "read_features"]
+__all__ = [
+    "Features",
+    "aligned_labels",
+    "check_read",
+    "kinds_here",
+    "label_name",
+    "new_kinds",
+    "read_features",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +82,13 @@ def label_name(y: LabelsLike, source: Source) -> str | None:
     return str(name) if name is not None and source.named else None
 
 
+def check_read(source: Source, used: Collection[str]) -> None:
+    """Columns that are no features, dates for instance, are an error only where they are used."""
+    for name, error in source.unread.items():
+        if name in used:
+            raise error
+
+
 def read_features(
     known: tuple[str, ...] | None,
     named: bool,
@@ -97,6 +112,7 @@ def read_features(
         use, left_out = there, ()
     if not use:
         raise BadInput("no feature is left: every column of X is a label.")
+    check_read(source, set(use))
     if known is None:
         return Features(use, source.named, _match(use, there, use), left_out)
     if named and source.named:
@@ -122,9 +138,7 @@ def _chosen(source: Source, chosen: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(name) for name in chosen)
 
 
-def _match(
-    names: tuple[str, ...], there: tuple[str, ...], use: tuple[str, ...]
-) -> Match | None:
+def _match(names: tuple[str, ...], there: tuple[str, ...], use: tuple[str, ...]) -> Match | None:
     if names is there or names == there:
         return None
     wanted = set(use)

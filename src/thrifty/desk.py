@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from thrifty.brought import (
     Features,
     aligned_labels,
+    check_read,
     kinds_here,
     label_name,
     new_kinds,
@@ -216,6 +217,7 @@ class Desk:
             allow_missing=getattr(self.family, "allow_missing", False),
             categories=getattr(self.family, "reads_categories", False),
             kinds={**kinds_here(self.settings.kinds, X), **(kinds or {})} or None,
+            lazily=True,
         )
 
     def _needs_ledger(self, source: Source) -> bool:
@@ -330,6 +332,7 @@ class Desk:
         features: NDArray[np.int64] = model.features_
 
         def match(source: Source) -> Match | None:
+            check_read(source, [model.feature_names_[f] for f in features.tolist()])
             return match_features(
                 model.feature_names_, source, needed=features.tolist(),
                 whose=f"the model of {name!r}",
@@ -365,12 +368,13 @@ class Desk:
         most: float | None = None, *, words: Any = None, allow_missing: bool = False,
     ) -> Run:  # fmt: skip
         source = as_source(X, allow_missing=True) if allow_missing else self._source_of(X, None)
+        found = match(source)
         source = source.recoded(words or {})
         account = f"{name} (prediction {uuid.uuid4().hex[:12]})"
         owned, _ = self._owned_of(X, source)
         ledger = self.ledger if self._needs_ledger(source) else None
         cells = open_cells(
-            source, self.settings.prices, match=match(source), owned=owned, ledger=ledger,
+            source, self.settings.prices, match=found, owned=owned, ledger=ledger,
             task=account, spend=most, is_task=False,
         )  # fmt: skip
         return Run(account, name, source, cells, owned, np.arange(source.n_examples), time.time())

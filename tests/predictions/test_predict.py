@@ -261,3 +261,41 @@ def test_a_budget_over_a_table_keeps_what_it_answered():
     made = raised.value.prediction
     assert 20 <= made.answered.sum() < 100 and life.balance().predictions == made.receipt.cells
     assert (made.values[made.answered] == (X[100:, 1] & X[100:, 2])[made.answered]).all()
+
+
+def _people(n: int, seed: int):
+    rng = np.random.default_rng(seed)
+    return pandas.DataFrame({"age": rng.normal(size=n), "ward": rng.choice(["a", "b"], n)})
+
+
+def test_columns_that_no_model_asks_for_may_be_anything() -> None:
+    """Dates, notes and mixed columns stand beside the features in most frames."""
+    life = thrifty.Lifetime()
+    frame = _people(200, 0)
+    life.learn("old", frame, (frame["age"] > 0).to_numpy().astype(int))
+    new = _people(20, 1)
+    beside = new.assign(
+        seen=pandas.date_range("2020-01-01", periods=20),
+        note=[f"note {i}: came by train and waited for long" for i in range(20)],
+        mixed=[{"a": 1}, 2] * 10,
+    )
+    expected = life.predict("old", new).probabilities
+    assert np.array_equal(life.predict("old", beside).probabilities, expected)
+    trees = thrifty.Lifetime(thrifty.Trees(max_depth=2))
+    bits = pandas.DataFrame({"old": frame["age"] > 0})
+    trees.learn("old", bits, bits["old"].to_numpy().astype(int))
+    asked = beside.assign(old=beside["age"] > 0)  # ward is text, which trees do not read
+    assert trees.predict("old", asked).values.tolist() == asked["old"].astype(int).tolist()
+
+
+def test_a_column_that_is_needed_and_no_feature_says_what_to_do() -> None:
+    life = thrifty.Lifetime()
+    frame = _people(200, 0)
+    y = (frame["age"] > 0).to_numpy().astype(int)
+    life.learn("old", frame, y)
+    dates = frame.assign(age=pandas.date_range("2020-01-01", periods=200))
+    with pytest.raises(BadInput, match="'age' holds dates"):
+        life.predict("old", dates)
+    with pytest.raises(BadInput, match="'age' holds dates"):
+        life.learn("new", dates, y)
+    assert life.learn("new", dates, y, features=["ward"]).receipt.n_examples == 200

@@ -42,6 +42,8 @@ class Source(ABC):
         ids, where the examples have them: the same id in two tasks is the same example
     index : sequence or None
         of the frame it was made of, where that has one: which row is which
+    unread : dict of str and BadInput
+        columns that were brought and are no features, and what to say where one is needed
     name : str
         of a source whose examples have ids: a cell is (source name, example id, feature name),
         owned by the store, whichever table or provider of that name it comes from
@@ -55,6 +57,7 @@ class Source(ABC):
     index: Any = None
     name: str = ""
     categories: Mapping[int, tuple[str, ...]] = MappingProxyType({})
+    unread: Mapping[str, BadInput] = MappingProxyType({})
 
     def __init__(
         self, n_examples: int, feature_names: Sequence[str], boolean: NDArray[np.bool_]
@@ -100,7 +103,7 @@ class Source(ABC):
         if not self.free:
             raise BadInput(
                 "a paid source names the categories of a feature in the order that they had "
-                f"before; known are {({n: list(c) for n, c in known.items()})}. Give kinds= that "
+                f"before; known are { ({n: list(c) for n, c in known.items()}) }. Give kinds= that "
                 "order, new ones last."
             )
         return RecodedSource(self, known)
@@ -109,7 +112,7 @@ class Source(ABC):
         """A feature that is a category elsewhere must not come as numbers: they mean nothing."""
         at = {name: f for f, name in enumerate(self.feature_names) if name in known}
         for name, f in at.items():
-            if f in self.categories or not self.free:
+            if f in self.categories or name in self.unread or not self.free:
                 continue
             values = self.read(np.arange(self.n_examples), np.array([f]))
             if not np.isnan(values.astype(np.float64)).all():
@@ -152,9 +155,9 @@ class Source(ABC):
 
         if hasattr(X, "tocsr"):
             return SparseSource(X, feature_names).known_as(examples, name)
-        return ArraySource(
-            X, feature_names, allow_missing=allow_missing, kinds=kinds
-        ).known_as(examples, name)
+        return ArraySource(X, feature_names, allow_missing=allow_missing, kinds=kinds).known_as(
+            examples, name
+        )
 
     @staticmethod
     def from_frame(
@@ -164,6 +167,7 @@ class Source(ABC):
         name: str | None = None,
         allow_missing: bool = False,
         kinds: Any = None,
+        lazily: bool = False,
     ) -> Source:
         """A pandas or polars frame; its columns name the features and their dtypes say their kind.
 
@@ -171,11 +175,12 @@ class Source(ABC):
 
         ``examples`` are ids, for instance ``frame.index``, and need a ``name`` for the source: the
         same id of the same source is the same example, and what was paid for it is not counted
-        again.
+        again. ``lazily``: a column that is no feature, dates for instance, is an error only when it
+        is needed.
         """
         from thrifty.cells.sources.frame import frame_source
 
-        source = frame_source(frame, allow_missing=allow_missing, kinds=kinds)
+        source = frame_source(frame, allow_missing=allow_missing, kinds=kinds, lazily=lazily)
         source.index = getattr(frame, "index", None)
         return source.known_as(examples, name)
 
@@ -373,21 +378,37 @@ class Source(ABC):
 
 
 def as_source(
-    X: Any, *, allow_missing: bool = False, categories: bool = False, kinds: Any = None
+    X: Any,
+    *,
+    allow_missing: bool = False,
+    categories: bool = False,
+    kinds: Any = None,
+    lazily: bool = False,
 ) -> Source:
-    """Whatever the user brought, as a source; ``categories``: whether the learner reads them."""
-    source = _as_source(X, allow_missing, kinds)
+    """Whatever the user brought, as a source; ``categories``: whether the learner reads them.
+
+    ``lazily``: columns of a frame that the learner cannot read are noted in ``source.unread``, with
+    the error for whoever needs them.
+    """
+    source = _as_source(X, allow_missing, kinds, lazily)
     if source.categories and not categories:
-        name = source.feature_names[next(iter(source.categories))]
-        raise BadInput(
-            f"{name!r} holds categories (text), which this learner does not read. Learn with "
-            "thrifty.Models(), or encode them first, for instance with "
-            "sklearn.preprocessing.OneHotEncoder."
-        )
+        errors = {name: _no_categories(name) for name in map(source.feature_names.__getitem__,
+                                                             source.categories)}  # fmt: skip
+        if not lazily or source is X:
+            raise next(iter(errors.values()))
+        source.unread, source.categories = {**source.unread, **errors}, {}
     return source
 
 
-def _as_source(X: Any, allow_missing: bool, kinds: Any) -> Source:
+def _no_categories(name: str) -> BadInput:
+    return BadInput(
+        f"{name!r} holds categories (text), which this learner does not read. Learn with "
+        "thrifty.Models(), or encode them first, for instance with "
+        "sklearn.preprocessing.OneHotEncoder."
+    )
+
+
+def _as_source(X: Any, allow_missing: bool, kinds: Any, lazily: bool) -> Source:
     if isinstance(X, Source):
         if kinds is not None:
             raise BadInput(
@@ -395,7 +416,7 @@ def _as_source(X: Any, allow_missing: bool, kinds: Any) -> Source:
             )
         return X
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        return Source.from_frame(X, allow_missing=allow_missing, kinds=kinds)
+        return Source.from_frame(X, allow_missing=allow_missing, kinds=kinds, lazily=lazily)
     if isinstance(X, str | bytes):
         raise BadInput(
             f"X must be an array, a frame, a scipy sparse matrix or a Source; got the text {X!r}. "

@@ -22,9 +22,11 @@ def frame_source(
     allow_missing: bool = False,
     kinds: Any = None,
     known: Mapping[str, Sequence[str]] | None = None,
+    lazily: bool = False,
 ) -> Source:
     """A source over the frame's columns.
 
+    ``lazily``: a column that is no feature, dates for instance, is an error when it is needed.
     All-Boolean frames become one byte per cell; a frame with any other column becomes float64.
     """
     given = list(frame.columns)
@@ -35,8 +37,11 @@ def frame_source(
         )
     names = checked_names(given, len(given))
     columns = (np.asarray(frame[name].to_numpy()) for name in given)
-    table, categories = read_columns(columns, names, read_kinds(kinds, names), known or {})
+    unread: dict[str, BadInput] = {}
+    table, categories = read_columns(
+        columns, names, read_kinds(kinds, names), known or {}, unread if lazily else None
+    )
     source = ArraySource(table, names, allow_missing=allow_missing)
     source.boolean[list(categories)] = False
-    source.categories = categories
+    source.categories, source.unread = categories, unread
     return source

@@ -113,12 +113,22 @@ def read_columns(
     names: Sequence[str],
     told: Mapping[str, ToldKind],
     known: Mapping[str, Sequence[str]],
+    unread: dict[str, BadInput] | None = None,
 ) -> tuple[NDArray[Any], dict[int, tuple[str, ...]]]:
-    """Raw columns as one table of cells, and the categories of those features that have them."""
-    read = [
-        read_column(column, name, told.get(name), known.get(name, ()))
-        for column, name in zip(columns, names)
-    ]
+    """Raw columns as one table of cells, and the categories of those features that have them.
+
+    With ``unread``, columns that are no features are noted there, with what is to be said should
+    they be needed, and hold zeros.
+    """
+    read = []
+    for column, name in zip(columns, names):
+        try:
+            read.append(read_column(column, name, told.get(name), known.get(name, ())))
+        except BadInput as error:
+            if unread is None:
+                raise
+            unread[name] = error
+            read.append(ReadColumn(np.zeros(len(column), dtype=np.uint8), True))
     categories = {f: c.categories for f, c in enumerate(read) if c.categories is not None}
     dtype = np.uint8 if all(column.boolean for column in read) else np.float64
     return np.column_stack([column.values.astype(dtype) for column in read]), categories
