@@ -19,6 +19,9 @@ _WINDOWS = ((0, 4), (4, 8), (8, 12), (12, 24))
 _REACHED = 0.9
 _KEY = ("set", "seed", "what", "bill", "memory")
 _DIGITS = 4
+_OTHERS = (
+    "set", "Verified", "its bill %", "CEGB, every cell", "its features", "EBM, every cell",
+)  # fmt: skip
 
 
 def lead_rows(lines: list[Line]) -> list[Row]:
@@ -118,7 +121,7 @@ def other_rows(lines: list[Line]) -> list[Row]:
     rows = []
     for name, some in by_set(lines).items():
         here = [x for x in lines if x["set"] == name]
-        row: Row = {"set": name}
+        row: Row = dict.fromkeys(_OTHERS, "") | {"set": name}
         verified = [x for x in here if x["what"] == "verified" and (x["seed"], x["i"]) in some.full]
         if verified:
             full = some.full_ap([(x["seed"], x["i"]) for x in verified]).mean()
@@ -136,7 +139,7 @@ def other_rows(lines: list[Line]) -> list[Row]:
             full = some.full_ap([(x["seed"], x["i"]) for x in ebm]).mean()
             reached = np.mean([x["models"]["EBM"]["ap"] for x in ebm]) / full
             row["EBM, every cell"] = f"{reached:.3f} ({len(ebm)} tasks)"
-        if len(row) > 1:
+        if any(row[k] for k in _OTHERS[1:]):
             rows.append(row)
     return rows
 
@@ -151,25 +154,39 @@ def compact(lines: list[Line]) -> list[Json]:
     grouped: dict[tuple[Any, ...], list[Line]] = defaultdict(list)
     for line in lines:
         grouped[tuple(line.get(k) for k in _KEY)].append(line)
-    found = []
-    for key, some in grouped.items():
-        fields = [k for k in some[0] if k not in _KEY]
-        tasks = {k: [_short(line.get(k)) for line in some] for k in fields}
-        found.append({**dict(zip(_KEY, key)), "tasks": tasks})
-    return found
+    return [
+        {**dict(zip(_KEY, key)), "n": len(some), "tasks": _columns([_own(line) for line in some])}
+        for key, some in grouped.items()
+    ]
 
 
-def _short(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _short(v) for k, v in value.items()}
-    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
+def _own(line: Line) -> Line:
+    return {k: v for k, v in line.items() if k not in _KEY}
+
+
+def _columns(values: list[Any]) -> Any:
+    """Dictionaries as one of lists, None where one lacks a key; numbers to four digits."""
+    if values and all(isinstance(value, dict) for value in values):
+        names = dict.fromkeys(name for value in values for name in value)
+        return {name: _columns([value.get(name) for value in values]) for name in names}
+    return [_short(v) if isinstance(v, float) else v for v in values]
+
+
+def _short(value: float) -> float:
+    return int(value) if value.is_integer() else float(f"{value:.{_DIGITS}g}")
 
 
 def expand(data: list[Json]) -> list[Line]:
     """The inverse of :func:`compact`, to four digits."""
     return [
-        {k: v for k, v in group.items() if k != "tasks"}
-        | dict(zip(group["tasks"], values, strict=True))
+        {k: group.get(k) for k in _KEY} | _row(group["tasks"], i)
         for group in data
-        for values in zip(*group["tasks"].values(), strict=True)
+        for i in range(group["n"])
     ]
+
+
+def _row(columns: Any, i: int) -> Any:
+    if not isinstance(columns, dict):
+        return columns[i]
+    found = {name: _row(column, i) for name, column in columns.items()}
+    return {name: value for name, value in found.items() if value is not None}
