@@ -11,11 +11,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install -q -c constraint
 demo: $(VENV)/.demo
 	$(BIN)/thrifty demo
 
+# Two processes of one thread each: threads that wait for each other made small fits ten times slower.
 test: $(VENV)/.test browser
 	@echo "== style"; $(BIN)/ruff check .
 	@echo "== types"; $(BIN)/mypy
 	@echo "== imports"; $(BIN)/lint-imports
-	@echo "== tests"; $(BIN)/python -m pytest -n 2 -m "not slow" --durations=10
+	@echo "== tests"; OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow" --durations=25
 	@echo "== kernels and tree learners against their twins once more, with the JIT off"
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow" tests/kernels tests/trees/test_use_rep.py
 

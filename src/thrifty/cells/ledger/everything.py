@@ -47,7 +47,7 @@ def all_there_is(entries: Iterable[ToBuy]) -> tuple[int, int]:
     >>> one = ToBuy("clinic", "a b", 2, 4, np.arange(3), np.array([True, True]))
     >>> two = ToBuy("clinic", "b c", 2, 6, np.array([2, 3]), np.array([False, True, True]))
     >>> all_there_is([one, two])
-    (9, 21)
+    (9, 22)
     """
     places: defaultdict[str, list[ToBuy]] = defaultdict(list)
     for entry in entries:
