@@ -165,6 +165,18 @@ def new_kinds(kept: JsonLike | None, given: Any) -> Json:
     return {name: kind for name, kind in told.items() if name not in (kept or {})}
 
 
+def known_categories(words: JsonLike, X: TableLike) -> Json:
+    """Columns of a frame that are categories already: of few rows they would look like free text.
+
+    Columns of numbers are left alone: in place of a category they are an error, said elsewhere.
+    """
+    dtypes = getattr(X, "dtypes", None)
+    if isinstance(X, Source) or dtypes is None or not hasattr(X, "columns"):
+        return {}
+    kinds = {str(c): getattr(d, "kind", "O") for c, d in zip(X.columns, dtypes)}
+    return {name: "category" for name in words if kinds.get(name, "f") not in "biufmM"}
+
+
 def kinds_here(kept: JsonLike | None, X: TableLike) -> Json:
     """The lifetime's kinds of the columns that X has; a source says what its own are."""
     if not kept or isinstance(X, Source):

@@ -25,6 +25,7 @@ from thrifty.brought import (
     aligned_labels,
     check_read,
     kinds_here,
+    known_categories,
     label_name,
     new_kinds,
     read_features,
@@ -133,7 +134,7 @@ class Desk:
         """Check what a user brought, and open a door to it."""
         can_be_stored([str(name)], "name of a task")
         new = new_kinds(self.settings.kinds, kinds)
-        source = self._source_of(X, kinds).recoded(_words(now))
+        source = self._source_of(X, kinds, _words(now)).recoded(_words(now))
         brought = read_features(
             now.features, now.named, source, self._label_columns(source, y), features
         )
@@ -164,7 +165,7 @@ class Desk:
     def open_background(self, X: Any, now: Snapshot, kinds: Any) -> Task:
         """A door to rows that are bought for what they teach of the features."""
         new = new_kinds(self.settings.kinds, kinds)
-        source = self._source_of(X, kinds).recoded(_words(now))
+        source = self._source_of(X, kinds, _words(now)).recoded(_words(now))
         brought = read_features(
             now.features, now.named, source, self._label_columns(source, None), None
         )
@@ -211,12 +212,13 @@ class Desk:
             f"lacks {lacking}. Add them, or begin another lifetime."
         )
 
-    def _source_of(self, X: Any, kinds: Any) -> Source:
+    def _source_of(self, X: Any, kinds: Any, words: Any) -> Source:
+        kept = {**known_categories(words, X), **kinds_here(self.settings.kinds, X)}
         return as_source(
             X,
             allow_missing=getattr(self.family, "allow_missing", False),
             categories=getattr(self.family, "reads_categories", False),
-            kinds={**kinds_here(self.settings.kinds, X), **(kinds or {})} or None,
+            kinds={**kept, **(kinds or {})} or None,
             lazily=True,
         )
 
@@ -367,9 +369,11 @@ class Desk:
         self, name: str, X: Any, match: Callable[[Source], Match | None],
         most: float | None = None, *, words: Any = None, allow_missing: bool = False,
     ) -> Run:  # fmt: skip
-        source = as_source(X, allow_missing=True) if allow_missing else self._source_of(X, None)
+        words = words or {}
+        foreign = allow_missing
+        source = as_source(X, allow_missing=True) if foreign else self._source_of(X, None, words)
         found = match(source)
-        source = source.recoded(words or {})
+        source = source.recoded(words)
         account = f"{name} (prediction {uuid.uuid4().hex[:12]})"
         owned, _ = self._owned_of(X, source)
         ledger = self.ledger if self._needs_ledger(source) else None

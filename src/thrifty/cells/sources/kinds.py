@@ -8,6 +8,7 @@ dates, free text and numbers written as text are named, with what to do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -163,6 +164,8 @@ def _inferred(listed: list[Any], gaps: NDArray[np.bool_], name: str) -> str:
             f"({odd!r:.40}). Turn it into text, or leave it out with features=."
         )
     texts = [v for v in there if isinstance(v, str)]
+    if 0.5 * len(there) < sum(map(bool, map(_DATE.match, texts))):
+        raise _a_date(name)
     like_numbers = sum(map(_is_number, texts)) + len(there) - len(texts)
     if 0.5 * len(there) < like_numbers:
         odd_ones = sorted({v for v in texts if not _is_number(v)})[:3]
@@ -180,6 +183,10 @@ def _inferred(listed: list[Any], gaps: NDArray[np.bool_], name: str) -> str:
             f"is a category all the same, say kinds={{{name!r}: 'category'}}."
         )
     return "category"
+
+
+#: a date written as text, with or without a time: 2024-05-31, 31.5.2024, 5/31/24 10:20
+_DATE = re.compile(r"\s*(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}([./])\d{1,2}\2(\d{4}|\d{2}))([T ,].*)?\s*$")
 
 
 def _is_date(value: Any) -> bool:
