@@ -370,8 +370,10 @@ class Desk:
         most: float | None = None, *, words: Any = None, allow_missing: bool = False,
     ) -> Run:  # fmt: skip
         words = words or {}
-        foreign = allow_missing
-        source = as_source(X, allow_missing=True) if foreign else self._source_of(X, None, words)
+        if allow_missing:  # a model of another library, which knows gaps or does not
+            source = as_source(X, allow_missing=True)
+        else:
+            source = self._source_of(X, None, words)
         found = match(source)
         source = source.recoded(words)
         account = f"{name} (prediction {uuid.uuid4().hex[:12]})"
