@@ -112,7 +112,8 @@ def read_features(
         use, left_out = there, ()
     if not use:
         raise BadInput("no feature is left: every column of X is a label.")
-    check_read(source, set(use))
+    if source.unread:  # a set of all names is what a thousand features would pay for otherwise
+        check_read(source, set(use))
     if known is None:
         return Features(use, source.named, _match(use, there, use), left_out)
     if named and source.named:

@@ -56,3 +56,20 @@ def test_the_third_task_over_a_source_pays_for_nothing_that_the_first_bought():
     life.learn("second", source, table[:, 5])
     assert first.receipt.cells > 0
     assert life.learn("third", source, table[:, 3]).receipt.cells == 0
+
+
+def test_a_table_that_one_task_looked_at_keeps_its_columns_and_no_more():
+    owned = Owned(64, 5000)
+    first, second = Meter(64, 5000, owned), Meter(64, 5000)
+    first.charge(np.array([7, 4999]), rows(0, 1))
+    owned.add(first)
+    assert owned.memory < 100 and owned.count() == 4
+    again = Meter(64, 5000, owned)  # the second task: all of it is laid out
+    again.charge(np.array([7, 8]), rows(1, 2))
+    assert again.bought_per_feature[[7, 8]].tolist() == [1, 2]
+    assert again.reused_per_feature[[7, 8]].tolist() == [1, 0]
+    owned.add(again)
+    assert owned.count() == 7 and owned.count(np.array([7, 4999])) == 5
+    second.charge_everything()
+    owned.add(second)
+    assert owned.everything and owned.count() == 64 * 5000

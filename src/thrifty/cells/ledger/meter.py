@@ -17,29 +17,59 @@ _NO_CELLS = np.zeros((0, 0), dtype=np.uint64)
 
 
 class Owned:
-    """The cells of one source that earlier tasks paid for."""
+    """The cells of one source that earlier tasks paid for.
+
+    A table that one task looked at keeps the columns it looked at and no more: a bitmap of the
+    whole would be memory that every new task has to be given by the operating system, which
+    costs more than all the counting. The whole is laid out where a second task asks for it.
+    """
 
     def __init__(self, n_examples: int, n_features: int) -> None:
         self.n_examples, self.n_features = n_examples, n_features
         self.everything = False
-        self.bitmap = _NO_CELLS
+        self._bitmap = _NO_CELLS
+        self._few: tuple[NDArray[np.int64], NDArray[np.uint64]] | None = None
+
+    @property
+    def bitmap(self) -> NDArray[np.uint64]:
+        """A bit per cell: (N, W); no rows where nothing is owned, or everything."""
+        if self._few is not None:
+            features, columns = self._few
+            words = kernels.words_for(self.n_examples)
+            self._bitmap = np.zeros((self.n_features, words), dtype=np.uint64)
+            self._bitmap[features] = columns
+            self._few = None
+        return self._bitmap
+
+    @bitmap.setter
+    def bitmap(self, bitmap: NDArray[np.uint64]) -> None:
+        self._bitmap, self._few = bitmap, None
 
     def add(self, meter: Meter) -> None:
         """What a finished task touched is owned from now on."""
         if self.everything or meter.everything:
             self.everything, self.bitmap = True, _NO_CELLS
-        elif self.bitmap is _NO_CELLS:
-            self.bitmap = meter.touched
+            return
+        features = meter.touched_features
+        if self._few is None and self._bitmap is _NO_CELLS:
+            self._few = features, meter.touched[features]
         else:
-            self.bitmap |= meter.touched
+            self.bitmap[features] |= meter.touched[features]
+
+    @property
+    def memory(self) -> int:
+        """How many bytes it takes to remember this."""
+        return self._bitmap.nbytes if self._few is None else sum(x.nbytes for x in self._few)
 
     def count(self, features: NDArray[np.int64] | None = None) -> int:
         """How many cells are owned; with ``features``, of these alone."""
         if self.everything:
             return self.n_examples * (self.n_features if features is None else len(features))
-        if features is None or not len(self.bitmap):
-            return int(np.bitwise_count(self.bitmap).sum())
-        return int(np.bitwise_count(self.bitmap[features]).sum())
+        if features is None:
+            owned = self._bitmap if self._few is None else self._few[1]
+        else:
+            owned = self.bitmap[features] if len(self.bitmap) else _NO_CELLS
+        return int(np.bitwise_count(owned).sum())
 
 
 class Meter:
@@ -85,6 +115,11 @@ class Meter:
         if self._owned_before.shape[0]:
             self._reused[:] = np.bitwise_count(self._owned_before).sum(axis=1, dtype=np.int64)
         self._bought[:] = self.n_examples - self._reused
+
+    @property
+    def touched_features(self) -> NDArray[np.int64]:
+        """The features this task looked at on some example."""
+        return np.flatnonzero(self._bought | self._reused)
 
     @property
     def bought_per_feature(self) -> NDArray[np.int64]:
