@@ -21,6 +21,14 @@ _ALL = 4_096
 _ONE_IN = 16
 
 
+def _distinct(keys: Keys) -> Keys:
+    """Sorted, each once. ``np.unique`` hashes first and sorts then: sorting alone is faster."""
+    ascending = np.sort(keys)
+    first = np.ones(len(ascending), dtype=np.bool_)
+    first[1:] = ascending[1:] != ascending[:-1]
+    return ascending[first]
+
+
 def _none() -> Keys:
     return np.zeros(0, dtype=np.uint64)
 
@@ -42,13 +50,17 @@ class TaughtRows:
 
     def with_keys(self, keys: Keys) -> TaughtRows:
         """These examples too."""
-        new = np.unique(keys)
+        new = _distinct(keys)
         often = np.searchsorted(new, np.uint64(2**64 // _ONE_IN))
-        return TaughtRows(np.union1d(self.keys, new[: max(_ALL, int(often))]))
+        kept = new[: max(_ALL, int(often))]
+        return TaughtRows(_distinct(np.concatenate([self.keys, kept])))
 
     def share_any(self, keys: Keys) -> bool:
         """Whether one of these examples is among them."""
-        return bool(len(self.keys)) and bool(np.isin(keys, self.keys).any())
+        if not len(self.keys):
+            return False
+        asked = keys[keys <= self.keys[-1]]  # few, where only the lowest of many are kept
+        return bool((self.keys[np.searchsorted(self.keys, asked)] == asked).any())
 
     def __len__(self) -> int:
         return len(self.keys)
