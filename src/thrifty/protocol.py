@@ -8,14 +8,17 @@ variant of the paper, every agnostic rule and every engine is built from these t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from thrifty.attempt import Attempt, Expected, Failed, Found
 from thrifty.cells import Cells
 from thrifty.outside import Json, LabelsLike
 
-__all__ = ["AnyFamily", "Family", "Ordered", "Representation", "attempt_task", "learn_task"]
+__all__ = [
+    "AnyFamily", "Block", "Family", "InBlocks", "Ordered", "Representation", "attempt_task",
+    "learn_task",
+]  # fmt: skip
 
 
 @runtime_checkable
@@ -38,6 +41,24 @@ class Ordered(Protocol):
 
     def refreshed(self, model: Any) -> Any:
         """The same, with the parts that the model is made of as the newest."""
+
+
+class Block(Protocol):
+    """A part of a representation that never changes; another value is another object."""
+
+    def to_bytes(self) -> bytes: ...
+
+
+@runtime_checkable
+class InBlocks(Protocol):
+    """A representation that a store keeps in parts, so that a task writes what it changed.
+
+    ``head`` is written after every task, of ``blocks`` only those that are other objects than
+    before. ``load_representation`` gets the head with ``blocks``, the bytes of each by its name.
+    """
+
+    def head(self) -> Json: ...
+    def blocks(self) -> Mapping[str, Block]: ...
 
 
 Known = TypeVar("Known")  # the representation

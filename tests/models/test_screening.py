@@ -140,8 +140,8 @@ def test_a_memory_keeps_how_values_are_spread_and_what_was_useful():
         X, y = clinic(n=600, features=20, seed=seed)
         _, bought = buy(X, y, 3000, memory=memory)
         memory = memory.after(bought.lesson, 20)
-    note = memory.notes["values:7"]
+    note = memory.spread(7)
     assert note["rows"] > 100 and abs(np.median(note["at"])) < 0.4
     assert note["gaps"] == pytest.approx(0.1, abs=0.06)
     again = Memory.from_dict(memory.to_dict())
-    assert memory.useful[7] == 3 and again.notes == memory.notes
+    assert memory.useful[7] == 3 and again.spread(7) == note

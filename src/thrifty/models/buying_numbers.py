@@ -24,7 +24,7 @@ from thrifty.models.number_fit import Additive
 from thrifty.models.numbers import Numbers
 from thrifty.models.points import Design
 from thrifty.models.policy import Bought
-from thrifty.models.remembered import note_of, remember
+from thrifty.models.remembered import remember
 from thrifty.models.table import Table
 from thrifty.models.to_pay import to_pay
 
@@ -261,8 +261,8 @@ class _Search:
         """What was seen of each feature: rows were drawn without regard to any class."""
         boolean = np.asarray(self.cells.boolean)
         seen = {f: c for f, c in self.basket.columns.items() if boolean[f] and len(c)}
-        notes: dict[str, Any] = {
-            note_of(f): remember(self.memory.notes.get(note_of(f)), column, np.ones(len(column)))
+        spreads: dict[int, dict[str, Any]] = {
+            f: remember(self.memory.spread(f), column, np.ones(len(column)))
             for f, column in self.basket.columns.items()
             if not boolean[f]
         }
@@ -271,7 +271,7 @@ class _Search:
             np.array([len(column) for column in seen.values()], dtype=np.float64),
             np.array([column.sum() for column in seen.values()], dtype=np.float64),
             np.array(self.chosen[:_USEFUL], dtype=np.int64),
-            notes,
+            spreads=spreads,
         )
 
 

@@ -61,8 +61,8 @@ class FewCalls:
         every = np.arange(cells.n_features)
         looked = self._look(basket, every, labels.n_classes, allowance)
         tells = how_telling(basket, every, looked, labels.n_classes, set(cells.categories))
-        often = memory.useful[: len(every)] / max(memory.tasks, 1)
-        tells[: len(often)] *= 1.0 + _AGAIN * often
+        often = memory.usefulness(len(every)) / max(memory.tasks, 1)
+        tells *= 1.0 + _AGAIN * often
         ranked = np.argsort(-tells, kind="stable")
         chosen = ranked[: self._how_many(cells, basket.left)]
         rows = self._further(basket, chosen, looked)

@@ -14,17 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["note_of", "remember"]
+__all__ = ["remember"]
 
 Floats = NDArray[np.float64]
 
 #: quantiles kept; rows beyond which a background rests on no more (so that it can still change)
 _QUANTILES, _MOST = 32, 2000
-
-
-def note_of(feature: int) -> str:
-    """The key of a feature among a memory's notes."""
-    return f"values:{feature}"
 
 
 def remember(old: Mapping[str, Any] | None, values: Floats, weights: Floats) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from thrifty.models.basket import Basket
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.points import Design, oof_scores
 from thrifty.models.policy import Bought
-from thrifty.models.remembered import note_of, remember
+from thrifty.models.remembered import remember
 from thrifty.models.shrunk import fit_intercepts, softmax
 from thrifty.models.stack import folds_by_class
 from thrifty.models.table import Table
@@ -81,7 +81,7 @@ class Screening:
         hunt.check_values()
         hunt.collect()
         table = hunt.table()
-        lesson = Lesson(useful=table.features[:_USEFUL], notes=hunt.notes())
+        lesson = Lesson(useful=table.features[:_USEFUL], spreads=hunt.spreads())
         return Bought(table, lesson, {"way": "screening"})
 
 
@@ -108,8 +108,7 @@ class _Hunt:
         self.alive = np.arange(cells.n_features)
         self.rounds, self.first = self._looks(allowance)
         self.basket = Basket(cells, codes, allowance, rng)
-        often = memory.useful[: cells.n_features] / max(memory.tasks, 1)
-        self.useful = np.concatenate([often, np.zeros(cells.n_features - len(often))])
+        self.useful = memory.usefulness(cells.n_features) / max(memory.tasks, 1)
         self.chosen: list[int] = []
         self.looked, self.rows = 0, 0
 
@@ -224,7 +223,7 @@ class _Hunt:
             found *= 1.0 + _AGAIN * self.useful[features]
         return found
 
-    def notes(self) -> dict[str, Any]:
+    def spreads(self) -> dict[int, dict[str, Any]]:
         """What the memory keeps of the values that were seen."""
         found = {}
         for f, column in self.basket.columns.items():
@@ -233,7 +232,7 @@ class _Hunt:
             if (ours[self.sizes > 0] == 0).any():
                 continue  # a look at the rare class alone says nothing of all rows
             weights = (self.sizes / np.maximum(ours, 1))[y]
-            found[note_of(f)] = remember(self.memory.notes.get(note_of(f)), column, weights)
+            found[f] = remember(self.memory.spread(f), column, weights)
         return found
 
     def _present(self) -> tuple[Floats, float]:

@@ -185,7 +185,19 @@ CREATE TABLE bookings (
 );
 """
 
-STEPS: tuple[str | Move, ...] = (_FIRST, _SECOND, _THIRD, move_cells, _AFTER_THIRD, _SIXTH)
+# What past tasks taught, in parts: a task writes those it changed.
+_SEVENTH = """
+CREATE TABLE known_blocks (
+    lifetime {int} NOT NULL REFERENCES lifetimes (id),
+    name TEXT NOT NULL,
+    block {blob} NOT NULL,
+    PRIMARY KEY (lifetime, name)
+);
+"""
+
+STEPS: tuple[str | Move, ...] = (
+    _FIRST, _SECOND, _THIRD, move_cells, _AFTER_THIRD, _SIXTH, _SEVENTH,
+)  # fmt: skip
 LATEST = len(STEPS)
 
 

@@ -351,5 +351,6 @@ for _name in (
     "last_compacted", "columns", "balance", "accounts", "example_costs", "_chunk", "currency",
     "version", "state", "forgets", "changes", "n_features", "task_token", "heads", "task",
     "tasks", "predictions", "labels_of", "to_buy", "purged", "bookings",
+    "known_blocks",
 ):  # fmt: skip
     setattr(SqlPages, _name, _reading(getattr(SqlPages, _name)))

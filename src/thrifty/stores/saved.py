@@ -15,6 +15,7 @@ from thrifty.errors import BadParameter, TaskExists, UnknownTask
 from thrifty.protocol import AnyFamily
 from thrifty.stores.base import LifetimeBook, open_store
 from thrifty.stores.families import as_written_now, family_from_dict
+from thrifty.stores.in_parts import begin_again, load_parts, write_parts
 from thrifty.stores.pages import SqlPages, TaskHead, TaskRow
 from thrifty.stores.settings import Settings, versions
 from thrifty.strangers import readable
@@ -31,7 +32,8 @@ Merge = Callable[[Any, Counts], tuple[Any, Counts]]
 class Snapshot:
     """What a lifetime has learned, at one moment.
 
-    ``position`` is that of the last task that was heard of, ``forgets`` how many were forgotten.
+    ``position`` is that of the last task that was heard of, ``forgets`` how many were forgotten;
+    ``stored`` is the representation that the store holds in blocks at this version, where it does.
     """
 
     representation: Any
@@ -41,6 +43,7 @@ class Snapshot:
     version: int
     position: int = -1
     forgets: int = 0
+    stored: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,8 @@ class SavedLifetime:
         if family is None:
             book = store.book(name, None, None)
         else:
-            start = _state(family.start(), Counts(), as_rule(rule))
+            begin = _beside(Counts(), as_rule(rule))
+            start = {"representation": family.start().to_dict(), **begin}
             book = store.book(name, family.to_dict(), start)
         with readable("the lifetime in the store"):
             state = book.read(lambda pages: pages.state())
@@ -153,7 +157,7 @@ class SavedLifetime:
             if family is not None and state.family != family.to_dict():
                 pages.note_change(now, "family", state.family, family.to_dict())
                 pages.put_family(family.to_dict())
-                data["representation"] = family.start().to_dict()
+                begin_again(pages, data, family.start())
                 data["counts"] = Counts().to_dict()
             pages.put_representation(data)
 
@@ -184,12 +188,10 @@ class SavedLifetime:
         if data["rule"] != rule_to_dict(self.rule):
             self.rule = rule_from_dict(data["rule"])
         self.settings = replace(self.settings, kinds=state.settings.get("kinds"))
+        representation, stored = load_parts(pages, data, self.family)
+        counts = Counts.from_dict(data["counts"])
         return Snapshot(
-            self.family.load_representation(data["representation"]),
-            Counts.from_dict(data["counts"]),
-            state.features,
-            state.named,
-            state.version,
+            representation, counts, state.features, state.named, state.version, stored=stored
         )
 
     def _follow(self, family: dict[str, Any]) -> None:
@@ -232,7 +234,7 @@ class SavedLifetime:
                 return self.snapshot(pages), pages.heads(after.position)
             if token is not None:
                 raise task_exists(task.row.name)
-            representation, counts = after.representation, after.counts
+            representation, counts, stored = after.representation, after.counts, after.stored
             if pages.version() != after.version:
                 now = self.snapshot(pages)
                 if now.features is not None and now.features != (after.features or ())[
@@ -240,14 +242,18 @@ class SavedLifetime:
                 ]:
                     raise FeaturesMoved
                 representation, counts = merge(now.representation, now.counts)
+                stored = now.stored
             _charge(ledger, pages, task)
             if pages.n_features() != len(after.features or ()):
                 pages.put_features(after.features or (), after.named)
-            version = pages.put_representation(_state(representation, counts, self.rule))
+            version = write_parts(pages, _beside(counts, self.rule), representation, stored)
             pages.add_task(task.row)
             ledger.compact(pages, task.row.name)
             reached("in-commit")
-            new = replace(after, representation=representation, counts=counts, version=version)
+            new = replace(
+                after, representation=representation, counts=counts, version=version,
+                stored=representation,
+            )  # fmt: skip
             return new, pages.heads(after.position)
 
         done = self.book.write(work)
@@ -267,10 +273,13 @@ class SavedLifetime:
                 now = replace(known, representation=teach(known.representation))
             if pages.n_features() is None:
                 pages.put_features(after.features or (), after.named)
-            state = _state(now.representation, now.counts, self.rule)
-            version = pages.put_representation(state)
+            beside = _beside(now.counts, self.rule)
+            version = write_parts(pages, beside, now.representation, now.stored)
             ledger.compact(pages, paid.row.name)
-            return replace(now, features=after.features, named=after.named, version=version)
+            return replace(
+                now, features=after.features, named=after.named, version=version,
+                stored=now.representation,
+            )  # fmt: skip
 
         return self.book.write(work)
 
@@ -329,9 +338,5 @@ def charge(ledger: Ledger, pages: SqlPages, account: str, counted: int, currency
     pages.move(account, 0, counted)
 
 
-def _state(representation: Any, counts: Counts, rule: Rule) -> dict[str, Any]:
-    return {
-        "representation": representation.to_dict(),
-        "counts": counts.to_dict(),
-        "rule": rule_to_dict(rule),
-    }
+def _beside(counts: Counts, rule: Rule) -> dict[str, Any]:
+    return {"counts": counts.to_dict(), "rule": rule_to_dict(rule)}

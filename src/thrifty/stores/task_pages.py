@@ -6,7 +6,7 @@ Every value travels as a parameter; no statement is ever put together from data.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +73,7 @@ class TaskPages:
     """The pages of one lifetime; ``run(sql, params)`` gives rows."""
 
     _run: Callable[..., Any]
+    _many: Callable[..., Any]
     _id: int
 
     # -- the lifetime and its tasks -----------------------------------------------------------
@@ -146,6 +147,27 @@ class TaskPages:
             (json.dumps(representation), self._id),
         )
         return self.version()
+
+    def known_blocks(self) -> dict[str, bytes]:
+        """The parts of a representation that is kept in parts."""
+        rows = self._run("SELECT name, block FROM known_blocks WHERE lifetime = ?", (self._id,))
+        return {str(name): bytes(block) for name, block in rows}
+
+    def put_known_blocks(self, new: Mapping[str, bytes], gone: Iterable[str]) -> None:
+        """Write some of the parts, and take out others."""
+        self._many(
+            "DELETE FROM known_blocks WHERE lifetime = ? AND name = ?",
+            [(self._id, name) for name in gone],
+        )
+        self._many(
+            "INSERT INTO known_blocks (lifetime, name, block) VALUES (?, ?, ?) "
+            "ON CONFLICT (lifetime, name) DO UPDATE SET block = excluded.block",
+            [(self._id, name, block) for name, block in new.items()],
+        )
+
+    def drop_known_blocks(self) -> None:
+        """Another family begins with nothing."""
+        self._run("DELETE FROM known_blocks WHERE lifetime = ?", (self._id,))
 
     def n_features(self) -> int | None:
         """How many features the lifetime knows; they only grow, so this says which."""

@@ -106,6 +106,19 @@ class StoreConformance:
         assert (state.features, state.named) == (tuple(NAMES), True)
         assert (state.representation, state.version) == ({"n": 1}, version)
 
+    def test_parts_of_what_is_known_survive(self, tmp_path: Path) -> None:
+        place = self.new_place(tmp_path)
+        store = self.open(place)
+        book, other = (store.book(name, {"family": "Test"}, {}) for name in ("test", "other"))
+        book.write(lambda p: p.put_known_blocks({"a 0": b"\x00\xff", "b": b"one"}, ()))
+        other.write(lambda p: p.put_known_blocks({"b": b"theirs"}, ()))
+        book.write(lambda p: p.put_known_blocks({"b": b"two", "c": b""}, ["a 0", "nobody"]))
+        again = self._again(book, place)
+        assert again.read(lambda p: p.known_blocks()) == {"b": b"two", "c": b""}
+        again.write(lambda p: p.drop_known_blocks())
+        assert again.read(lambda p: p.known_blocks()) == {}
+        assert other.read(lambda p: p.known_blocks()) == {"b": b"theirs"}
+
     # -- transactions -------------------------------------------------------------------------
 
     def test_what_raises_writes_nothing(self, tmp_path: Path) -> None:
