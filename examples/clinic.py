@@ -75,7 +75,9 @@ def ward(frame: pd.DataFrame, first: int) -> thrifty.Source:
     return thrifty.Source.from_frame(frame, examples=ids, name="ward", allow_missing=True)
 
 
-def main(folder: Path, n_patients: int = 1200) -> thrifty.Lifetime:
+def main(
+    folder: Path, n_patients: int = 1200, asked: tuple[str, ...] = ("diabetes", "heart disease")
+) -> thrifty.Lifetime:
     folder.mkdir(parents=True, exist_ok=True)
     store = folder / "clinic.db"
     store.unlink(missing_ok=True)
@@ -93,7 +95,7 @@ def main(folder: Path, n_patients: int = 1200) -> thrifty.Lifetime:
         print(f"{name:16} {bill.cost:9,.2f} EUR, {bill.reused_cells:5,} values known before, "
               f"average precision {measured}")  # fmt: skip
     new = ward(patients(n_patients // 6, seed=2), n_patients)
-    for name in ("diabetes", "heart disease"):
+    for name in asked:
         found = life.predict(name, new, stop=thrifty.Sure(0.95))
         each = found.receipt.cost / len(found)
         print(f"a new patient, {name:16} {each:6.2f} EUR on average")

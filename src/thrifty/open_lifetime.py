@@ -233,10 +233,10 @@ class OpenLifetime:
         return iter(self._tasks)
 
     def __repr__(self) -> str:
-        return (
-            f"Lifetime({self.family!r}, {len(self)} tasks, "
-            f"{len(self.representation)} metafeatures)"
-        )
+        known, tasks = len(self.representation), len(self)
+        learned = f"{tasks} {'task' if tasks == 1 else 'tasks'}"
+        words = getattr(self.family, "remembers", "metafeatures")
+        return f"Lifetime({self.family!r}, {learned}, {known} {words})"
 
     def bill(self) -> Any:
         """A pandas DataFrame: a row per task, per prediction run, and per task not learned."""

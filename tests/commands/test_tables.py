@@ -59,6 +59,56 @@ def test_from_a_table_to_predictions(tmp_path):
     assert "0 cells bought" in twice.stderr, "an id is the same example in whichever file"
 
 
+def from_a_spreadsheet(path, seed, n, towns=60):
+    """Semicolons, commas in numbers, a byte order mark, notes with whatever people write."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({
+        "Größe": rng.normal(170, 10, n).round(1),
+        "town": rng.permutation(np.arange(n) % towns),
+        "zip": rng.integers(10_000, 10_003, n),
+        "admitted": [f"{i % 28 + 1}.3.2024" for i in range(n)],
+        "note": [f'said: "{i}; or so", then left' for i in range(n)],
+    })  # fmt: skip
+    frame["ill"] = (frame["town"] % 3 == 0) ^ (rng.random(n) < 0.05)
+    frame["town"] = [f"town {t}" for t in frame["town"]]
+    frame.to_csv(path, index=False, sep=";", decimal=",", encoding="utf-8-sig")
+    return frame
+
+
+def test_a_spreadsheet_of_half_of_the_world_and_few_new_rows(tmp_path):
+    first, new = tmp_path / "patients.csv", tmp_path / "new.csv"
+    from_a_spreadsheet(first, 0, 900)
+    other = from_a_spreadsheet(new, 1, 60)  # every town once: a category all the same
+    said = run("learn", first, "--label", "ill", "--spend", "90 %").stderr
+    assert [line.split("'")[1] for line in said.splitlines() if "left out" in line] == [
+        "admitted", "note"
+    ]  # fmt: skip
+    out = tmp_path / "answers.csv"
+    run("predict", new, "--task", "ill", "--store", tmp_path / "patients.db", "-o", out)
+    answers = [row["ill"] == "True" for row in csv.DictReader(out.open())]
+    assert np.mean(np.array(answers) == other["ill"]) > 0.8
+
+
+def test_what_the_lifetime_was_told_of_a_column_holds_for_new_rows(tmp_path):
+    first, new = tmp_path / "patients.csv", tmp_path / "new.csv"
+    from_a_spreadsheet(first, 0, 200)
+    from_a_spreadsheet(new, 1, 20)
+    (tmp_path / "tasks.yaml").write_text(
+        "source: {csv: patients.csv, features: [zip, Größe], kinds: {zip: category}}\n"
+        "tasks: [{name: ill, label: ill}]\n",
+        encoding="utf-8",
+    )
+    run("learn", tmp_path / "tasks.yaml")
+    out = tmp_path / "answers.csv"
+    run("predict", new, "--task", "ill", "--store", tmp_path / "tasks.db", "-o", out)
+    assert len(list(csv.DictReader(out.open()))) == 20
+
+
+def test_a_file_in_another_encoding_says_so(tmp_path):
+    (tmp_path / "a.csv").write_bytes("Größe,ill\n1,0\n".encode("latin-1"))
+    assert "UTF-8" in str(run("learn", tmp_path / "a.csv", "--label", "ill", ok=False).exception)
+
+
 def test_options_of_a_table_are_not_for_task_files(tmp_path):
     (tmp_path / "tasks.yaml").write_text("source: {csv: a.csv}")
     asked = run("learn", tmp_path / "tasks.yaml", "--label", "ill", ok=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.tree import DecisionTreeClassifier
 
 import thrifty
 from thrifty.errors import BadParameter
@@ -129,7 +129,7 @@ def test_worth_says_what_it_needs(bad):
 
 def test_through_a_lifetime_any_estimator_stops_and_the_receipt_agrees():
     X, y = drawn(600, 3)
-    life = thrifty.Lifetime(thrifty.Models(HistGradientBoostingClassifier(max_iter=10)),
+    life = thrifty.Lifetime(thrifty.Models(DecisionTreeClassifier(max_depth=4, random_state=0)),
                             prices=list(PRICES))  # fmt: skip
     life.learn("ill", X, y, spend="60 %")
     bought = life.bill()

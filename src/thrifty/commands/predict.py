@@ -13,7 +13,7 @@ import typer
 
 from thrifty.commands.opening import AsJson, money, print_json
 from thrifty.commands.task_file import read_any_file
-from thrifty.commands.task_source import open_source
+from thrifty.commands.task_source import Knowledge, open_source
 from thrifty.errors import BudgetExceeded
 from thrifty.lazy import Sure
 from thrifty.lifetime import Lifetime
@@ -55,7 +55,8 @@ def register(app: typer.Typer) -> None:
             store or spec.store, name=spec.lifetime, prices=spec.prices, budget=spec.budget,
             progress=False if as_json else None,
         )  # fmt: skip
-        opened = open_source(spec)
+        words = getattr(life[task], "words_", {})
+        opened = open_source(spec, Knowledge(life.kinds, words))
         ended: BudgetExceeded | None = None
         try:
             made = life.predict(task, opened.source, stop=None if sure is None else Sure(sure))

@@ -5,19 +5,22 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from thrifty.brought import kinds_here
 from thrifty.cells import Source
 from thrifty.cells.sources.kinds import read_column
+from thrifty.commands.csv_file import read_csv, the_pandas
 from thrifty.commands.task_file import TaskFile, TaskSpec, _only
-from thrifty.errors import BadInput, ThriftyError
+from thrifty.errors import BadInput
 from thrifty.outside import Json, JsonLike
 from thrifty.strangers import readable
 
-__all__ = ["OpenedSource", "open_source"]
+__all__ = ["Knowledge", "OpenedSource", "open_source"]
 
 _COMMON = {"id", "name", "features", "without", "boolean", "kinds", "allow_missing"}
 _CALL = {
@@ -47,7 +50,7 @@ class OpenedSource:
                 )
             return list(self._columns[task.label])
         assert task.labels is not None
-        frame = _csv(task.labels)
+        frame = read_csv(task.labels)
         if len(frame.columns) != 2:
             raise BadInput(
                 f"{task.labels} must have two columns, id and label; it has {len(frame.columns)}."
@@ -62,13 +65,33 @@ class OpenedSource:
         return [by_id[i] for i in self.ids]
 
 
-def open_source(file: TaskFile) -> OpenedSource:
-    """The source that a task file names."""
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What a lifetime and a model know of columns: kinds that were told, words of categories."""
+
+    kinds: JsonLike = field(default_factory=dict)
+    words: JsonLike = field(default_factory=dict)
+
+    def of(self, frame: Any, told: Any) -> Json:
+        """What the columns of a frame are; what the file says of them comes first.
+
+        A category that is known stays one, however many of its values a few rows show, and where
+        its values are written like numbers: a file says nothing of it.
+        """
+        categories = {
+            name: "category" for name, words in self.words.items()
+            if name in frame.columns and {_word(v) for v in frame[name].tolist()} & set(words)
+        }  # fmt: skip
+        return {**categories, **kinds_here(self.kinds, frame), **(told or {})}
+
+
+def open_source(file: TaskFile, known: Knowledge | None = None) -> OpenedSource:
+    """The source that a task file names, read as the lifetime knows its columns."""
     with readable("the source of the task file", BadInput):
-        return _open(file)
+        return _open(file, known or Knowledge())
 
 
-def _open(file: TaskFile) -> OpenedSource:
+def _open(file: TaskFile, known: Knowledge) -> OpenedSource:
     kinds = [kind for kind in ("csv", "parquet", "sql", "callable") if kind in file.source]
     if len(kinds) != 1:
         raise BadInput(
@@ -76,7 +99,7 @@ def _open(file: TaskFile) -> OpenedSource:
         )
     labels = [task.label for task in file.tasks if task.label is not None]
     if kinds[0] == "csv":
-        return _from_csv(file, labels)
+        return _from_csv(file, labels, known)
     if kinds[0] == "parquet":
         return _from_parquet(file, labels)
     if kinds[0] == "sql":
@@ -89,29 +112,10 @@ def _gaps(file: TaskFile) -> bool:
     return bool(file.source.get("allow_missing", file.family.get("name", "Models") == "Models"))
 
 
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise ThriftyError(
-            "reading CSV needs the package pandas. Type: pip install 'thrifty[frames]'"
-        ) from error
-    return pandas
-
-
-def _csv(path: Path) -> Any:
-    try:
-        return _pandas().read_csv(path)
-    except OSError as error:
-        raise BadInput(f"the file {path} cannot be read: {error.strerror}.") from error
-    except ValueError as error:
-        raise BadInput(f"{path} is not CSV: {error}.") from error
-
-
-def _from_csv(file: TaskFile, labels: list[str]) -> OpenedSource:
+def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSource:
     given = file.source
     _only(given, {"csv"} | (_COMMON - {"boolean"}), "source")
-    frame = _csv(file.folder / given["csv"])
+    frame = read_csv(file.folder / given["csv"])
     ids = _ids(frame, given, str(given["csv"]))
     aside = {*labels, *given.get("without", ()), *([given["id"]] if "id" in given else [])}
     features = given.get("features") or [c for c in frame.columns if c not in aside]
@@ -122,24 +126,32 @@ def _from_csv(file: TaskFile, labels: list[str]) -> OpenedSource:
             f"{lacking[0]!r}; it has "
             f"{', '.join(map(repr, list(frame.columns)[:8]))}."
         )
+    kinds = known.of(frame[list(features)], given.get("kinds"))
     if file.lenient and not given.get("features"):
-        features = _usable(frame, features)
+        features = _usable(frame, features, kinds)
     source = Source.from_frame(
         frame[list(features)],
         examples=ids,
         # An id is the same example in whichever file; rows without one belong to their file.
         name=str(given.get("name") or given.get("id") or given["csv"]),
-        kinds=given.get("kinds"),
+        kinds=kinds or None,
         allow_missing=_gaps(file),
     )
     rest = {c: frame[c].tolist() for c in frame.columns if c not in features}
     return OpenedSource(source, source.examples or (), rest)
 
 
-def _usable(frame: Any, names: list[str]) -> list[str]:
+def _word(value: Any) -> str:
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _usable(frame: Any, names: list[str], kinds: JsonLike) -> list[str]:
     """The columns that can be features; the others are named, with why."""
     usable = []
     for name in names:
+        if name in kinds:
+            usable.append(name)
+            continue
         try:
             read_column(frame[name].to_numpy(), str(name))
         except BadInput as error:
@@ -167,7 +179,7 @@ def _from_parquet(file: TaskFile, labels: list[str]) -> OpenedSource:
         allow_missing=_gaps(file), kinds=given.get("kinds"),
     )  # fmt: skip
     there = [c for c in dict.fromkeys(aside) if c not in source.feature_names]
-    frame = _pandas().read_parquet(path, columns=there) if there else None
+    frame = the_pandas().read_parquet(path, columns=there) if there else None
     ids = list(range(source.n_examples)) if frame is None else _ids(frame, given, str(path))
     source.known_as(ids, str(given.get("name") or given["parquet"]))
     rest = {} if frame is None else {c: frame[c].tolist() for c in frame.columns}
@@ -225,7 +237,7 @@ def _listed(given: Any, folder: Path) -> list[Any]:
     """A list, or the first column of a CSV file."""
     if isinstance(given, list):
         return given
-    return list(_csv(folder / str(given)).iloc[:, 0].tolist())
+    return list(read_csv(folder / str(given)).iloc[:, 0].tolist())
 
 
 def _function(place: str, folder: Path) -> Any:

@@ -92,6 +92,11 @@ class Models:
         return True
 
     @property
+    def remembers(self) -> str:
+        """What the parts of its representation are, in a reader's words."""
+        return "features found useful"
+
+    @property
     def allow_missing(self) -> bool:
         """Gaps are values like others."""
         return True

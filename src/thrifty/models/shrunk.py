@@ -114,11 +114,23 @@ def fit_intercepts(scores: Floats, codes: NDArray[np.int64], weights: Floats) ->
             curve = float(weights @ (p[:, 1] * p[:, 0]) / weights.sum())
             step = np.clip((wanted[1:] - mean[1:]) / max(curve, 1e-9), -3.0, 3.0)
         else:
-            step = np.log(wanted) - np.log(mean.clip(1e-12))
+            step = _step_of_many(p, mean, wanted, weights)
         found += step
         if np.abs(step).max() < 1e-9:
             break
     return found
+
+
+def _step_of_many(p: Floats, mean: Floats, wanted: Floats, weights: Floats) -> Floats:
+    """Far off, each class is scaled to its share; near, Newton's method ends in a few steps."""
+    scaling: Floats = np.log(wanted) - np.log(mean.clip(1e-12))
+    if np.abs(scaling).max() > 0.5:
+        return scaling
+    curve = np.diag(mean) - (p * weights[:, None]).T @ p / weights.sum()
+    # A shift of all classes changes nothing: the curve is flat there, and a step has none of it.
+    flat = np.full_like(curve, 1.0 / len(mean))
+    step: Floats = np.clip(np.linalg.solve(curve + flat, wanted - mean), -3.0, 3.0)
+    return step
 
 
 def _loss_at(

@@ -219,7 +219,8 @@ def _finite(block: NDArray[Any], start: int, names: Sequence[str], allow_missing
     row, column = map(int, np.argwhere(bad)[0])
     what = "NaN" if missing[row, column] else "infinity"
     todo = (
-        "Drop or impute it, or learn with missing='larger-child'."
+        "Say allow_missing=True where the source is made if gaps are values, as for Models; for "
+        "Trees also missing='larger-child'. Else drop or impute it."
         if what == "NaN"
         else "Replace it by a finite number."
     )
