@@ -37,8 +37,9 @@ def learned_by_hand(prices):
 
 @pytest.mark.parametrize(
     ("prices", "n_jobs", "engine"),
-    [("cells", 1, "threads"), ("cells", 2, "loky"), ("priced", 2, "threads"), ("priced", 2, "loky")],
-)
+    [("cells", 1, "threads"), ("cells", 2, "loky"), ("priced", 2, "threads"),
+     ("priced", 2, "loky")],
+)  # fmt: skip
 def test_the_result_does_not_depend_on_the_workers(prices, n_jobs, engine):
     by_hand = learned_by_hand(prices)
     other = learned_by(n_jobs, engine, PRICES[prices])
