@@ -155,6 +155,10 @@ def _kn_and_m_k_plus_d(p: Point, seen: Seen) -> dict[str, float]:
     }
 
 
+_NO_D = (
+    "a reused task costs about K + 1 cells an example at every depth: the d of K + d is not "
+    "reached, and without it the power in K is larger than that of the sum"
+)
 _TREES_FORM = Form(
     lambda p, seen: {
         "K N": p.n_metafeatures * p.n_features,
@@ -176,6 +180,8 @@ _WARM_FORM = Form(
         "m K": p.n_tasks * p.n_metafeatures,
         "m": p.n_tasks,
     },
+    bends="the first W = ceil(K ln(K / 0.05)) tasks are learned from scratch whatever they are, so "
+    "m - W are reused, which grows faster than m; and " + _NO_D,
 )
 _LISTS_FORM = Form(
     lambda p, seen: {
@@ -265,7 +271,7 @@ TREE_ROWS = (
         learners=_tree_learners(improve="anchors"),
         upper=_upper(lambda p: bounds.anchors(**_letters(p))),
         lower=lambda p, seen: None,
-        forms=(Form(_kn_and_m_k_plus_d, leaner=_lean),),
+        forms=(Form(_kn_and_m_k_plus_d, leaner=_lean, bends=_NO_D),),
         growth=_GROWTH,
         conditions=_few_metafeatures,
         right=_same_tree,
