@@ -194,6 +194,47 @@ class BitCells(Cells):
         ]
         return tuple([pair for pair in own if len(pair[1]) > 1] + shared)
 
+    @property
+    def orders(self) -> tuple[tuple[int, ...], ...]:
+        """The bits of all features of an order, or of one test."""
+        shared = (np.isin(self.parents, members) for members in self.cells.orders)
+        return tuple(tuple(np.flatnonzero(bits).tolist()) for bits in shared)
+
+    @property
+    def sells_together(self) -> bool:
+        return self.cells.sells_together
+
+    @property
+    def call_price(self) -> float:
+        return self.cells.call_price
+
+    def price_of_an_example(self) -> int:
+        return self.cells.price_of_an_example()
+
+    def price_between(self, owned: Sequence[int], wanted: Sequence[int]) -> float:
+        had, new = (self.parents[np.asarray(some, dtype=np.int64)] for some in (owned, wanted))
+        return self.cells.price_between(had.tolist(), new.tolist())
+
+    def prices_after(self, features: Sequence[int]) -> NDArray[np.float64]:
+        """Where prices depend on what is owned, the bits of a cell that is there are free."""
+        found = self.cells.prices_after(self.parents[np.asarray(features, dtype=np.int64)].tolist())
+        return self.prices if found is self.cells.prices else found[self.parents]
+
+    @property
+    def depends(self) -> NDArray[np.bool_]:
+        """The bits of a cell are free once one of them was read."""
+        several = np.bincount(self.parents, minlength=self.cells.n_features) > 1
+        return np.asarray((self.cells.depends | several)[self.parents])
+
+    def cell_of(self, features: Any) -> NDArray[np.int64]:
+        return np.asarray(self.parents[self._indices(features, self.n_features, "feature")])
+
+    def _margins(
+        self, rows: NDArray[np.int64], features: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        parents, back = np.unique(self.parents[features], return_inverse=True)
+        return np.asarray(self.cells.margins(rows, parents)[:, back.ravel()])
+
     def get(self, rows: Any, features: Any) -> NDArray[Any]:
         which = self._indices(features, self.n_features, "feature")
         parents, back = np.unique(self.parents[which], return_inverse=True)

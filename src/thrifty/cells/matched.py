@@ -110,6 +110,27 @@ class MatchedCells(Cells):
         place = self._place[features]
         return super()._row_costs(rows, place[place >= 0])
 
+    def _margins(
+        self, rows: NDArray[np.int64], features: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        place = self._place[features]
+        here = place >= 0
+        out = np.zeros((len(rows), len(features)))
+        out[:, here] = super()._margins(rows, place[here])
+        return out
+
+    def _depending(self, tied: NDArray[np.int64]) -> NDArray[np.int64]:
+        here = self._back[super()._depending(tied)]
+        return np.asarray(here[here >= 0])
+
+    def prices_after(self, features: Sequence[int]) -> NDArray[np.float64]:
+        found = super().prices_after(features)
+        if found is self.prices:
+            return found
+        out = self.prices.copy()
+        out[self._back[self._there]] = found[self._there]
+        return out
+
     def columns(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
         place = self._place[features]
         here = place >= 0

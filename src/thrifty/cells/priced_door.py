@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells.ledger.plan import known_cells
 from thrifty.cells.open_door import OpenDoor
+from thrifty.cells.prices.margins import depends_on_owned, margins, prices_after
 from thrifty.cells.prices.money import UNIT, read_amount, to_units, total
 from thrifty.cells.prices.tariff import Holdings, OwnedCells
 
@@ -108,6 +109,69 @@ class PricedDoor(OpenDoor):
         if self._tariff is None:
             return float(sum(self._each[f] for f in new))
         return to_units(self._tariff.one_price(frozenset(had), frozenset(new)))
+
+    def prices_after(self, features: Sequence[int]) -> NDArray[np.float64]:
+        """What each feature costs on an example that was asked some: at a node below them.
+
+        As ``prices`` where every feature is sold by itself.
+
+        >>> import thrifty
+        >>> prices = thrifty.PriceList([1, 1], fees={"draw": (8, ["x0", "x1"])})
+        >>> thrifty.Cells(np.eye(2), prices).prices_after([0]).tolist()
+        [0.0, 1.0]
+        """
+        asked = [f for f in self._here(features) if f >= 0]
+        if not asked or self._tariff is None or not depends_on_owned(self._tariff):
+            return self.prices
+        return prices_after(self._tariff, asked)
+
+    @property
+    def sells_together(self) -> bool:
+        """Whether some features are filled by orders, so that they may come with others."""
+        return self._tariff is not None and bool(self._tariff.parts or self._tariff.roots)
+
+    @property
+    def depends(self) -> NDArray[np.bool_]:
+        """Which features' prices depend on what else is owned of the same example."""
+        out = np.zeros(self.n_features, dtype=np.bool_)
+        if self._tariff is not None:
+            out[self._depending(self._tariff.tied)] = True
+        return out
+
+    def _depending(self, tied: NDArray[np.int64]) -> NDArray[np.int64]:
+        assert self._tariff is not None
+        followers = np.array([*self._tariff.roots, *self._tariff.computed], dtype=np.int64)
+        return np.union1d(tied, followers)
+
+    def cell_of(self, features: Any) -> NDArray[np.int64]:
+        """Which cell each feature is read from; bits of one cell have the same."""
+        return self._indices(features, self.n_features, "feature")
+
+    def margins(self, rows: Any, features: Any) -> NDArray[np.float64]:
+        """What each feature alone would cost on each row, given what is owned: (rows, features).
+
+        >>> import thrifty
+        >>> both = {"both": (5, ["x0", "x1"])}
+        >>> cells = thrifty.Cells(np.eye(2), thrifty.PriceList(None, orders=both))
+        >>> _ = cells.get([0], [1])  # the order fills x0 beside
+        >>> cells.margins([0, 1], [0, 1]).tolist()
+        [[0.0, 0.0], [5.0, 5.0]]
+        """
+        at = self._indices(rows, self.n_examples, "row")
+        which = self._indices(features, self.n_features, "feature")
+        return self._margins(at, which)
+
+    def _margins(
+        self, rows: NDArray[np.int64], features: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        tariff = self._tariff
+        if tariff is None:
+            known = kernels.unpack_columns(self.meter.had(features), rows)
+            return np.asarray((known == 0) * self._each[features], dtype=np.float64)
+        if self._paid is not None:
+            self._paid.load(np.union1d(tariff.wanted(features), tariff.tied))
+        minor = margins(tariff, features, rows, self.n_examples, self._holdings())
+        return np.asarray(minor / UNIT, dtype=np.float64)
 
     def _row_costs(
         self, rows: NDArray[np.int64], features: NDArray[np.int64]

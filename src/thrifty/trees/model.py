@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from thrifty.cells import Cells, Source, as_source, read_prices
+from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.cells.sources.checks import default_names, refuse_masked
@@ -128,7 +128,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
             source, labels = repeat_rows(source, labels, sample_weight)
         labels = weigh(labels, self.class_weight)
         gain = weighted(self._learning_gain(), labels)
-        cells = Cells(source, read_prices(self.prices, names))
+        cells = Cells(source, self.prices)
         # With a bound, rows that cannot be told apart become a leaf of their most common class.
         deepest = min(self.max_depth or MOST_DEPTH, MOST_DEPTH)
         tree = scratch_tree(cells, labels, gain, max_depth=deepest)

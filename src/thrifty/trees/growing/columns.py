@@ -15,6 +15,7 @@ from thrifty.trees.gains.cuts import block_columns, choose, true_side
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.candidates import threshold_of
 from thrifty.trees.growing.grow import Chosen
+from thrifty.trees.growing.path_prices import path_prices
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Node, Path, Split
 
@@ -43,6 +44,7 @@ class BooleanColumns:
 
     def __init__(self, cells: Cells, labels: Labels, gain: Gain) -> None:
         self.cells, self.gain, self.class_masks = cells, gain, labels.masks()
+        self.prices = path_prices(cells, gain)
 
     def root(self) -> MaskPlace:
         """All rows."""
@@ -53,14 +55,16 @@ class BooleanColumns:
         """The feature of the highest gain, ties to the lowest index; None if none varies."""
         columns = self.cells.columns(features, place.mask)
         counts = kernels.count_columns(columns, self.class_masks)  # columns are 0 off the mask
-        gains = self.gain(counts, place.totals, self.cells.prices[features])
+        gains = self.gain(counts, place.totals, self.prices.at(place.path)[features])
         at = int(np.argmax(gains))
         if gains[at] == -np.inf:
             return None
+        split = Split(int(features[at]))
+        self.prices.follow(place.path, split)
         # The winner's counts are its true child's totals: nothing is counted twice.
         true, mask, path = counts[:, at], place.mask, place.path
         return Chosen(
-            Split(int(features[at])),
+            split,
             MaskPlace((*path, False), place.totals - true, mask & ~columns[at]),
             MaskPlace((*path, True), true, mask & columns[at]),
         )
@@ -105,6 +109,7 @@ class RowColumns:
         stored: Callable[[Path], list[Node]] | None = None,
     ) -> None:
         self.cells, self.labels, self.gain, self.stored = cells, labels, gain, stored
+        self.prices = path_prices(cells, gain)
 
     def root(self, rows: Ints | None = None) -> RowPlace:
         """These rows, or all of them."""
@@ -112,6 +117,12 @@ class RowColumns:
 
     def best(self, place: RowPlace, features: Ints) -> Chosen[RowPlace] | None:
         """The feature of the highest gain at its best cut; None if none varies."""
+        chosen = self._best(place, features)
+        if chosen is not None:
+            self.prices.follow(place.path, chosen.split)
+        return chosen
+
+    def _best(self, place: RowPlace, features: Ints) -> Chosen[RowPlace] | None:
         values = np.asarray(self.cells.get(place.rows, features))
         codes = self.labels.codes[place.rows]
         if self.cells.boolean[features].all():
@@ -133,7 +144,7 @@ class RowColumns:
     ) -> Chosen[RowPlace] | None:
         classes = range(len(place.totals))
         counts = np.stack([true[codes == c].sum(axis=0, dtype=np.int64) for c in classes])
-        gains = self.gain(counts, place.totals, self.cells.prices[features])
+        gains = self.gain(counts, place.totals, self.prices.at(place.path)[features])
         at = int(np.argmax(gains))
         if gains[at] == -np.inf:
             return None
@@ -142,7 +153,7 @@ class RowColumns:
     def _best_fitted(
         self, place: RowPlace, features: Ints, values: AnyArray, codes: Ints
     ) -> tuple[int, float] | None:
-        prices = self.cells.prices[features]
+        prices = self.prices.at(place.path)[features]
         columns = block_columns(values, codes, place.totals, prices, self.gain)
         choice = choose(columns, place.totals, prices, self.gain, lambda i: values[:, i])
         return None if choice is None else (choice.index, choice.threshold)
@@ -164,6 +175,6 @@ class RowColumns:
         for j, (i, (_, threshold)) in enumerate(zip(index, stored)):
             side = true_side(values[:, i], threshold)
             counts[:, j] = np.bincount(codes[side], minlength=len(place.totals))
-        gains = self.gain(counts, place.totals, self.cells.prices[features[index]])
+        gains = self.gain(counts, place.totals, self.prices.at(place.path)[features[index]])
         best = int(np.argmax(gains))
         return None if gains[best] == -np.inf else (index[best], stored[best][1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from thrifty.cells import Cells
 from thrifty.trees.gains.class_weights import weigh_leaves
 from thrifty.trees.gains.gain import Gain
+from thrifty.trees.growing.path_prices import path_prices
 from thrifty.trees.growing.scratch import grow_from_scratch
 from thrifty.trees.growing.scratch_real import grow_real
 from thrifty.trees.growing.stuck import Stuck
@@ -23,13 +24,14 @@ def scratch_tree(
     stuck: Stuck | None = None,
 ) -> Tree:
     """Buy every cell and grow the top-down tree, with or without thresholds."""
+    prices = path_prices(cells, gain)
     if cells.boolean.all():
         tree = grow_from_scratch(
-            cells.everything(), labels, gain, cells.prices, max_depth=max_depth, stuck=stuck
+            cells.everything(), labels, gain, prices, max_depth=max_depth, stuck=stuck
         )
     else:
         tree = grow_real(
-            cells.table(), cells.boolean, labels, gain, cells.prices,
+            cells.table(), cells.boolean, labels, gain, prices,
             max_depth=max_depth, stuck=stuck,
         )  # fmt: skip
     return weigh_leaves(tree, labels)

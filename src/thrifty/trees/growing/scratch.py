@@ -14,6 +14,7 @@ from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.boolean_counts import Pending, batches, by_class, children, count
 from thrifty.trees.growing.candidates import AllFeatures
 from thrifty.trees.growing.grow import Chosen, grow
+from thrifty.trees.growing.path_prices import Prices, path_prices
 from thrifty.trees.growing.stuck import Stuck, or_leaf
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Split, Tree
@@ -27,7 +28,7 @@ def grow_from_scratch(
     tiles: NDArray[np.uint64],
     labels: Labels,
     gain: Gain,
-    prices: NDArray[np.float64],
+    prices: Prices,
     *,
     max_depth: int | None = None,
     n_threads: int = 1,
@@ -39,6 +40,7 @@ def grow_from_scratch(
     makes of the first place where that fails is raised; without either ContradictoryLabels is.
     With ``max_depth`` alone a leaf takes the most common class (the first of equals).
     """
+    costs = path_prices(prices, gain)
 
     def choose(level: list[Pending], asked: list[Ints]) -> list[Chosen[Pending] | None]:
         found: list[Chosen[Pending] | None] = []
@@ -47,7 +49,10 @@ def grow_from_scratch(
         keep = len(parts) == 1 and len(level[0].path) + 1 != max_depth
         for batch in parts:
             count(batch, tiles, n_threads)
-            best = [_best(node, gain, prices) for node in batch]
+            best = [_best(node, gain, costs.at(node.path)) for node in batch]
+            for node, feature in zip(batch, best):
+                if feature is not None:
+                    costs.follow(node.path, Split(feature))
             split = [node for node, feature in zip(batch, best) if feature is not None]
             features = [feature for feature in best if feature is not None]
             below = iter(children(split, features, tiles, keep=keep, n_threads=n_threads))

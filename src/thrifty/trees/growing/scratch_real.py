@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from thrifty.outside import AnyArray
 from thrifty.trees.gains.cuts import true_side
-from thrifty.trees.gains.gain import Floats, Gain
+from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.candidates import AllFeatures
 from thrifty.trees.growing.columns import RowPlace, split_of
 from thrifty.trees.growing.grow import Chosen, grow, one_by_one
+from thrifty.trees.growing.path_prices import Prices, path_prices
 from thrifty.trees.growing.real_table import RealTable
 from thrifty.trees.growing.stuck import Stuck, or_leaf
 from thrifty.trees.labels import Labels
@@ -31,7 +32,7 @@ def grow_real(
     boolean: NDArray[np.bool_],
     labels: Labels,
     gain: Gain,
-    prices: Floats,
+    prices: Prices,
     *,
     max_depth: int | None = None,
     stuck: Stuck | None = None,
@@ -41,14 +42,17 @@ def grow_real(
     ``stuck`` and ``max_depth`` as for :func:`~thrifty.trees.growing.scratch.grow_from_scratch`.
     """
     table = RealTable(values)
+    costs = path_prices(prices, gain)
 
     def best(place: RowPlace, features: Ints) -> Chosen[RowPlace] | None:
         rows = place.rows
-        choice = table.best(rows, labels.codes[rows], place.totals, prices, gain)
+        choice = table.best(rows, labels.codes[rows], place.totals, costs.at(place.path), gain)
         if choice is None:
             return None
         side = true_side(table.values[rows, choice.index], choice.threshold)
-        return place.parted(split_of(choice.index, choice.threshold, boolean), side, labels)
+        split = split_of(choice.index, choice.threshold, boolean)
+        costs.follow(place.path, split)
+        return place.parted(split, side, labels)
 
     def by_class(place: RowPlace) -> tuple[Ints, Ints]:
         codes = labels.codes[place.rows]

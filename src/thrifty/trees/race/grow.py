@@ -27,6 +27,7 @@ from thrifty.cells import Cells
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.candidates import AllFeatures, Suggested
 from thrifty.trees.growing.grow import Candidates, Chosen, Half, OnStuck, Reason, grow, one_by_one
+from thrifty.trees.growing.path_prices import path_prices
 from thrifty.trees.growing.stuck import too_deep
 from thrifty.trees.labels import Labels
 from thrifty.trees.race.node import Contest, NodeRace, RacedNode
@@ -104,14 +105,17 @@ def _race(
     max_nodes: int | None = None,
 ) -> Tree | None:
     kind = NodeRace if contest.cells.boolean.all() else RealNodeRace
+    prices = path_prices(contest.cells, contest.gain)
     raced = 0
 
     def best(place: RacedPlace, features: Ints) -> Chosen[RacedPlace] | None:
         nonlocal raced
         raced += 1
-        won = kind(contest, place.node, features, DELTA / (raced * (raced + 1))).won()
+        delta, costs = DELTA / (raced * (raced + 1)), prices.at(place.path)
+        won = kind(contest, place.node, features, delta, costs).won()
         if won is None:
             return None
+        prices.follow(place.path, won.split)
         false, true = place.node.split(won)
         below = zip((False, True), (false, true))
         return Chosen(won.split, *(RacedPlace((*place.path, at), node) for at, node in below))

@@ -94,14 +94,17 @@ class NodeRace:
     """One node's race over Boolean candidates, which are ascending.
 
     ``won()`` is the candidate of the highest gain, ties to the lowest index, or None where all are
-    constant; wrong with probability at most ``delta`` over the order of rows.
+    constant; wrong with probability at most ``delta`` over the order of rows. ``costs`` is what
+    every feature costs at the node.
     """
 
-    def __init__(self, contest: Contest, node: RacedNode, candidates: Ints, delta: float) -> None:
+    def __init__(
+        self, contest: Contest, node: RacedNode, candidates: Ints, delta: float, costs: Floats
+    ) -> None:
         self.cells, self.gain = contest.cells, contest.gain
         self.node, self.totals, self.log_delta = node, node.totals, math.log(delta)
-        self.candidates = candidates
-        prices = self.cells.prices[candidates]
+        self.candidates, self.costs = candidates, costs
+        prices = costs[candidates]
         self.ceilings = ceilings(self.gain, self.totals, prices)
         waits = self.ceilings < self.ceilings.max() / 2
         self.rivals, self.waiting = np.flatnonzero(~waits), np.flatnonzero(waits)
@@ -153,7 +156,7 @@ class NodeRace:
             order = np.argsort(rivals)
             self._join(new, order)
             self.rivals = rivals[order]
-            self.prices = self.cells.prices[self.candidates[self.rivals]]
+            self.prices = self.costs[self.candidates[self.rivals]]
 
     def _promote_a_leader(self, rows: int) -> None:
         """Promote the leader if it stands out, or if that costs little beside the next round."""
@@ -243,7 +246,7 @@ class NodeRace:
             kernels.unpack_columns(column, rows)[:, 0].view(np.bool_) for rows in self.node.rows
         )
         counts = np.array([[np.count_nonzero(side)] for side in sides])
-        height = self.gain(counts, self.totals, self.cells.prices[[feature]])[0]
+        height = self.gain(counts, self.totals, self.costs[[feature]])[0]
         return float(height), Split(feature), sides
 
     def _compare_in_full(self) -> None:

@@ -133,7 +133,7 @@ class RealNodeRace(NodeRace):
         rows = np.concatenate(self.node.rows)
         codes = np.repeat(np.arange(len(self.totals)), self.totals)
         values = self.cells.get(rows, [feature]).astype(np.float64)
-        price = self.cells.prices[[feature]]
+        price = self.costs[[feature]]
         columns = block_columns(values, codes, self.totals, price, self.gain)
         height = float(self.gain(columns.counts, self.totals, price)[0])
         choice = choose(columns, self.totals, price, self.gain, lambda i: values[:, i])

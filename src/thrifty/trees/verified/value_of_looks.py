@@ -17,7 +17,8 @@ number of features, and drop a rival when its expected improvement is at most ``
 what the N rivals together are expected to explain beyond the incumbent is at most epsilon * delta
 of the label's entropy when all are dropped at their first look, as far as 32 points of a posterior
 can tell. They cannot tell a probability of delta / N, so none is promised (Markov's bound would
-need the exact mean). With money, N becomes the sum of the features' prices in units of the cell.
+need the exact mean). With money, N becomes what all features of an example cost, in units of the
+cell (:mod:`thrifty.trees.verified.look_prices`).
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from thrifty.trees.growing.candidates import AllFeatures
 from thrifty.trees.growing.grow import Chosen, Half, Reason, grow, leaf_of, one_by_one
 from thrifty.trees.tree import Leaf, Path, Split, Tree
 from thrifty.trees.verified.belief import Belief, belief_below, share_of_unlooked, uncertainty
+from thrifty.trees.verified.look_prices import look_prices
 
 __all__ = ["Account", "NodeLooks", "Looks", "first_look", "label_entropy"]
 
@@ -96,7 +98,7 @@ class Looks:
         self.first = first_look(len(codes))
         self.looked = np.zeros((self.n_classes, cells.n_features), dtype=np.int64)
         worth = terms.epsilon * terms.delta * label_entropy(self.shares) / self.first
-        self.price, self.fees = _in_bits(cells, worth)
+        self.prices = look_prices(cells, worth)
         self.draws = kernels.rate_draws(self.n_classes)
         self.account = Account(self.looked, self.looked, np.zeros(cells.n_features))
 
@@ -164,18 +166,6 @@ class LookedAt:
         return LookedAt((*self.path, branch), node, here.belief_for(self.belief, side))
 
 
-def _in_bits(cells: Cells, worth: float) -> tuple[Floats, list[tuple[float, Ints]]]:
-    """Prices and fees scaled so that all the features of one example are worth so many bits."""
-    own = np.array(cells.prices, dtype=np.float64)
-    fees = [(fee, np.array(features)) for fee, features in cells.fees]
-    for fee, features in fees:
-        own[features] -= fee
-    own = np.maximum(own, 0.0)
-    total = float(own.sum()) + sum(fee for fee, _ in fees)
-    scale = worth / total if total > 0 else 0.0
-    return own * scale, [(fee * scale, features) for fee, features in fees]
-
-
 class NodeLooks:
     """The purchases at one node."""
 
@@ -194,7 +184,7 @@ class NodeLooks:
     def choose(self, belief: Belief) -> bool:
         """Buy what pays; whether some feature then is worth splitting on."""
         task = self.task
-        if self.share * label_entropy(self.shares) <= task.price.min():
+        if self.share * label_entropy(self.shares) <= task.prices.least:
             return False
         self.belief = belief
         self.ones = self.count(self.every)
@@ -218,7 +208,7 @@ class NodeLooks:
         return self.best >= 0
 
     def _judge(self, which: Ints) -> None:
-        floor = float(self.task.price.min()) / self.share
+        floor = self.task.prices.least / self.share
         self.verdict[:, which] = kernels.judge(
             self.ones[:, which], self.looked[:, which], self.belief.beta[:, :, which],
             self.belief.useful[which], self.shares, self.incumbent, floor, self.task.draws,
@@ -237,7 +227,8 @@ class NodeLooks:
 
     def _leader(self, full: NDArray[np.bool_]) -> int:
         """A feature that is expected to beat the incumbent and worth all its remaining rows."""
-        cost = _ROUTING * self._cost(np.broadcast_to(self.sizes[:, None], self.looked.shape))
+        full_size = np.broadcast_to(self.sizes[:, None], self.looked.shape)
+        cost = _ROUTING * self.task.prices.cost(self, full_size)
         ahead = ~full & (self.verdict[1] > self.incumbent)
         f = int(np.where(ahead, self.verdict[1] * self.share - cost, -np.inf).argmax())
         looked = self.looked[:, f] >= np.minimum(self.sizes, self.task.first)
@@ -254,19 +245,9 @@ class NodeLooks:
         c = np.where(cells > 0, open_, -1.0).argmax(axis=0)
         to = self.looked.copy()
         to[c, self.every] = step[c, self.every]
-        which = np.flatnonzero(~full & (self.verdict[2] * self.share > self._cost(to)))
-        return which, to
-
-    def _cost(self, to: Ints) -> Floats:
-        """What looking at each feature up to row ``to[c, f]`` costs, in bits.
-
-        A fee is not due on rows where it was paid for another feature.
-        """
-        cost = self.task.price * (to - self.looked).sum(axis=0)
-        for fee, features in self.task.fees:
-            paid = self.looked[:, features].max(axis=1)
-            cost[features] += fee * np.maximum(to[:, features] - paid[:, None], 0).sum(axis=0)
-        return np.asarray(cost)
+        prices, worth = self.task.prices, np.where(full, 0.0, self.verdict[2] * self.share)
+        which = np.flatnonzero(~full & (worth > prices.cost(self, to)))
+        return np.union1d(which, prices.worth_ordering(self, to, worth)), to
 
     def _buy_and_judge(self, which: Ints, to: Ints) -> None:
         self.buy(which, to)
@@ -283,6 +264,7 @@ class NodeLooks:
                 features = which[(spans[0] == low) & (spans[1] == high)]
                 rows = self.rows[start + low : start + high]
                 values = self.task.cells.get(rows, features)
+                self.task.prices.bought(rows)
                 self.task.values[np.ix_(features, rows)] = values.T
         self.looked[:, which] = np.maximum(self.looked[:, which], to[:, which])
 

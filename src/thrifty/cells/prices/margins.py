@@ -1,0 +1,115 @@
+"""What one feature alone costs where something is owned: after a path, and row by row.
+
+Learners that compare features ask for these. What is owned, bought or filled beside something else,
+costs nothing; a fee that was paid is not due again; a derived feature costs what its parents lack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty import kernels
+from thrifty.cells.prices.money import UNIT
+from thrifty.cells.prices.tariff import Holdings, Part, Tariff
+
+__all__ = ["depends_on_owned", "margins", "prices_after"]
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+def depends_on_owned(tariff: Tariff) -> bool:
+    """Whether anything on this list costs less where something else is owned."""
+    return bool(tariff.draws or tariff.parts or tariff.roots)
+
+
+def prices_after(tariff: Tariff, asked: Sequence[int]) -> Floats:
+    """What each feature costs on an example that was asked some, in units of the currency.
+
+    These were bought one after the other, each as cheaply as can be; what orders filled beside them
+    is there as well.
+
+    >>> from thrifty import PriceList
+    >>> prices = PriceList({"na": 4, "k": 3}, fees={"draw": (9, ["na", "k"])})
+    >>> prices_after(prices.tariff(["na", "k"]), [0]).tolist()
+    [0.0, 3.0]
+    """
+    out = tariff.marginal.copy()
+    if not asked:
+        return out
+    owned: frozenset[int] = frozenset()
+    for f in asked:
+        owned |= tariff.one_step(owned, f)[1]
+    paid = {
+        d for d, draw in enumerate(tariff.draws)
+        if draw.root in owned or not owned.isdisjoint(tariff.needing(d).tolist())
+    }  # fmt: skip
+    searched = {*tariff.roots, *tariff.computed, *np.flatnonzero(tariff.part_of >= 0).tolist()}
+    for f, needs in enumerate(tariff.needs):
+        if f in owned:
+            out[f] = 0.0
+        elif f in searched:
+            out[f] = tariff.one_price(owned, frozenset({f})) / UNIT
+        elif needs:
+            due = sum(tariff.draws[d].fee for d in needs if d not in paid)
+            out[f] = (int(tariff.own[f]) + due + tariff.usual_call) / UNIT
+    return out
+
+
+def margins(tariff: Tariff, features: Ints, rows: Ints, n: int, holdings: Holdings) -> Floats:
+    """What each feature alone costs on each of some rows: (rows, features), in minor units.
+
+    The same as one bill per feature, for all features at once.
+    """
+    lacks = _unpacked(holdings.cells(features), rows) == 0
+    paid = _paid(tariff, rows, holdings)
+    out = np.zeros(lacks.shape)
+    follows = {*tariff.roots, *tariff.computed}
+    for j, f in enumerate(features.tolist()):
+        if f in follows:
+            mask = kernels.mask_of_rows(rows, n)
+            out[:, j] = tariff.bill(np.array([f]), mask, holdings, calls=False).per_row(n)[rows]
+            continue
+        p = int(tariff.part_of[f])
+        cost = np.full(len(rows), float(tariff.own[f]))
+        if p >= 0:
+            cost = _of_part(tariff.parts[p], f, tariff.needs[f], paid, len(rows))
+        for d in tariff.needs[f]:
+            cost += tariff.draws[d].fee * ~paid[d]
+        out[:, j] = cost * lacks[:, j]
+    if tariff.per_call is not None:
+        out += tariff.per_call[rows][:, None] * lacks
+    return out
+
+
+def _of_part(
+    part: Part, f: int, needs: tuple[int, ...], paid: dict[int, Bools], n: int
+) -> Floats:
+    """The cheapest order that fills a feature, by what each row has begun."""
+    begun = np.zeros(n, dtype=np.int64)
+    for k, d in enumerate(part.begins):
+        begun |= (paid[d] | (d in needs)).astype(np.int64) << k
+    bit = 1 << int(np.searchsorted(part.features, f))
+    kinds, which = np.unique(begun, return_inverse=True)
+    each = [float(part.cover.cheapest(bit, kind).price) for kind in kinds.tolist()]
+    return np.array(each)[which.ravel()]
+
+
+def _paid(tariff: Tariff, rows: Ints, holdings: Holdings) -> dict[int, Bools]:
+    """Of everything that is paid once per example: on which rows it is."""
+    which = np.arange(len(tariff.draws))
+    if not len(which):
+        return {}
+    out = dict(enumerate(_unpacked(holdings.draws(which), rows).T.astype(np.bool_)))
+    for d, draw in enumerate(tariff.draws):
+        if draw.root >= 0:
+            out[d] = out[d] | (_unpacked(holdings.cells(np.array([draw.root])), rows)[:, 0] != 0)
+    return out
+
+
+def _unpacked(words: NDArray[np.uint64], rows: Ints) -> NDArray[np.uint8]:
+    return kernels.unpack_columns(words, rows)
