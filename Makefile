@@ -61,7 +61,7 @@ faults: $(VENV)/.test
 
 bench: $(VENV)/.test
 	$(BIN)/thrifty bench
-	$(BIN)/python -m pytest -m slow tests/metered
+	$(BIN)/python -m pytest -m slow tests/metered tests/commands
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict

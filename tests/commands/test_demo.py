@@ -42,3 +42,16 @@ def test_people_get_sentences_and_the_path_of_the_picture(tmp_path):
 def test_too_few_features_is_said(tmp_path):
     result = CliRunner().invoke(app, ["demo", "--features", "3"])
     assert result.exit_code == 2
+
+
+@pytest.mark.slow
+def test_other_processes_judge_as_this_one_does(tmp_path):
+    from rich.console import Console
+
+    from thrifty.commands.demo_digits import _judge, start_digits
+
+    seen = start_digits(2, Console(quiet=True), tmp_path / "digits.db")()
+    assert [row["question"] for row in seen.rows] == ["is it a 0?", "is it a 1?"]
+    for d, row in enumerate(seen.rows):
+        here, _ = _judge(tmp_path / "digits.db", d, row["cells"])
+        assert here == {name: row[name] for name in here}

@@ -5,12 +5,20 @@ a 0?" to "is it a 9?", are learned one after the other over the same scans. Besi
 run: a model on every pixel, and what one would write by hand for the same money: a class-balanced
 pilot, the pixels that told the classes apart best, logistic regression; of nine ways to divide the
 bill the one that turned out best.
+
+Questions are learned one after the other, because each makes the next one cheaper. Judging them on
+held-out scans is as much work again, and needs no order: where there are several, other processes
+open the store and do it meanwhile.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -20,6 +28,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from threadpoolctl import threadpool_limits
 
 from thrifty.cells import PriceList, Source
 from thrifty.lazy import Sure
@@ -27,66 +36,115 @@ from thrifty.lifetime import Lifetime
 from thrifty.models import Models
 from thrifty.outside import AnyArray, Json, LabelsLike, TableLike
 
-__all__ = ["Digits", "digits_table", "run_digits"]
+__all__ = ["Digits", "digits_table", "start_digits"]
 
 Tried = dict[tuple[float, int], float]
+_Judged = tuple[dict[str, float], Tried]
 
 #: of all pixels, what one question may cost
 _SPEND = "5 %"
 _PRICE = 0.01
 _N_TEST = 600
+_NAME = "digits"
 
 
 @dataclass
 class Digits:
     """A row for each question, and what all of it cost."""
 
-    rows: list[Json] = field(default_factory=list)
-    spent: float = 0.0
-    everything: float = 0.0
-    seconds: float = 0.0
+    rows: list[Json]
+    spent: float
+    everything: float
+    seconds: float
 
     def mean(self, key: str) -> float:
         """The mean of a column."""
         return float(np.mean([row[key] for row in self.rows]))
 
 
-def run_digits(n_questions: int, console: Console, store: Path | None = None) -> Digits:
-    """Learn the questions and measure everything on scans that were held out."""
-    from sklearn.datasets import load_digits
-
-    X, digit = load_digits(return_X_y=True)
-    order = np.random.default_rng(0).permutation(len(X))
-    test, train = order[:_N_TEST], order[_N_TEST:]
+def start_digits(n_questions: int, console: Console, store: Path) -> Callable[[], Digits]:
+    """Learn the questions; the function that is returned waits until all of them are judged."""
+    train, _ = _split()
+    X, digit = _scans()
     scans = Source.from_array(X[train], examples=train.tolist(), name="scans")
     prices = PriceList(_PRICE, currency="USD")
-    life = Lifetime(Models(), prices=prices, store=store, name="digits", random_state=0)
-    seen, started = Digits(everything=X[train].size * _PRICE), perf_counter()
-    questions, tried = range(n_questions), list[Tried]()
+    life = Lifetime(Models(), prices=prices, store=store, name=_NAME, random_state=0)
+    judges = _Judges(store) if n_questions > 1 else None
+    started, rows, judged = perf_counter(), list[Json](), list[Callable[[], _Judged]]()
+    questions = range(n_questions)
     for d in track(questions, "learning ten questions", console=console, transient=True):
-        y, held_out = (digit[train] == d).astype(int), (digit[test] == d).astype(int)
-        name = f"is it a {d}?"
-        before = life.balance().spent
-        learned = life.learn(name, scans, y, spend=_SPEND)
-        cost = life.balance().spent - before
-        asked = life.predict(name, X[test])
-        quick = life.predict(name, X[test], stop=Sure(0.99))
-        bill = round(float(cost) / _PRICE)
-        tried.append(_by_hand(X[train], y, X[test], held_out, bill))
-        seen.rows.append({
-            "question": name,
-            "cost": float(cost),
-            "cells": learned.receipt.cells,
-            "reused_cells": learned.receipt.reused_cells,
+        y = (digit[train] == d).astype(int)
+        learned = life.learn(_question(d), scans, y, spend=_SPEND)
+        receipt = learned.receipt
+        rows.append({"question": _question(d), "cost": receipt.cost, "cells": receipt.cells,
+                     "reused_cells": receipt.reused_cells})  # fmt: skip
+        bill = round(receipt.cost / _PRICE)
+        judged.append(partial(_judge, store, d, bill) if judges is None else judges.ask(d, bill))
+    life.close()
+
+    def wait() -> Digits:
+        found = [answer() for answer in judged]
+        if judges is not None:
+            judges.close()
+        for row, (measured, _) in zip(rows, found):
+            row |= measured
+        _best_by_hand(rows, [tried for _, tried in found])
+        spent = sum(row["cost"] for row in rows)
+        return Digits(rows, spent, X[train].size * _PRICE, perf_counter() - started)
+
+    return wait
+
+
+class _Judges:
+    """Two other processes; each opens the store for the question that it judges."""
+
+    def __init__(self, store: Path) -> None:
+        # A new interpreter each: a copy of this process would have its open store and threads.
+        self._pool = ProcessPoolExecutor(2, get_context("spawn"))
+        self._store = store
+        for _ in range(2):  # they load their packages while the first question is learned
+            self._pool.submit(_split)
+
+    def ask(self, d: int, bill: int) -> Callable[[], _Judged]:
+        return self._pool.submit(_judge, self._store, d, bill).result
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+
+def _judge(store: Path, d: int, bill: int) -> _Judged:
+    """How good the answers to a question are on the scans that were held out, and by hand."""
+    train, test = _split()
+    X, digit = _scans()
+    y, held_out = (digit[train] == d).astype(int), (digit[test] == d).astype(int)
+    with threadpool_limits(1), Lifetime.open(store, name=_NAME) as life:
+        asked = life.predict(_question(d), X[test])
+        quick = life.predict(_question(d), X[test], stop=Sure(0.99))
+        measured = {
             "thrifty": _precision(held_out, asked.probabilities),
             "everything": _everything(X[train], y, X[test], held_out),
             "pixels_per_scan": asked.receipt.cells / _N_TEST,
             "pixels_when_sure": quick.receipt.cells / _N_TEST,
             "thrifty_when_sure": _precision(held_out, quick.probabilities),
-        })  # fmt: skip
-    _best_by_hand(seen, tried)
-    seen.spent, seen.seconds = sum(row["cost"] for row in seen.rows), perf_counter() - started
-    return seen
+        }
+        return measured, _by_hand(X[train], y, X[test], held_out, bill)
+
+
+def _scans() -> tuple[Any, Any]:
+    from sklearn.datasets import load_digits
+
+    X, digit = load_digits(return_X_y=True)
+    return X, digit
+
+
+def _split() -> tuple[Any, Any]:
+    """The scans to learn from, and those that nothing is learned from."""
+    order = np.random.default_rng(0).permutation(1797)
+    return order[_N_TEST:], order[:_N_TEST]
+
+
+def _question(d: int) -> str:
+    return f"is it a {d}?"
 
 
 def _precision(y: AnyArray, probabilities: NDArray[np.float64] | None) -> float:
@@ -127,10 +185,10 @@ def _by_hand(X: TableLike, y: LabelsLike, test_X: Any, test_y: Any, bill: int) -
     return found
 
 
-def _best_by_hand(seen: Digits, tried: list[Tried]) -> None:
+def _best_by_hand(rows: list[Json], tried: list[Tried]) -> None:
     """The one way that was best over all questions, in hindsight."""
     best = max(tried[0], key=lambda way: np.mean([found[way] for found in tried]))
-    for row, found in zip(seen.rows, tried):
+    for row, found in zip(rows, tried):
         row["by_hand"] = found[best]
 
 
