@@ -94,18 +94,20 @@ def _grains(table: np.ndarray) -> np.ndarray:
     for decimals in range(FINE_DECIMALS, -1, -1):
         scaled = rising * 10.0**decimals
         coarse = (np.abs(scaled - np.rint(scaled)) <= 1e-15 * np.abs(scaled)).all(axis=0)
+        if not coarse.any():
+            break  # what is not whole in more decimals is not whole in fewer
         levels[coarse] = 1.0 + spans[coarse] * 10.0**decimals
     return np.asarray(np.maximum(1.0 / levels, _commonest(rising)))
 
 
 def _commonest(rising: np.ndarray) -> np.ndarray:
     """Of each column: given a row with its commonest value, the share of the others with it."""
-    n_rows = len(rising)
-    longest = run = np.zeros(rising.shape[1], dtype=np.int64)
-    for row in range(1, n_rows):
-        run = np.where(rising[row] == rising[row - 1], run + 1, 0)
-        longest = np.maximum(longest, run)
-    return np.asarray(longest / max(n_rows - 1, 1))
+    again = rising[1:] == rising[:-1]
+    if not again.any():
+        return np.zeros(rising.shape[1])
+    rows = np.arange(1, len(rising))[:, None]
+    began = np.maximum.accumulate(np.where(again, 0, rows), axis=0)
+    return np.asarray((rows - began).max(axis=0) / (len(rising) - 1))
 
 
 def log_density(logs: np.ndarray) -> float:
