@@ -78,11 +78,11 @@ class Counts:
 class Rule(Protocol):
     """Which parts of a representation to try, and when to forget it."""
 
-    def portions(self, representation: Any) -> Iterable[Any]:
+    def portions(self, representation: object) -> Iterable[object]:
         """What UseRep is given, one after the other until it succeeds; all of it last."""
         return (representation,)
 
-    def after_reuse(self, representation: Any, model: Any) -> Any:
+    def after_reuse(self, representation: object, model: object) -> object:
         """The representation once a task was learned from it."""
         return representation
 
@@ -191,7 +191,7 @@ class Doubling(Rule):
     [1, 2, 4, 7]
     """
 
-    def portions(self, representation: Any) -> Iterable[Any]:
+    def portions(self, representation: object) -> Iterable[object]:
         if isinstance(representation, Ordered):
             n = 1
             while n < len(representation):
@@ -200,7 +200,7 @@ class Doubling(Rule):
             representation = representation.newest(len(representation))
         yield representation
 
-    def after_reuse(self, representation: Any, model: Any) -> Any:
+    def after_reuse(self, representation: object, model: object) -> object:
         if isinstance(representation, Ordered):
             return representation.refreshed(model)
         return representation

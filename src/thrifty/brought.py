@@ -67,7 +67,7 @@ def aligned_labels(X: TableLike, y: LabelsLike) -> Any:
     )
 
 
-def _by_ids(ids: Sequence[str] | None, y: LabelsLike) -> Any:
+def _by_ids(ids: Sequence[str] | None, y: LabelsLike) -> object:
     """Labels whose index holds the ids of the examples, in the order of the examples."""
     said = [str(label) for label in y.index] if ids is not None and len(ids) == len(y) else None
     if ids is None or said is None or tuple(said) == tuple(ids) or set(said) != set(ids):
@@ -147,7 +147,7 @@ def _match(names: tuple[str, ...], there: tuple[str, ...], use: tuple[str, ...])
     return Match(names, np.array([at.get(name, -1) for name in names], dtype=np.int64))
 
 
-def new_kinds(kept: JsonLike | None, given: Any) -> Json:
+def new_kinds(kept: JsonLike | None, given: object) -> Json:
     """Kinds that are told now and were not before; those that were told otherwise are an error.
 
     >>> new_kinds({"zip": "category"}, {"zip": "category", "age": "number"})

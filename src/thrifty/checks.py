@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 
@@ -73,7 +72,7 @@ def a_choice(name: str, value: object, choices: Sequence[str]) -> str:
     return str(value)
 
 
-def set_checked(made: Any, **values: object) -> None:
+def set_checked(made: object, **values: object) -> None:
     """Put checked values into a frozen dataclass, from its ``__post_init__``."""
     for name, value in values.items():
         object.__setattr__(made, name, value)

@@ -186,7 +186,7 @@ class Desk:
 
         return Finished(row, task.cells.counted, task.cells.currency, count)
 
-    def _read_spend(self, spend: Any, cells: Cells) -> float | None:
+    def _read_spend(self, spend: object, cells: Cells) -> float | None:
         if not getattr(self.family, "stops_anywhere", False):
             raise BadParameter(
                 f"{type(self.family).__name__} learns all of a task or nothing and cannot stop "
@@ -357,7 +357,7 @@ class Desk:
         return run
 
     def open_metered(
-        self, title: str, X: Any, match: Callable[[Source], Match | None]
+        self, title: str, X: object, match: Callable[[Source], Match | None]
     ) -> Run:
         """A door to the examples of a foreign model."""
         run = self._open_run(title, X, match, allow_missing=True)
@@ -366,7 +366,7 @@ class Desk:
         return run
 
     def _open_run(
-        self, name: str, X: Any, match: Callable[[Source], Match | None],
+        self, name: str, X: object, match: Callable[[Source], Match | None],
         most: float | None = None, *, words: Any = None, allow_missing: bool = False,
     ) -> Run:  # fmt: skip
         words = words or {}
@@ -421,7 +421,7 @@ class Desk:
             self._note_in_memory(run, data)
         self.keep(run)
 
-    def _note_in_memory(self, run: Run, data: dict[str, Any]) -> None:
+    def _note_in_memory(self, run: Run, data: dict[str, object]) -> None:
         others = [one for one in self.predictions if one.account != run.account]
         number = len(others) + 1
         self.predictions[:] = [

@@ -186,7 +186,7 @@ class Lifetime(OpenLifetime):
         return learned
 
     def _commit(
-        self, task: Task, learned: Learned, found: Found[Any], after: Snapshot, label: str | None
+        self, task: Task, learned: Learned, found: Found[object], after: Snapshot, label: str | None
     ) -> None:
         """Write the task down, in the store if there is one."""
         done = self._desk.finished(task, learned, label)
@@ -195,7 +195,7 @@ class Lifetime(OpenLifetime):
             self._now, self._tasks[learned.name] = after, learned
         else:
 
-            def merge(representation: Any, counts: Counts) -> tuple[Any, Counts]:
+            def merge(representation: object, counts: Counts) -> tuple[object, Counts]:
                 return after_attempt(
                     self.family, self.agnostic, representation, counts, task.cells, found
                 )
@@ -204,7 +204,7 @@ class Lifetime(OpenLifetime):
             self._take_in(now, heads, self._now.forgets, learned)
         self._desk.keep(task)
 
-    def background(self, X: Any, *, rows: int, kinds: Any = None) -> Receipt:
+    def background(self, X: object, *, rows: int, kinds: object = None) -> Receipt:
         """Buy a control cohort on purpose: so many rows of X whole, drawn without any label.
 
         What they teach of the features need not be bought again by later tasks; where X has ids,
@@ -242,7 +242,7 @@ class Lifetime(OpenLifetime):
         self._desk.keep(task)
         return task.cells.receipt()
 
-    def _taught(self, representation: Any, lesson: Any, task: Task) -> Any:
+    def _taught(self, representation: Any, lesson: Any, task: Task) -> object:
         family: Any = self.family  # one that buys backgrounds
         return family.with_background(representation, lesson, task.cells.n_features)
 
@@ -289,7 +289,12 @@ class Lifetime(OpenLifetime):
         return prediction
 
     def metered(
-        self, fitted: Any, source: Any, *, confidence: float | None = None, budget: Any = None
+        self,
+        fitted: object,
+        source: object,
+        *,
+        confidence: float | None = None,
+        budget: object = None,
     ) -> Metered:
         """Lazy predictions of a foreign tree or forest, paid through this lifetime's ledger.
 
@@ -308,11 +313,11 @@ class Lifetime(OpenLifetime):
     def quote(
         self,
         name: str,
-        X: Any,
-        y: Any,
+        X: object,
+        y: object,
         *,
         features: Sequence[str] | None = None,
-        kinds: Any = None,
+        kinds: object = None,
     ) -> Quote:
         """What the task would cost, reused and from scratch; nothing is bought, nothing written.
 
@@ -351,7 +356,7 @@ class Lifetime(OpenLifetime):
         if source.name:
             self.ledger.book.write(lambda pages: pages.note_label(source.name, name))
 
-    def fits_in(self, X: Any) -> bool:
+    def fits_in(self, X: object) -> bool:
         """Whether X has the lifetime's features in their order, as workers need them."""
         known = self._now.features
         if known is None:

@@ -60,10 +60,10 @@ class OpenLifetime:
     @classmethod
     def open(
         cls,
-        store: Any,
+        store: object,
         *,
         name: str = "lifetime",
-        prices: Any = None,
+        prices: object = None,
         budget: Budget | None = None,
         family: AnyFamily | None = None,
         progress: bool | None = None,
@@ -141,9 +141,9 @@ class OpenLifetime:
         *,
         family: AnyFamily | None = None,
         agnostic: Rule | None = None,
-        prices: Any = None,
+        prices: object = None,
         budget: Budget | None = None,
-        kinds: Mapping[str, Any] | None = None,
+        kinds: Mapping[str, object] | None = None,
     ) -> None:
         """Change what the lifetime was given, on purpose; its store records when and what.
 
@@ -249,7 +249,7 @@ class OpenLifetime:
             ) from error
         return pandas.DataFrame(self._bills.rows(self.tasks))
 
-    def bill_rows(self) -> list[dict[str, Any]]:
+    def bill_rows(self) -> list[dict[str, object]]:
         """The same rows as plain data."""
         return self._bills.rows(self.tasks)
 
@@ -269,7 +269,7 @@ class OpenLifetime:
         latest = table_html(["task", "cells", f"cost{unit}", "route"], rows) if rows else ""
         return facts_html(f"lifetime of {type(self.family).__name__}", facts) + latest
 
-    def rows_beside(self) -> list[dict[str, Any]]:
+    def rows_beside(self) -> list[dict[str, object]]:
         """Those that are no learned task, predictions with when ("at") and on how many rows."""
         return self._bills.beside(self.tasks)
 

@@ -39,7 +39,7 @@ class Ordered(Protocol):
     def newest(self, n: int) -> Any:
         """The n that were learned or used last."""
 
-    def refreshed(self, model: Any) -> Any:
+    def refreshed(self, model: object) -> Any:
         """The same, with the parts that the model is made of as the newest."""
 
 

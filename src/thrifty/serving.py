@@ -41,7 +41,7 @@ Floats = NDArray[np.float64]
 Words = Mapping[str, Sequence[str]]
 
 
-def serving_model(model: Any) -> dict[str, Any]:
+def serving_model(model: Any) -> dict[str, object]:
     """A model of ours as plain data for serving.
 
     >>> from thrifty import TreeClassifier
@@ -107,8 +107,8 @@ def _before(threshold: float) -> float:
 
 
 def _fitted(
-    fitted: Any, names: list[str], words: Words, classes: NDArray[Any]
-) -> dict[str, Any]:
+    fitted: object, names: list[str], words: Words, classes: NDArray[Any]
+) -> dict[str, object]:
     """The model over class codes that a ModelClassifier holds."""
     if isinstance(fitted, Prepared) and fitted.fills is None:
         fitted = fitted.fitted
@@ -186,7 +186,7 @@ def _between(name: str, edges: list[float], leaves: list[Leaf]) -> Node:
     }
 
 
-def _word(code: float, words: Sequence[str] | None) -> Any:
+def _word(code: float, words: Sequence[str] | None) -> object:
     return code if words is None else words[int(code)]
 
 
@@ -220,7 +220,7 @@ def _boosted(
     return times * trees.base, [grown(root, column) for root, column in each]
 
 
-def _bit_node(bit: Bit) -> dict[str, Any]:
+def _bit_node(bit: Bit) -> dict[str, object]:
     if bit.test == "at least":
         return {"feature": bit.feature, "above": _before(float(bit.what or 0.0)), "gap": False}
     if bit.test == "is":

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any
 
 __all__ = ["facts_html", "pre_html", "table_html"]
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.2f}" if value != int(value) else f"{int(value):,}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def table_html(head: Sequence[str], rows: Iterable[Sequence[Any]], note: str = "") -> str:
+def table_html(head: Sequence[str], rows: Iterable[Sequence[object]], note: str = "") -> str:
     """A table; numbers are written as people write them.
 
     >>> table_html(["task"], [["<b>"]])
@@ -30,7 +29,7 @@ def table_html(head: Sequence[str], rows: Iterable[Sequence[Any]], note: str = "
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{below}"
 
 
-def facts_html(title: str, facts: Mapping[str, Any]) -> str:
+def facts_html(title: str, facts: Mapping[str, object]) -> str:
     """A heading and a line for each fact that there is; None is left out."""
     lines = "".join(
         f"<tr><th>{escape(name)}</th><td>{escape(_cell(value))}</td></tr>"

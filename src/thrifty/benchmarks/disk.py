@@ -41,7 +41,7 @@ def _measure(folder: Path, n_examples: int, n_features: int) -> list[Json]:
     rows = [_row("pack from .npy", size, packing, None, f"{packed.bytes / 1e6:.1f} MB written")]
     names = [f"x{i}" for i in np.random.default_rng(0).choice(n_features, 30, replace=False)]
 
-    def thirty() -> Any:
+    def thirty() -> object:
         file = PackedFile(packed.path)
         return file.columns(file.find(names))
 

@@ -148,7 +148,7 @@ def _cell(value: str, width: int, rule: bool) -> str:
     return "-" * (width + 2) if rule else f" {value.ljust(width)} "
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

@@ -43,7 +43,7 @@ class Kept:
         self._done = {self._key(line) for line in self.lines}
 
     @staticmethod
-    def _key(line: Line) -> tuple[Any, ...]:
+    def _key(line: Line) -> tuple[object, ...]:
         return tuple(line.get(k) for k in ("set", "seed", "i", "what", "bill", "memory"))
 
     def has(self, **key: Any) -> bool:

@@ -151,7 +151,7 @@ def compact(lines: list[Line]) -> list[Json]:
     >>> compact([line | {"ap": 0.123456}, line | {"i": 1, "ap": 0.5}])[0]["tasks"]
     {'i': [0, 1], 'ap': [0.1235, 0.5]}
     """
-    grouped: dict[tuple[Any, ...], list[Line]] = defaultdict(list)
+    grouped: dict[tuple[object, ...], list[Line]] = defaultdict(list)
     for line in lines:
         grouped[tuple(line.get(k) for k in _KEY)].append(line)
     return [

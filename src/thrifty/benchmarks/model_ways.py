@@ -32,7 +32,7 @@ _SHARES, _OTHERS = (0.3, 0.5, 0.7), (2, 5, 99)
 _CEGB = 3.0
 
 
-def logistic(X: AnyArray, y: NDArray[np.int64]) -> Any:
+def logistic(X: AnyArray, y: NDArray[np.int64]) -> object:
     return LogisticRegression(C=0.3, max_iter=300, solver="liblinear").fit(X, y)
 
 
@@ -46,7 +46,7 @@ def boosted(X: AnyArray, y: NDArray[np.int64]) -> Any:
     return model.fit(X.astype(np.float32), y)
 
 
-def additive(X: AnyArray, y: NDArray[np.int64]) -> Any:
+def additive(X: AnyArray, y: NDArray[np.int64]) -> object:
     """An explainable boosting machine, where it is installed."""
     made = import_module("interpret.glassbox").ExplainableBoostingClassifier
     return made(interactions=0, n_jobs=1).fit(X.astype(np.float64), y)
@@ -106,7 +106,7 @@ def cegb_model(task: ModelTask) -> dict[str, dict[str, float]]:
     return {"CEGB": {**_scored(model, task), "features": used}}
 
 
-def _scored(model: Any, task: ModelTask) -> dict[str, float]:
+def _scored(model: object, task: ModelTask) -> dict[str, float]:
     return scores(_probability(model, task.X_test), task.y_test)
 
 

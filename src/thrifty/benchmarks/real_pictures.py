@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from thrifty.outside import Json
+from thrifty.report.ink import whole_ticks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["bill_curve", "draw_bills", "draw_frontier"]
 
@@ -24,7 +29,7 @@ def bill_curve(curve: Sequence[Json], name: str, learner: str) -> list[float]:
     return [round(float(value), 3) for value in so_far]
 
 
-def _panels(names: Sequence[str], width: float, height: float) -> tuple[Any, list[Any]]:
+def _panels(names: Sequence[str], width: float, height: float) -> tuple[Figure, list[Axes]]:
     """A figure with a titled panel for each set, four in a row."""
     import matplotlib.pyplot as plt
 
@@ -41,7 +46,7 @@ def _panels(names: Sequence[str], width: float, height: float) -> tuple[Any, lis
     return figure, panels[: len(names)]
 
 
-def _save(figure: Any, path: Path) -> None:
+def _save(figure: Figure, path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure.savefig(path, dpi=110)
@@ -83,7 +88,7 @@ def draw_bills(curve: Sequence[Json], path: Path) -> None:
             bills = bill_curve(curve, name, learner)
             panel.plot(range(1, len(bills) + 1), bills, color=_INK[ink], label=learner)
         panel.set_ylim(0)
-        panel.xaxis.get_major_locator().set_params(integer=True)
+        whole_ticks(panel.xaxis)
         panel.set_xlabel("tasks")
         panel.set_ylabel("cells a task so far, %")
     panels[0].legend(frameon=False, fontsize=8)

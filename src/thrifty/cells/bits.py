@@ -154,7 +154,7 @@ class BitCells(Cells):
         self._names = tuple(bit.name for bit in bits)
 
     @property
-    def meter(self) -> Any:  # type: ignore[override]
+    def meter(self) -> object:  # type: ignore[override]
         return self.cells.meter
 
     @property

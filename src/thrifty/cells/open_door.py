@@ -55,7 +55,7 @@ class OpenDoor:
         self.prices: NDArray[np.float64] = self._each
 
     def _open_paid(
-        self, source: CallableSource, prices: Any, ledger: Ledger | None, task: str
+        self, source: CallableSource, prices: object, ledger: Ledger | None, task: str
     ) -> None:
         if ledger is None:
             raise BadInput(
@@ -70,7 +70,7 @@ class OpenDoor:
         self._each = self._tariff.marginal
         self.meter = self._paid.meter
 
-    def _open_free(self, prices: Any, owned: Owned | None, ledger: Ledger | None) -> None:
+    def _open_free(self, prices: object, owned: Owned | None, ledger: Ledger | None) -> None:
         """Free to read: counted in memory, nothing is logged until the task is learned."""
         source = self._source
         budget = ledger.budget if ledger is not None else None
@@ -160,7 +160,7 @@ class OpenDoor:
         return [int(f) for f in features]
 
     @staticmethod
-    def _indices(given: Any, n: int, what: str) -> NDArray[np.int64]:
+    def _indices(given: object, n: int, what: str) -> NDArray[np.int64]:
         at = np.atleast_1d(np.asarray(given, dtype=np.int64))
         if len(at) and (at.min() < 0 or at.max() >= n):
             raise BadInput(

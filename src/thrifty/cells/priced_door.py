@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,13 +78,13 @@ class PricedDoor(OpenDoor):
             whole = to_units(self._tariff.one_price(frozenset(), every))
         return np.asarray(prices * (whole / float(prices.sum())), dtype=np.float64)
 
-    def row_costs(self, rows: Any, features: Any) -> NDArray[np.float64]:
+    def row_costs(self, rows: object, features: object) -> NDArray[np.float64]:
         """What these features would cost on each row, given what is owned; nothing is bought."""
         at = self._indices(rows, self.n_examples, "row")
         which = np.unique(self._indices(features, self.n_features, "feature"))
         return self._row_costs(at, which)
 
-    def price_of(self, rows: Any, features: Any) -> float:
+    def price_of(self, rows: object, features: object) -> float:
         """What rows x features would cost, given what is owned; nothing is bought.
 
         >>> import thrifty
@@ -192,7 +191,7 @@ class PricedDoor(OpenDoor):
         assert self._tariff is not None
         return OwnedCells(self._tariff, self.meter.had)
 
-    def owned_rows(self, features: Any) -> NDArray[np.int64]:
+    def owned_rows(self, features: object) -> NDArray[np.int64]:
         """Examples on which all of these features can be looked at for nothing.
 
         >>> import thrifty

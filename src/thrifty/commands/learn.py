@@ -33,7 +33,7 @@ def make_family(file: TaskFile) -> Any:
         return _made(name, given)
 
 
-def _made(name: str, given: Json) -> Any:
+def _made(name: str, given: Json) -> object:
     try:
         return family_from_dict({"family": name, **_complete(name, given)})
     except StoreError as error:

@@ -105,13 +105,13 @@ def _write(
     typer.echo(f"{receipt.cells} cells bought for {cost}, {receipt.reused_cells} reused.", err=True)
 
 
-def _of_rows(ids: Sequence[str], shown: list[Any], made: Prediction) -> Json:
+def _of_rows(ids: Sequence[str], shown: list[object], made: Prediction) -> Json:
     return {i: p if done else None for i, p, done in zip(ids, shown, made.answered)}
 
 
 def _table(
-    task: str, ids: Sequence[str], answers: list[Any], made: Prediction
-) -> list[tuple[Any, ...]]:
+    task: str, ids: Sequence[str], answers: list[object], made: Prediction
+) -> list[tuple[object, ...]]:
     """Answers, a column of probabilities per class, and what each row has cost."""
     head: list[Any] = ["id", task]
     columns: list[Any] = [ids, [a if done else "" for a, done in zip(answers, made.answered)]]
@@ -126,5 +126,5 @@ def _table(
     return [tuple(head), *zip(*columns)]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return value.item() if isinstance(value, np.generic) else value

@@ -121,13 +121,13 @@ def _listing(waiting: list[OpenPurchase], store: str) -> list[str]:
     return lines
 
 
-def read_values(path: Path, purchase: OpenPurchase) -> list[list[Any]]:
+def read_values(path: Path, purchase: OpenPurchase) -> list[list[object]]:
     """The values of a purchase from a CSV: first column the example, then a column per feature."""
     with readable(f"the file {path}", BadInput):
         return _values(path, purchase)
 
 
-def _values(path: Path, purchase: OpenPurchase) -> list[list[Any]]:
+def _values(path: Path, purchase: OpenPurchase) -> list[list[object]]:
     try:
         rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
     except csv.Error as error:

@@ -176,18 +176,18 @@ def _parsed(path: Path) -> Any:
     return data
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = str(value) if isinstance(value, Exception) else repr(value)
     return text if len(text) < 200 else f"{text[:200]}..."
 
 
-def _text(value: Any, what: str) -> str:
+def _text(value: object, what: str) -> str:
     if not isinstance(value, str) or not value or "\x00" in value:
         raise BadInput(f"{what} must be text; got {_short(value)}.")
     return value
 
 
-def _expanded(data: Any, path: Path) -> Any:
+def _expanded(data: object, path: Path) -> Any:
     """${NAME} from the environment, in every text of the file.
 
     YAML's aliases let a few lines stand for a thousand million values, or hold themselves: what is
@@ -195,7 +195,7 @@ def _expanded(data: Any, path: Path) -> Any:
     """
     left = _MOST_VALUES
 
-    def expanded(value: Any, depth: int) -> Any:
+    def expanded(value: object, depth: int) -> object:
         nonlocal left
         left -= 1
         if left < 0 or depth > 50:
@@ -231,7 +231,7 @@ def _only(data: JsonLike, known: set[str], where: str) -> None:
         )
 
 
-def _prices(given: Any) -> Any:
+def _prices(given: object) -> Any:
     """A number, names with prices, or the parameters of a price list."""
     if isinstance(given, Mapping) and set(given) & (_PRICE_KEYS - {"derived"}):
         _only(given, _PRICE_KEYS, "prices")
@@ -239,7 +239,7 @@ def _prices(given: Any) -> Any:
     return given
 
 
-def _budget(given: Any, path: Path) -> Budget | None:
+def _budget(given: object, path: Path) -> Budget | None:
     if given is None:
         return None
     if not isinstance(given, Mapping):

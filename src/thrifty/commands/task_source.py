@@ -210,7 +210,7 @@ def _from_sql(file: TaskFile, labels: list[str]) -> OpenedSource:
     return OpenedSource(source, source.examples or (), columns)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -49,7 +49,7 @@ class Tried:
 
 
 def try_task(
-    family: AnyFamily, representation: Any, X: TableLike, y: LabelsLike, row_seed: int = 0
+    family: AnyFamily, representation: object, X: TableLike, y: LabelsLike, row_seed: int = 0
 ) -> Tried | None:
     """UseRep on a source that is free to read; None where it raises (its turn will raise again)."""
     try:

@@ -52,7 +52,7 @@ class Life(Protocol):
         """Whether X has the lifetime's features in their order."""
 
     def learn_as(
-        self, family: Any, name: str, X: TableLike, y: LabelsLike, *, good: bool | None = None
+        self, family: object, name: str, X: TableLike, y: LabelsLike, *, good: bool | None = None
     ) -> Any:
         """``learn``, with another object in the family's place."""
 
@@ -101,7 +101,7 @@ def _fill(
     newest = life.representation
     if next(iter(life.agnostic.portions(newest))) is not newest:
         return
-    shared: Any = None
+    shared: object = None
     for task in window:
         if task.representation is newest or not _may_be_tried(life, task.X):
             continue

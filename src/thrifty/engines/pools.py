@@ -11,6 +11,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from types import ModuleType
 from typing import Any
 
 from thrifty.checks import whole_number
@@ -28,14 +29,14 @@ class Pool(ABC):
     n_jobs: int
 
     @abstractmethod
-    def submit(self, function: Callable[..., Any], *args: Any) -> Any:
+    def submit(self, function: Callable[..., Any], *args: object) -> Any:
         """Start the work; the answer's ``result()`` waits for it."""
 
-    def share(self, value: Any) -> Any:
+    def share(self, value: object) -> Any:
         """A value that many pieces of work take, sent once where the engine can do that."""
         return value
 
-    def actor(self, kind: type[Any], *args: Any) -> Actor:
+    def actor(self, kind: type[Any], *args: object) -> Actor:
         """An object that stays on one worker; its methods are called through :class:`Actor`."""
         return _LocalActor(self, kind(*args))
 
@@ -54,7 +55,7 @@ class Actor(ABC):
     """An object on a worker."""
 
     @abstractmethod
-    def call(self, method: str, *args: Any) -> Any:
+    def call(self, method: str, *args: object) -> Any:
         """Start a method; the answer's ``result()`` waits for it."""
 
 
@@ -62,7 +63,7 @@ class _LocalActor(Actor):
     def __init__(self, pool: Pool, held: Any) -> None:
         self._pool, self._held = pool, held
 
-    def call(self, method: str, *args: Any) -> Any:
+    def call(self, method: str, *args: object) -> Any:
         return self._pool.submit(getattr(self._held, method), *args)
 
 
@@ -73,7 +74,7 @@ class Threads(Pool):
         self.n_jobs = n_jobs
         self._threads = ThreadPoolExecutor(n_jobs, thread_name_prefix="thrifty")
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
+    def submit(self, function: Callable[..., Any], *args: object) -> Future[Any]:
         return self._threads.submit(function, *args)
 
     def close(self) -> None:
@@ -92,7 +93,7 @@ class Loky(Pool):
 
         return get_reusable_executor(max_workers=self.n_jobs, timeout=300)
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> Any:
+    def submit(self, function: Callable[..., Any], *args: object) -> Any:
         return _Again(self, function, args)
 
     def close(self) -> None:
@@ -166,7 +167,7 @@ class _DaskActor(Actor):
     def __init__(self, held: Any) -> None:
         self._held = held
 
-    def call(self, method: str, *args: Any) -> Any:
+    def call(self, method: str, *args: object) -> Any:
         return getattr(self._held, method)(*args)
 
 
@@ -181,15 +182,15 @@ class Ray(Pool):
             self._ray.init(include_dashboard=False, log_to_driver=False, logging_level=40, **local)
         self._known: dict[Callable[..., Any], Any] = {}
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> Any:
+    def submit(self, function: Callable[..., Any], *args: object) -> Any:
         if function not in self._known:
             self._known[function] = self._ray.remote(max_retries=_RETRIES)(function)
         return _RayResult(self._ray, self._known[function].remote(*args))
 
-    def share(self, value: Any) -> Any:
+    def share(self, value: object) -> Any:
         return self._ray.put(value)
 
-    def actor(self, kind: type[Any], *args: Any) -> Actor:
+    def actor(self, kind: type[Any], *args: object) -> Actor:
         return _RayActor(self._ray, self._ray.remote(kind).remote(*args))
 
     def close(self) -> None:
@@ -209,7 +210,7 @@ class _RayActor(Actor):
     def __init__(self, ray: Any, held: Any) -> None:
         self._ray, self._held = ray, held
 
-    def call(self, method: str, *args: Any) -> Any:
+    def call(self, method: str, *args: object) -> Any:
         return _RayResult(self._ray, getattr(self._held, method).remote(*args))
 
 
@@ -221,7 +222,7 @@ ENGINES: dict[str, Callable[[int], Pool]] = {
 }
 
 
-def open_pool(engine: Any, n_jobs: int | None) -> Pool:
+def open_pool(engine: object, n_jobs: int | None) -> Pool:
     """The pool of that name, or around a ``distributed.Client``.
 
     >>> with open_pool("threads", 2) as pool:
@@ -258,7 +259,7 @@ def read_n_jobs(n_jobs: int | None) -> int:
         ) from None
 
 
-def _needed(module: str, extra: str) -> Any:
+def _needed(module: str, extra: str) -> ModuleType:
     from importlib import import_module
 
     try:

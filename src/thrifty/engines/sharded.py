@@ -128,10 +128,10 @@ def _counted_children(
 
 
 def grow_sharded(
-    source: Any,
+    source: object,
     y: LabelsLike,
     *,
-    engine: Any = "dask",
+    engine: object = "dask",
     n_jobs: int | None = None,
     n_shards: int | None = None,
     gain: str = "entropy",

@@ -16,7 +16,7 @@ class _Compiling(event.Listener):
     def __init__(self) -> None:
         self._told = False
 
-    def on_start(self, happened: Any) -> None:
+    def on_start(self, happened: object) -> None:
         name = _kernel(happened)
         if name is None:
             return
@@ -26,7 +26,7 @@ class _Compiling(event.Listener):
         if _can_rewrite():
             _say(f"\r\033[K  {name} ...")
 
-    def on_end(self, happened: Any) -> None:
+    def on_end(self, happened: object) -> None:
         if _kernel(happened) is not None and _can_rewrite():
             _say("\r\033[K")
 

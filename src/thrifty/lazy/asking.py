@@ -61,7 +61,7 @@ class Asks(Protocol):
         """
 
 
-def no_stopping(model: Any, stop: Any, spend: Any, per_row: Any) -> None:
+def no_stopping(model: object, stop: object, spend: object, per_row: object) -> None:
     """Refuse to stop early, for models that need all their features for any answer."""
     given = {"stop": stop, "spend": spend, "per_row": per_row}
     for name, value in given.items():

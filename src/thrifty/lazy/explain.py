@@ -59,7 +59,7 @@ def explain(
     forest: Forest,
     walked: Walked,
     example: int,
-    answer: Any,
+    answer: object,
     cells: Cells,
 ) -> Explanation:
     """Walk one example again over the values it has; each feature is paid at its first use."""
@@ -75,7 +75,7 @@ def explain(
 
 
 def explain_cells(
-    cells: Cells, example: int, features: Sequence[int], answer: Any
+    cells: Cells, example: int, features: Sequence[int], answer: object
 ) -> Explanation:
     """What one example was asked for, where the model computes with all of it at once."""
     values = cells.get([example], list(features))[0] if len(features) else np.zeros(0)
@@ -84,7 +84,7 @@ def explain_cells(
 
 
 def _explained(
-    example: int, path: Sequence[tuple[int, int, float, float]], answer: Any, cells: Cells
+    example: int, path: Sequence[tuple[int, int, float, float]], answer: object, cells: Cells
 ) -> Explanation:
     asked = list(dict.fromkeys(f for _, f, _, _ in path))
     costs = dict(zip(asked, cells.paid_on(example, asked)))

@@ -8,7 +8,7 @@ population, what the next questions cost and what they are expected to gain; nev
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class StoppingRule(Protocol):
     """
 
     def stops(
-        self, p: Floats, class_shares: Floats, price_next: Any = 0.0, fall_next: Any = None
+        self, p: Floats, class_shares: Floats, price_next: object = 0.0, fall_next: object = None
     ) -> NDArray[np.bool_]: ...
 
 
@@ -90,7 +90,7 @@ class Sure:
             raise BadParameter(f"Sure takes a probability above 0, at most 1; got {p!r}.")
 
     def stops(
-        self, p: Floats, class_shares: Floats, price_next: Any = 0.0, fall_next: Any = None
+        self, p: Floats, class_shares: Floats, price_next: object = 0.0, fall_next: object = None
     ) -> NDArray[np.bool_]:
         return np.asarray(equal_posterior(p, class_shares).max(axis=1) >= self.probability)
 
@@ -109,7 +109,7 @@ class Settled:
     entropy: float
 
     def stops(
-        self, p: Floats, class_shares: Floats, price_next: Any = 0.0, fall_next: Any = None
+        self, p: Floats, class_shares: Floats, price_next: object = 0.0, fall_next: object = None
     ) -> NDArray[np.bool_]:
         return np.asarray(entropy(p) <= self.entropy)
 
@@ -144,7 +144,7 @@ class Worth:
     """
 
     rate: float | None = None
-    errors: Any = None
+    errors: object = None
 
     def __post_init__(self) -> None:
         if self.rate is None and self.errors is None:
@@ -177,7 +177,7 @@ class Worth:
         return np.asarray((p @ costs).argmin(axis=1), dtype=np.int64)
 
     def stops(
-        self, p: Floats, class_shares: Floats, price_next: Any = 0.0, fall_next: Any = None
+        self, p: Floats, class_shares: Floats, price_next: object = 0.0, fall_next: object = None
     ) -> NDArray[np.bool_]:
         if fall_next is None:
             raise BadParameter(
@@ -191,7 +191,7 @@ class Worth:
         return np.asarray(np.broadcast_to(ahead <= 0, (len(p),)))
 
 
-def read_errors(errors: Any) -> Floats:
+def read_errors(errors: object) -> Floats:
     """A matrix of error costs from a matrix or from one cost per true class.
 
     >>> read_errors([10, 200]).tolist()

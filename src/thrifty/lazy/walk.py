@@ -9,7 +9,6 @@ requests as the trees are deep.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +100,7 @@ class Walked:
 
 
 def stopping_of(
-    stop: Any, spend: float | None, per_row: float | None
+    stop: object, spend: float | None, per_row: float | None
 ) -> Stopping | None:
     """What a prediction was told, for trees: they stop when sure, or when money ends."""
     if stop is None and spend is None and per_row is None:

@@ -10,6 +10,7 @@ import csv
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -203,7 +204,7 @@ def _numbers(column: Any, name: str) -> NDArray[np.float64]:
     return values.astype(np.float64)
 
 
-def _arrow(part: str = "") -> Any:
+def _arrow(part: str = "") -> ModuleType:
     try:
         import pyarrow
         import pyarrow.csv
@@ -212,4 +213,5 @@ def _arrow(part: str = "") -> Any:
         raise BadInput(
             "reading CSV and Parquet needs pyarrow. Type: pip install 'thrifty[frames]'"
         ) from error
-    return getattr(pyarrow, part) if part else pyarrow
+    found: ModuleType = getattr(pyarrow, part) if part else pyarrow
+    return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from thrifty.errors import BadInput
 from thrifty.packed.inputs import read_input
@@ -26,7 +25,7 @@ class Packed:
 
 
 def pack(
-    source: Any,
+    source: object,
     path: str | Path,
     *,
     names: Sequence[str] | None = None,

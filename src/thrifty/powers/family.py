@@ -56,7 +56,7 @@ class PowersFamily(ABC, Generic[Formula]):
     def _over_all(self, cells: Cells, labels: Any) -> tuple[Formula | Failure, BoughtValues]:
         """A formula over all features, or why there is none; and the values bought for it."""
 
-    def from_scratch(self, cells: Cells, labels: Any, failed: Failed | None) -> Found[Formula]:
+    def from_scratch(self, cells: Cells, labels: object, failed: Failed | None) -> Found[Formula]:
         """A formula over all features, verified; raises where there is none."""
         if cells.n_examples < 2:  # said before a cell is bought
             refuse(Failure("too-few-rows", "one example tells no formula from another"))

@@ -20,7 +20,7 @@ Laws = Any
 UNLIKELY = 1e-6
 
 
-def estimated(data: Any) -> tuple[np.ndarray, ...]:
+def estimated(data: object) -> tuple[np.ndarray, ...]:
     """Empirical laws of every feature, from examples that cost nothing (no labels needed).
 
     >>> import numpy as np
@@ -36,7 +36,7 @@ def estimated(data: Any) -> tuple[np.ndarray, ...]:
     return tuple(np.sort(table[:, column]) for column in range(table.shape[1]))
 
 
-def read_laws(given: Any) -> Laws:
+def read_laws(given: object) -> Laws:
     """Check what a user gave as ``distribution``: None, a law, or a sequence of laws."""
     if given is None or _is_law(given):
         return given
@@ -54,7 +54,7 @@ def read_laws(given: Any) -> Laws:
     )
 
 
-def _is_law(given: Any) -> bool:
+def _is_law(given: object) -> bool:
     if isinstance(given, np.ndarray):
         return given.ndim == 1 and len(given) > 1
     frozen = hasattr(given, "dist") and hasattr(given, "args")
@@ -107,7 +107,7 @@ def _outside(law: Any, column: np.ndarray) -> bool:
     return bool(column.min() < low - slack or column.max() > high + slack)
 
 
-def laws_to_dict(laws: Laws) -> Any:
+def laws_to_dict(laws: Laws) -> object:
     """Laws as JSON: name and parameters, or the values."""
     if laws is None:
         return None
@@ -123,7 +123,7 @@ def laws_to_dict(laws: Laws) -> Any:
     }
 
 
-def laws_from_dict(data: Any) -> Laws:
+def laws_from_dict(data: object) -> Laws:
     """The inverse of :func:`laws_to_dict`; only names of scipy.stats laws are accepted."""
     if data is None:
         return None

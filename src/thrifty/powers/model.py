@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,7 +17,7 @@ from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.errors import BadInput
 from thrifty.lazy import FINISHED, Asked, no_stopping
-from thrifty.outside import Json, JsonLike, LabelsLike, TableLike
+from thrifty.outside import AnyArray, Json, JsonLike, LabelsLike, TableLike
 from thrifty.powers.family import PowersFamily
 from thrifty.powers.representation import Exponents, exponents, written
 
@@ -60,13 +61,13 @@ class _PowersRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc, unu
         self.feature_names_ = tuple(feature_names)
         self.n_features_in_ = len(self.feature_names_)
 
-    def _values(self, X: TableLike, used: Sequence[int]) -> np.ndarray:
+    def _values(self, X: TableLike, used: Sequence[int]) -> NDArray[np.float64]:
         """Columns ``used`` of X; of a Source only these cells are bought (see ``receipt_``)."""
         check_is_fitted(self)
         columns = np.asarray(used, dtype=np.intp)
         if isinstance(X, Source):
             door = open_cells(X, match=self._match(X))
-            values = door.get(np.arange(door.n_examples), columns)
+            values: AnyArray = door.get(np.arange(door.n_examples), columns)
             self.receipt_ = door.receipt()
         else:
             table = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
@@ -99,7 +100,7 @@ class _PowersRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc, unu
         return Asked(self._computed(values), None, (FINISHED,) * len(rows))
 
     @staticmethod
-    def _finite(values: Any) -> np.ndarray:
+    def _finite(values: AnyArray) -> NDArray[np.float64]:
         numbers = np.asarray(values, dtype=np.float64)
         if not np.isfinite(numbers).all():
             raise BadInput("X must be finite in the features the model uses; got NaN or infinity.")

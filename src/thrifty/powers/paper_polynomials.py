@@ -184,7 +184,7 @@ def _refitted(
 
 def _learned(
     door: RealValues,
-    labels: Any,
+    labels: object,
     features: np.ndarray,
     complete: Callable[[Exponents], Exponents | None],
     settings: PaperSettings,
@@ -201,7 +201,7 @@ def _learned(
     return fitted
 
 
-def from_scratch(door: RealValues, labels: Any, settings: PaperSettings) -> Polynomial | Failure:
+def from_scratch(door: RealValues, labels: object, settings: PaperSettings) -> Polynomial | Failure:
     """The search over all features."""
     return _learned(door, labels, np.arange(door.n_features), lambda part: part, settings)
 

@@ -185,7 +185,7 @@ class Polynomials(PowersFamily[Polynomial]):
         return representation.extended(sorted(terms), coarse)
 
     def estimator(
-        self, model: Polynomial, labels: Any, feature_names: Sequence[str]
+        self, model: Polynomial, labels: object, feature_names: Sequence[str]
     ) -> PolynomialRegressor:
         """A fitted regressor around the polynomial."""
         return PolynomialRegressor(self.max_degree, self.max_terms, self.label_precision).hold(

@@ -1,7 +1,6 @@
 """A lifetime to look at: pictures, a page, a dashboard. Data first, drawing second."""
 
 from pathlib import Path
-from typing import Any
 
 from thrifty.lifetime import Lifetime
 from thrifty.report.lineage import Lineage, lineage_of
@@ -26,7 +25,7 @@ __all__ = [
 
 
 def save_report(
-    life: Lifetime, path: str | Path, *, title: str = "lifetime", prices: Any = None
+    life: Lifetime, path: str | Path, *, title: str = "lifetime", prices: object = None
 ) -> Path:
     """Write the report of a lifetime as one page; returns where it is.
 

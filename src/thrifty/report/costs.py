@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from thrifty.report.ink import HATCH, SERIES, frame, legend, plain_text, value_axis
 from thrifty.report.view import LifetimeView
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["BARS", "TaskCost", "costs_of", "draw_costs"]
 
@@ -41,7 +44,7 @@ def costs_of(view: LifetimeView) -> list[TaskCost]:
     return [TaskCost(t.name, t.cost, float(predicted[t.name])) for t in view.tasks]
 
 
-def draw_costs(axes: Any, costs: Sequence[TaskCost], unit: str) -> None:
+def draw_costs(axes: Axes, costs: Sequence[TaskCost], unit: str) -> None:
     """A bar per task; of many tasks a mark each, in the order of learning."""
     what = "cells bought" if unit == "cells" else f"cost ({unit})" if unit else "cost"
     predicted = any(cost.predictions for cost in costs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from thrifty import bounds
 from thrifty.report.ink import LINES, POINTS, SERIES, frame, legend, save_picture, value_axis
 from thrifty.report.view import LifetimeView
 from thrifty.trees.tree import features_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["bills_of", "cumulative_cells", "draw_cumulative", "has_bound", "save_cumulative"]
 
@@ -77,7 +80,7 @@ def _bound(view: LifetimeView, max_depth: int) -> list[int]:
     return cells
 
 
-def draw_cumulative(axes: Any, curves: Mapping[str, NDArray[Any]]) -> None:
+def draw_cumulative(axes: Axes, curves: Mapping[str, NDArray[Any]]) -> None:
     """Draw the curves on a logarithmic axis of cells against tasks."""
     for i, (name, curve) in enumerate(curves.items()):
         tasks = np.arange(1, len(curve) + 1)

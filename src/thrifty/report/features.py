@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from thrifty.report.ink import SERIES, frame, plain_text, value_axis
 from thrifty.report.view import LifetimeView
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["MOST", "FeatureSpend", "draw_features", "spend_by_feature"]
 
@@ -43,7 +46,7 @@ def spend_by_feature(view: LifetimeView, most: int = MOST) -> list[FeatureSpend]
     return [*spends[:most], total]
 
 
-def draw_features(axes: Any, spends: list[FeatureSpend], unit: str = "cells") -> None:
+def draw_features(axes: Axes, spends: list[FeatureSpend], unit: str = "cells") -> None:
     """Bars, the dearest on top; the sum of the rest would dwarf them and is left to the words."""
     named = [s for s in spends if not s.name.startswith(_REST)]
     axes.barh(range(len(named)), [_amount(s, unit) for s in named], color=SERIES[0], height=0.7)

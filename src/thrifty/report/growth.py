@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thrifty.report.ink import LINES, SERIES, frame, legend
+from thrifty.report.ink import LINES, SERIES, frame, legend, whole_ticks
 from thrifty.report.lineage import Lineage
 from thrifty.report.view import LifetimeView
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Growth", "draw_growth", "growth_of"]
 
@@ -35,7 +38,7 @@ def growth_of(view: LifetimeView, lineage: Lineage) -> Growth:
     return Growth(tuple((early + np.cumsum(new)).tolist()), tuple(scratch.tolist()))
 
 
-def draw_growth(axes: Any, growth: Growth) -> None:
+def draw_growth(axes: Axes, growth: Growth) -> None:
     """Two steps: what is known, and how many tasks it took."""
     tasks = range(1, len(growth.metafeatures) + 1)
     for i, (name, counts) in enumerate(
@@ -45,6 +48,6 @@ def draw_growth(axes: Any, growth: Growth) -> None:
                   label=name)  # fmt: skip
     axes.set_ylim(bottom=0)
     axes.margins(x=0.01)
-    axes.yaxis.get_major_locator().set_params(integer=True)
+    whole_ticks(axes.yaxis)
     frame(axes, "tasks learned", "count", counts=True)
     legend(axes)

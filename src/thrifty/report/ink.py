@@ -11,16 +11,22 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from thrifty.errors import ThriftyError
 from thrifty.report.numbers import short
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
 __all__ = [
     "HATCH", "INK", "LINES", "MARKS", "POINTS", "SERIES", "figure", "frame", "legend",
-    "plain_text", "save_picture", "svg_of", "value_axis",
+    "plain_text", "save_picture", "svg_of", "value_axis", "whole_ticks",
 ]  # fmt: skip
 
+Grid: TypeAlias = Literal["both", "x", "y"]
 #: line styles, marks and hatches by series, so that a picture reads in black and white
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)), (0, (5, 1, 1, 1)))
 POINTS = ("o", "s", "^", "D", "v", "P")
@@ -43,7 +49,7 @@ INK, GRID = _COLOURS["ink"][0], _COLOURS["grid"][0]
 SERIES = tuple(_COLOURS[name][0] for name in ("one", "two", "three", "four", "five"))
 
 
-def figure(width: float = 7.2, height: float = 3.6) -> Any:
+def figure(width: float = 7.2, height: float = 3.6) -> Figure:
     """An empty figure; says what to install where matplotlib is missing."""
     try:
         from matplotlib.figure import Figure
@@ -54,10 +60,10 @@ def figure(width: float = 7.2, height: float = 3.6) -> Any:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def frame(axes: Any, x: str, y: str, *, grid: str = "y", counts: bool = False) -> None:
+def frame(axes: Axes, x: str, y: str, *, grid: Grid = "y", counts: bool = False) -> None:
     """Labelled axes, a quiet grid, no box; ``counts`` keeps the horizontal ticks whole numbers."""
     if counts:
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        whole_ticks(axes.xaxis)
     axes.set_xlabel(x, color=INK)
     axes.set_ylabel(y, color=INK)
     axes.tick_params(colors=INK, which="both")
@@ -69,7 +75,16 @@ def frame(axes: Any, x: str, y: str, *, grid: str = "y", counts: bool = False) -
     axes.grid(True, axis=grid, color=GRID, linewidth=0.6)
 
 
-def legend(axes: Any) -> None:
+def whole_ticks(axis: Axis) -> None:
+    """Ticks at whole numbers alone, where the axis chooses them itself."""
+    from matplotlib.ticker import MaxNLocator
+
+    locator = axis.get_major_locator()
+    if isinstance(locator, MaxNLocator):
+        locator.set_params(integer=True)
+
+
+def legend(axes: Axes) -> None:
     """A legend without a box above the axes, where it covers nothing."""
     handles, _ = axes.get_legend_handles_labels()
     if len(handles) > 1:
@@ -79,9 +94,9 @@ def legend(axes: Any) -> None:
         )  # fmt: skip
 
 
-def value_axis(axes: Any, values: Iterable[float], which: str = "y") -> None:
+def value_axis(axes: Axes, values: Iterable[float], which: str = "y") -> None:
     """From 0 where that shows everything; else a logarithmic axis with ticks enough to read."""
-    from matplotlib.ticker import LogLocator, NullLocator, SymmetricalLogLocator
+    from matplotlib.ticker import Locator, LogLocator, NullLocator, SymmetricalLogLocator
 
     held = [float(value) for value in values]
     positive = [value for value in held if value > 0]
@@ -92,7 +107,7 @@ def value_axis(axes: Any, values: Iterable[float], which: str = "y") -> None:
     else:
         decades = math.log10(high / low)
         ticks = (1.0, 2.0, 5.0) if decades < 2.5 else (1.0, 3.0) if decades < 4.5 else (1.0,)
-        locator: Any
+        locator: Locator
         if len(positive) < len(held):
             getattr(axes, f"set_{which}scale")("symlog", linthresh=low)
             locator = SymmetricalLogLocator(base=10, linthresh=low, subs=ticks)
@@ -101,7 +116,7 @@ def value_axis(axes: Any, values: Iterable[float], which: str = "y") -> None:
             locator = LogLocator(base=10, subs=ticks, numticks=20)
         axis.set_major_locator(locator)
         axis.set_minor_locator(NullLocator())
-        axes.margins(**{which: 0.1})
+        axes.margins(x=0.1 if which == "x" else None, y=0.1 if which == "y" else None)
     axis.set_major_formatter(lambda x, _: short(x))
 
 
@@ -112,7 +127,7 @@ def plain_text(name: str, most: int = 28) -> str:
 
 
 def save_picture(
-    path: Path, draw: Callable[[Any], None], title: str = "", *, height: float = 3.6
+    path: Path, draw: Callable[[Axes], None], title: str = "", *, height: float = 3.6
 ) -> Path:
     """Draw on fresh axes and save as PNG or SVG, by the name; returns where it is."""
     sheet = figure(height=height)
@@ -125,7 +140,7 @@ def save_picture(
     return path
 
 
-def svg_of(draw: Callable[[Any], None], *, width: float = 7.2, height: float = 3.6) -> str:
+def svg_of(draw: Callable[[Axes], None], *, width: float = 7.2, height: float = 3.6) -> str:
     """The picture as SVG text that follows the reader's colour scheme."""
     sheet = figure(width, height)
     draw(sheet.subplots())

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from thrifty.report.ink import SERIES, frame, legend
 from thrifty.report.lineage import Lineage
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Reuse", "draw_reuse", "reuse_of"]
 
@@ -30,7 +33,7 @@ def reuse_of(lineage: Lineage, most: int = 24) -> list[Reuse]:
     return sorted(kept, key=lambda row: row.metafeature)
 
 
-def draw_reuse(axes: Any, rows: list[Reuse]) -> None:
+def draw_reuse(axes: Axes, rows: list[Reuse]) -> None:
     """A line per metafeature: a square where it was taught, a tick at each task it served."""
     for y, row in enumerate(rows):
         if row.taught_by is not None:

@@ -117,7 +117,7 @@ def static_text(name: str) -> str:
     return files("thrifty.report").joinpath("static", name).read_text(encoding="utf-8")
 
 
-def _inline(picture: Picture) -> dict[str, Any]:
+def _inline(picture: Picture) -> dict[str, object]:
     encoded = base64.b64encode(picture.svg().encode()).decode()
     return {
         "heading": picture.heading,

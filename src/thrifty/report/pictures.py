@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from thrifty.report import (
     costs,
@@ -28,6 +28,9 @@ from thrifty.report.lineage import Lineage
 from thrifty.report.numbers import amount, counted
 from thrifty.report.view import LifetimeView
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["CURIOUS", "PICTURES", "Picture", "pictures_of", "save_pictures"]
 
 #: the names, in the order in which they are shown; the second list under a heading of its own
@@ -42,7 +45,7 @@ class Picture:
     name: str
     heading: str
     caption: str
-    draw: Callable[[Any], None]
+    draw: Callable[[Axes], None]
     height: float = 3.6
 
     @property

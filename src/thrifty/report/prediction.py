@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from thrifty.report.costs import BARS
 from thrifty.report.ink import SERIES, frame, legend, plain_text, value_axis
 from thrifty.report.view import LifetimeView
 from thrifty.trees.tree import Leaf, Tree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["PredictionPrice", "draw_prediction", "prediction_prices"]
 
@@ -80,7 +83,7 @@ def _price_of(features: AbstractSet[str], view: LifetimeView) -> float:
 
 
 def draw_prediction(
-    axes: Any, prices: Sequence[PredictionPrice], unit: str = "cells"
+    axes: Axes, prices: Sequence[PredictionPrice], unit: str = "cells"
 ) -> None:
     """A bar per task with the span of its paths; of many tasks the average as a line in a band."""
     what = f"price of one prediction ({unit})" if unit else "price of one prediction"
@@ -102,7 +105,7 @@ def draw_prediction(
     legend(axes)
 
 
-def _bars(axes: Any, prices: Sequence[PredictionPrice]) -> None:
+def _bars(axes: Axes, prices: Sequence[PredictionPrice]) -> None:
     places = list(range(len(prices)))
     axes.barh(places, [p.mean for p in prices], color=SERIES[0], height=0.6, label="on average")
     if any(p.lowest < p.highest for p in prices):

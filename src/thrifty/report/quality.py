@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thrifty.report.costs import BARS
 from thrifty.report.ink import INK, SERIES, frame, legend, plain_text, value_axis
 from thrifty.report.view import LifetimeView
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["QualityPoint", "draw_quality", "quality_of"]
 
@@ -49,7 +52,7 @@ def quality_of(
     return points
 
 
-def draw_quality(axes: Any, points: Sequence[QualityPoint], what: str, unit: str) -> None:
+def draw_quality(axes: Axes, points: Sequence[QualityPoint], what: str, unit: str) -> None:
     """A mark per task with its interval: by name, or against its cost where there are many."""
     if len(points) > BARS:
         places: Any = [p.cost for p in points]
@@ -74,7 +77,7 @@ def _ends(points: Sequence[QualityPoint]) -> tuple[float, float]:
 
 
 def _marks(
-    axes: Any, places: Sequence[float], points: Sequence[QualityPoint], upright: bool
+    axes: Axes, places: Sequence[float], points: Sequence[QualityPoint], upright: bool
 ) -> None:
     measured = [p.quality for p in points]
     x, y = (places, measured) if upright else (measured, places)
@@ -85,7 +88,8 @@ def _marks(
         ]
         axes.errorbar(
             x, y, fmt="o", color=SERIES[0], markersize=5, capsize=3, linewidth=1.2,
-            label="measured, with its 95 % interval", **{"yerr" if upright else "xerr": reach},
+            label="measured, with its 95 % interval",
+            xerr=None if upright else reach, yerr=reach if upright else None,
         )  # fmt: skip
     else:
         axes.plot(x, y, "o", color=SERIES[0], markersize=5, label="measured")

@@ -56,7 +56,7 @@ def open_to_read(where: str) -> Store:
     return SQLiteStore(where, wait=_WAIT, read_only=True)
 
 
-def read_store(where: str, name: str | None = None, prices: Any = None) -> LifetimeView:
+def read_store(where: str, name: str | None = None, prices: object = None) -> LifetimeView:
     """What there is to see of a lifetime in a store."""
     return Reader(where, name, prices).look()
 

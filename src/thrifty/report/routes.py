@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from thrifty.report.ink import MARKS, SERIES, frame, legend, value_axis
 from thrifty.report.view import LifetimeView
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["RoutePoints", "cells_by_route", "draw_routes"]
 
@@ -36,7 +39,7 @@ def cells_by_route(view: LifetimeView) -> dict[str, RoutePoints]:
     return found
 
 
-def draw_routes(axes: Any, points: Mapping[str, RoutePoints]) -> None:
+def draw_routes(axes: Axes, points: Mapping[str, RoutePoints]) -> None:
     """A mark per task, its shape by route, on a logarithmic axis."""
     many = sum(len(p.tasks) for p in points.values()) > 400
     for colour, (route, mark) in zip(SERIES, MARKS.items()):

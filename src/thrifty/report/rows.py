@@ -24,7 +24,7 @@ _FIRST_USERS = 12
 
 def small_tree(
     tree: Tree, view: LifetimeView, origin: Mapping[Path, int], path: Path = ()
-) -> list[Any]:
+) -> list[object]:
     """The tree as nested lists, features by name."""
     if isinstance(tree, Leaf):
         label = None if tree.label is None else str(tree.label)
@@ -38,7 +38,7 @@ def small_tree(
     ]
 
 
-def task_row(number: int, task: TaskView) -> list[Any]:
+def task_row(number: int, task: TaskView) -> list[object]:
     """One line of the table.
 
     Number, name, route, cells, share, cost, reused, most on one, quality (-1: not measured), the
@@ -54,10 +54,10 @@ def task_row(number: int, task: TaskView) -> list[Any]:
     ]  # fmt: skip
 
 
-def task_detail(task: TaskView, view: LifetimeView) -> dict[str, Any]:
+def task_detail(task: TaskView, view: LifetimeView) -> dict[str, object]:
     """What opening a task shows."""
     top = sorted(task.per_feature.items(), key=lambda item: (-item[1], item[0]))
-    detail: dict[str, Any] = {
+    detail: dict[str, object] = {
         "examples": task.n_examples,
         "avoided": task.avoided_cells,
         "features": top[:_TOP_FEATURES],
@@ -88,7 +88,7 @@ def _quality_words(task: TaskView) -> str:
     return quality_words(task.quality, classes)
 
 
-def metafeature_rows(view: LifetimeView, lineage: Lineage) -> list[dict[str, Any]]:
+def metafeature_rows(view: LifetimeView, lineage: Lineage) -> list[dict[str, object]]:
     """Each metafeature: drawn where it is a tree, who taught it, whom it served first."""
     if not view.metafeatures:
         texts = view.metafeature_texts

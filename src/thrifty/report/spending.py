@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from thrifty.report.ink import LINES, SERIES, frame, legend, value_axis
 from thrifty.report.view import LifetimeView
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Spending", "draw_spending", "spending_of"]
 
@@ -39,7 +42,7 @@ def spending_of(view: LifetimeView) -> Spending:
     return Spending(tuple(curve), balance.everything, budget)
 
 
-def draw_spending(axes: Any, spending: Spending, unit: str) -> None:
+def draw_spending(axes: Axes, spending: Spending, unit: str) -> None:
     """The curve, and level lines for the rest."""
     tasks = range(1, len(spending.curve) + 1)
     axes.plot(tasks, spending.curve, linestyle=LINES[0], color=SERIES[0], linewidth=1.8,

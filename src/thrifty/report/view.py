@@ -231,7 +231,7 @@ def task_view(learned: Learned) -> TaskView:
     )  # fmt: skip
 
 
-def _model_facts(model: Any) -> dict[str, Any]:
+def _model_facts(model: object) -> dict[str, Any]:
     """What a page says of a model of ours."""
     if not isinstance(model, ModelClassifier):
         return {}
@@ -245,7 +245,7 @@ def _model_facts(model: Any) -> dict[str, Any]:
     }
 
 
-def _asked(model: Any) -> tuple[str, ...]:
+def _asked(model: object) -> tuple[str, ...]:
     features = getattr(model, "features_", None)
     names = getattr(model, "feature_names_", None)
     if features is None or names is None:
@@ -253,7 +253,7 @@ def _asked(model: Any) -> tuple[str, ...]:
     return tuple(str(names[f]) for f in features.tolist())
 
 
-def view_of(life: Lifetime, title: str = "lifetime", prices: Any = None) -> LifetimeView:
+def view_of(life: Lifetime, title: str = "lifetime", prices: object = None) -> LifetimeView:
     """What there is to see of a lifetime.
 
     ``prices`` are those the lifetime pays: with them features and predictions are shown in money.
@@ -292,7 +292,7 @@ def members_of(representation: Any, feature_names: Sequence[str]) -> dict[str, A
     return {"metafeatures": trees, "metafeature_texts": tuple(texts), "bits": told}
 
 
-def prices_by_name(prices: Any, feature_names: Sequence[str]) -> dict[str, Any]:
+def prices_by_name(prices: object, feature_names: Sequence[str]) -> dict[str, Any]:
     """The ``prices`` and ``fees`` of a view, from whatever the lifetime was given."""
     if prices is None or not feature_names:
         return {}
@@ -307,7 +307,7 @@ def prices_by_name(prices: Any, feature_names: Sequence[str]) -> dict[str, Any]:
     return {"prices": dict(zip(feature_names, own)), "fees": fees}
 
 
-def _family(life: Lifetime) -> Mapping[str, Any]:
+def _family(life: Lifetime) -> Mapping[str, object]:
     """Name and parameters; a gain that is a function has no JSON, so the name alone is shown."""
     try:
         return life.family.to_dict()

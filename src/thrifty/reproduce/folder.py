@@ -6,7 +6,6 @@ import csv
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from thrifty.errors import BadInput
 from thrifty.outside import Json, JsonLike
@@ -80,7 +79,7 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[JsonLike]) -> N
             writer.writerow([_text(row[column]) for column in columns])
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, float):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any
 
 from thrifty.outside import JsonLike
 from thrifty.reproduce.measured import Record, against_bounds, beside_paper, forms, growth
@@ -171,7 +170,7 @@ def _table(lines: Iterable[JsonLike]) -> str:
     return f"<table><tr>{head}</tr>{body}</table>"
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if value is None:
         return "<td></td>"
     if isinstance(value, float):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,10 @@ from thrifty.reproduce.measured import Record, of_row, point_of
 from thrifty.reproduce.placements import Contest
 from thrifty.reproduce.point import LETTERS, Grid
 from thrifty.reproduce.row import Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["Line", "contest_lines", "draw_contests", "draw_row", "row_lines"]
 
@@ -123,7 +128,7 @@ def draw_contests(found: Sequence[Contest], path: Path) -> None:
     _save(plt, figure, path)
 
 
-def _draw_line(panel: Any, line: Line) -> None:
+def _draw_line(panel: Axes, line: Line) -> None:
     colour = _COLOURS.get(line.name, "black")
     name = _NAMES.get(line.name, line.name.capitalize())
     if line.name in ("upper", "lower"):
@@ -139,7 +144,7 @@ def _draw_line(panel: Any, line: Line) -> None:
     panel.fill_between(line.x, line.low, line.high, color=colour, alpha=0.15, lw=0)
 
 
-def _legend(figure: Any, panel: Any) -> None:
+def _legend(figure: Figure, panel: Axes) -> None:
     handles, labels = panel.get_legend_handles_labels()
     columns = len(labels) if figure.get_figwidth() > 10 else 4
     lines = -(-len(labels) // columns)
@@ -147,7 +152,7 @@ def _legend(figure: Any, panel: Any) -> None:
     figure.tight_layout(rect=(0, 0.06 * lines, 1, 1))
 
 
-def _log_x(panel: Any, values: Sequence[int]) -> None:
+def _log_x(panel: Axes, values: Sequence[int]) -> None:
     """Ticks at the grid's own values."""
     if min(values) > 0:
         panel.set_xscale("log")
@@ -155,7 +160,7 @@ def _log_x(panel: Any, values: Sequence[int]) -> None:
     panel.minorticks_off()
 
 
-def _pyplot() -> Any:
+def _pyplot() -> ModuleType:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -165,7 +170,7 @@ def _pyplot() -> Any:
     return plt
 
 
-def _save(plt: Any, figure: Any, path: Path) -> None:
+def _save(plt: ModuleType, figure: Figure, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130, metadata={"Software": None})
     plt.close(figure)

@@ -14,7 +14,7 @@ from thrifty.streams import Task
 __all__ = ["Condition", "Form", "Growth", "Learner", "Row", "Seen", "Terms"]
 
 
-def _as_posed(task: Task) -> Any:
+def _as_posed(task: Task) -> object:
     return task.y
 
 

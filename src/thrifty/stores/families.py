@@ -20,7 +20,7 @@ _HOMES = {
 }
 
 
-def family_from_dict(data: Mapping[str, Any]) -> Any:
+def family_from_dict(data: Mapping[str, object]) -> Any:
     """The inverse of ``family.to_dict()``.
 
     >>> family_from_dict(trees.Trees(max_depth=3).to_dict()).max_depth

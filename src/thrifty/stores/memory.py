@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 from thrifty.stores.sqlite import SQLiteStore
 
@@ -26,7 +25,7 @@ class MemoryStore(SQLiteStore):
     def __repr__(self) -> str:
         return "MemoryStore()"
 
-    def _connect(self) -> Any:
+    def _connect(self) -> object:
         return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
 
     def after_fork(self) -> None:

@@ -329,7 +329,7 @@ def _purchase(row: Sequence[Any]) -> Purchase:
     )  # fmt: skip
 
 
-def _batches(values: list[Any]) -> Iterator[list[Any]]:
+def _batches(values: list[object]) -> Iterator[list[object]]:
     for i in range(0, len(values), _AT_ONCE):
         yield values[i : i + _AT_ONCE]
 
@@ -338,7 +338,7 @@ def _reading(method: Callable[..., Any]) -> Callable[..., Any]:
     """What a row holds may have been changed by somebody else: an error that says so."""
 
     @wraps(method)
-    def reading(*given: Any, **named: Any) -> Any:
+    def reading(*given: object, **named: object) -> Any:
         with readable("the store"):
             return method(*given, **named)
 

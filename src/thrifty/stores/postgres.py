@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
@@ -40,7 +41,7 @@ _SPELLING = {
     "blob": "BYTEA",
 }
 #: connections of a parent process, kept so that nothing closes them in a child
-_OF_PARENTS: list[Any] = []
+_OF_PARENTS: list[object] = []
 _UPGRADE_LOCK = 0x54687279
 
 
@@ -270,7 +271,7 @@ def _pages(connection: Any, lifetime: int) -> SqlPages:
     return SqlPages(run, many, lifetime)
 
 
-def _psycopg() -> Any:
+def _psycopg() -> ModuleType:
     try:
         import psycopg
     except ImportError as error:

@@ -74,7 +74,7 @@ class SavedLifetime:
 
     @classmethod
     def open(
-        cls, where: Any, name: str, family: AnyFamily | None, rule: Rule | None,
+        cls, where: object, name: str, family: AnyFamily | None, rule: Rule | None,
         given: Settings | None = None, brought: AnyFamily | None = None,
     ) -> SavedLifetime:  # fmt: skip
         """Open a lifetime; a family begins it where it is not there.
@@ -134,7 +134,7 @@ class SavedLifetime:
 
         self.book.write(work)
 
-    def tell_kinds(self, new: Mapping[str, Any]) -> None:
+    def tell_kinds(self, new: Mapping[str, object]) -> None:
         """What a task said of features that nobody had said anything of."""
 
         def work(pages: SqlPages) -> dict[str, Any]:
@@ -284,7 +284,7 @@ class SavedLifetime:
         return self.book.write(work)
 
 
-def _same_seed(family: AnyFamily, kept: Mapping[str, Any]) -> AnyFamily:
+def _same_seed(family: AnyFamily, kept: Mapping[str, object]) -> AnyFamily:
     """A family that is brought again without a seed has the one it was begun with."""
     seed = kept.get("random_state")
     if seed is None or getattr(family, "random_state", seed) is not None:
@@ -294,7 +294,7 @@ def _same_seed(family: AnyFamily, kept: Mapping[str, Any]) -> AnyFamily:
     return seeded
 
 
-def _settings(kept: dict[str, Any], given: Settings | None) -> Settings:
+def _settings(kept: dict[str, object], given: Settings | None) -> Settings:
     """What is kept; prices that a store cannot keep must be brought again."""
     try:
         return Settings.from_dict(kept)
@@ -338,5 +338,5 @@ def charge(ledger: Ledger, pages: SqlPages, account: str, counted: int, currency
     pages.move(account, 0, counted)
 
 
-def _beside(counts: Counts, rule: Rule) -> dict[str, Any]:
+def _beside(counts: Counts, rule: Rule) -> dict[str, object]:
     return {"counts": counts.to_dict(), "rule": rule_to_dict(rule)}

@@ -120,7 +120,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def prices_to_json(prices: Any) -> Any:
+def prices_to_json(prices: object) -> object:
     """Whatever a user gave as prices, as plain data.
 
     >>> prices_from_json(prices_to_json(PriceList({"a": 2}, currency="EUR"))).currency
@@ -136,7 +136,7 @@ def prices_to_json(prices: Any) -> Any:
     return {**out, "without": _NOT_STORED} if functions else out
 
 
-def prices_from_json(data: Any) -> Any:
+def prices_from_json(data: object) -> object:
     """The inverse of :func:`prices_to_json`."""
     if not (isinstance(data, Mapping) and "price list" in data):
         return data
@@ -152,11 +152,11 @@ def prices_from_json(data: Any) -> Any:
         return PriceList(**data["price list"])
 
 
-def _parts(given: Any) -> Sequence[Any]:
+def _parts(given: object) -> Sequence[Any]:
     return given if isinstance(given, tuple | list) else (given,)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(v) for key, v in value.items()}
     if isinstance(value, timedelta):

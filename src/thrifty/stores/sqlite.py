@@ -29,7 +29,7 @@ T = TypeVar("T")
 #: "Thry" in the header of the file says whose it is
 APPLICATION = 0x54687279
 #: connections of a parent process, kept so that nothing closes them in a child
-_OF_PARENTS: list[Any] = []
+_OF_PARENTS: list[object] = []
 _SPELLING = {"id": "INTEGER", "int": "INTEGER", "real": "REAL", "blob": "BLOB"}
 
 
@@ -63,7 +63,7 @@ class SQLiteStore(Store):
 
     # -- opening ------------------------------------------------------------------------------
 
-    def _connect(self) -> Any:
+    def _connect(self) -> object:
         """A connection with autocommit; tests bring another."""
         if not self.read_only:
             self._make_file()

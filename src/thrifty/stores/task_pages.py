@@ -102,10 +102,10 @@ class TaskPages:
             "UPDATE lifetimes SET settings = ? WHERE id = ?", (json.dumps(settings), self._id)
         )
 
-    def put_family(self, family: dict[str, Any]) -> None:
+    def put_family(self, family: dict[str, object]) -> None:
         self._run("UPDATE lifetimes SET family = ? WHERE id = ?", (json.dumps(family), self._id))
 
-    def note_change(self, at: float, what: str, before: Any, after: Any) -> None:
+    def note_change(self, at: float, what: str, before: object, after: object) -> None:
         """Write down that something of the lifetime was changed by its user."""
         self._run(
             "INSERT INTO changes (lifetime, at, what, before, after) VALUES (?, ?, ?, ?, ?)",
@@ -141,7 +141,7 @@ class TaskPages:
         )
         return {float(at): (str(lifetime), str(task)) for at, lifetime, task in rows}
 
-    def put_representation(self, representation: dict[str, Any]) -> int:
+    def put_representation(self, representation: dict[str, object]) -> int:
         self._run(
             "UPDATE lifetimes SET representation = ?, version = version + 1 WHERE id = ?",
             (json.dumps(representation), self._id),
@@ -248,7 +248,7 @@ class TaskPages:
             (self._id, self._id, task, account, owner, at),
         )
 
-    def end_prediction(self, account: str, receipt: dict[str, Any]) -> bool:
+    def end_prediction(self, account: str, receipt: dict[str, object]) -> bool:
         """Write its bill; False where that was done already.
 
         The bill of a run that was given up ("finished" is false) may be written again.

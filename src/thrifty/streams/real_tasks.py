@@ -72,7 +72,7 @@ class RealStream(TreeStream):
         shape = (self.n_examples, self.n_features)
         return self._uniform(0.0, self._top, shape, rng).astype(np.float32)
 
-    def _answers(self, split: Split, branch: bool, n: int, rng: np.random.Generator) -> Any:
+    def _answers(self, split: Split, branch: bool, n: int, rng: np.random.Generator) -> object:
         assert split.threshold is not None
         low, high = (split.threshold, self._top) if branch else (0.0, split.threshold)
         return self._uniform(low, high, n, rng)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -215,7 +214,7 @@ class TreeStream:
         words = rng.integers(0, 256, (self.n_examples, -(-self.n_features // 8)), dtype=np.uint8)
         return np.unpackbits(words, axis=1, count=self.n_features)
 
-    def _answers(self, split: Split, branch: bool, n: int, rng: np.random.Generator) -> Any:
+    def _answers(self, split: Split, branch: bool, n: int, rng: np.random.Generator) -> object:
         """Values of n examples that go to this side of a split."""
         return branch
 

@@ -93,14 +93,14 @@ class LocalChatServer:
             def do_GET(self) -> None:
                 self._write(*server._get(self.path))
 
-            def _write(self, status: int, body: Any) -> None:
+            def _write(self, status: int, body: object) -> None:
                 raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(raw)))
                 self.end_headers()
                 self.wfile.write(raw)
 
-            def log_message(self, format: str, *args: Any) -> None:
+            def log_message(self, format: str, *args: object) -> None:
                 """Silent."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -119,7 +119,7 @@ class LocalChatServer:
 
     # -- what it does -------------------------------------------------------------------------
 
-    def _post(self, path: str, headers: Any, raw: bytes) -> tuple[int, Any]:
+    def _post(self, path: str, headers: Any, raw: bytes) -> tuple[int, object]:
         if self.key is not None and headers.get("Authorization") != f"Bearer {self.key}":
             return 401, {"error": {"message": "no key"}}
         if path.endswith("/files"):
@@ -138,7 +138,7 @@ class LocalChatServer:
                 return 429, {"error": {"message": "slow down"}}
         return self._complete(body, self.rates)
 
-    def _get(self, path: str) -> tuple[int, Any]:
+    def _get(self, path: str) -> tuple[int, object]:
         name = path.rstrip("/").split("/")
         if path.endswith("/content"):
             return 200, self._files[name[-2]]
@@ -159,7 +159,7 @@ class LocalChatServer:
         self._batches[name] = {"id": name, "output_file_id": result, "looks": 0}
         return {"id": name, "status": "validating"}
 
-    def _complete(self, body: Json, rates: Rates) -> tuple[int, Any]:
+    def _complete(self, body: Json, rates: Rates) -> tuple[int, object]:
         prompt = body["messages"][0]["content"]
         text, questions = _TEXT.search(prompt).groups()  # type: ignore[union-attr]
         asked = [m.groups() for m in map(_LINE.match, questions.splitlines()) if m]
@@ -186,7 +186,7 @@ class LocalChatServer:
         message = {"role": "assistant", "content": written}
         return 200, {"model": body["model"], "choices": [{"message": message}], "usage": usage}
 
-    def _said(self, text: str, question: str) -> Any:
+    def _said(self, text: str, question: str) -> object:
         value = self.answer(text, question)
         if self.confidence is None:
             return value

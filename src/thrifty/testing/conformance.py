@@ -36,16 +36,16 @@ class StoreConformance:
     #: whether a second ``open`` of the same place sees what the first one wrote
     durable = True
 
-    def new_place(self, tmp_path: Path) -> Any:
+    def new_place(self, tmp_path: Path) -> object:
         raise NotImplementedError
 
-    def open(self, place: Any) -> Store:
+    def open(self, place: object) -> Store:
         raise NotImplementedError
 
     def _book(self, tmp_path: Path, name: str = "test") -> LifetimeBook:
         return self.open(self.new_place(tmp_path)).book(name, {"family": "Test"}, {"n": 0})
 
-    def _again(self, book: LifetimeBook, place: Any) -> LifetimeBook:
+    def _again(self, book: LifetimeBook, place: object) -> LifetimeBook:
         if not self.durable:
             return book
         book.store.close()

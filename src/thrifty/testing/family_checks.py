@@ -54,7 +54,7 @@ class _Subject:
     def life(self, **how: Any) -> Lifetime:
         return Lifetime(self.family, **how)
 
-    def learn(self, X: TableLike = None, y: LabelsLike = None, **how: Any) -> Learned:
+    def learn(self, X: TableLike = None, y: LabelsLike = None, **how: object) -> Learned:
         table = self.X.copy() if X is None else X
         return self.life(**how).learn("task", table, self.y if y is None else y)
 
@@ -130,7 +130,7 @@ def _a_table(family: AnyFamily) -> tuple[AnyArray, AnyArray]:
     return X, X[:, 2] * X[:, 5]
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: object, b: object) -> bool:
     one, other = np.asarray(a), np.asarray(b)
     if one.dtype.kind == "f":
         return bool(np.allclose(one, other, rtol=1e-6))
@@ -264,7 +264,7 @@ def _receipts(s: _Subject) -> None:
     assert again.cells == len(asked) - before, "a cell is paid for once"
 
 
-def _parameters(what: Any) -> Json:
+def _parameters(what: object) -> Json:
     """The parameters that a value was made with, where it keeps them under their names."""
     names = inspect.signature(type(what)).parameters.values()
     kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)

@@ -100,7 +100,7 @@ class FakeProvider:
         options.setdefault("idempotent", self.idempotent)
         options.setdefault("name", "provider")
 
-        async def plain(ids: Sequence[Any], names: Sequence[str]) -> Any:
+        async def plain(ids: Sequence[object], names: Sequence[str]) -> object:
             return self(ids, names)
 
         async def keyed(ids: Sequence[Any], names: Sequence[str], idempotency_key: str) -> Any:
@@ -114,8 +114,8 @@ class FakeProvider:
         return self(ids, names)
 
     def __call__(
-        self, ids: Sequence[Any], names: Sequence[str], idempotency_key: str | None = None
-    ) -> Any:
+        self, ids: Sequence[object], names: Sequence[str], idempotency_key: str | None = None
+    ) -> object:
         fault = self._next_fault()
         if self.delay:
             time.sleep(self.delay)
@@ -139,7 +139,7 @@ class FakeProvider:
             return answer
         return fault(answer, ids, names) if callable(fault) else fault
 
-    def _next_fault(self) -> Any:
+    def _next_fault(self) -> object:
         number, self.calls = self.calls, self.calls + 1
         if self._faults is not None:
             fault = self._faults(number)

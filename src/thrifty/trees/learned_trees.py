@@ -61,7 +61,7 @@ class LearnedTrees(ABC):
         """Classes as codes, with the learner's weights."""
         return self.how.weigh(read_classes(y))
 
-    def expected_cells(self, representation: Any, cells: Cells) -> Expected:
+    def expected_cells(self, representation: object, cells: Cells) -> Expected:
         """What the learner expects."""
         if isinstance(representation, OnBits) or cells.categories:
             return Expected()  # bits: what they save is not known before they are cut
@@ -70,7 +70,7 @@ class LearnedTrees(ABC):
     def use_rep(self, representation: Any, cells: Cells, labels: Labels) -> Attempt[Any]:
         """A tree from the representation, or why that is not enough."""
 
-        def learn(known: Any, door: Cells) -> Attempt[Tree]:
+        def learn(known: object, door: Cells) -> Attempt[Tree]:
             return self.how.use_rep(known, door, labels, self.max_depth)
 
         return read_or_cut(representation, cells, self._reads, learn, self.start)
@@ -79,14 +79,14 @@ class LearnedTrees(ABC):
         """A tree from all the cells it takes."""
         known, failed = after_failing(failed, self.start)
 
-        def learn(_: Any, door: Cells) -> Found[Tree]:
+        def learn(_: object, door: Cells) -> Found[Tree]:
             return self.how.from_scratch(door, labels, failed, self.max_depth)
 
         found = read_or_cut(known, cells, self._reads, learn, self.start)
         assert isinstance(found, Found)
         return found
 
-    def improve_rep(self, representation: Any, found: Found[Any]) -> Any:
+    def improve_rep(self, representation: object, found: Found[Any]) -> Any:
         """The representation with what the task taught."""
         return improved(representation, found, self.how.improve_rep, self.start)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,9 @@ from thrifty.trees.tree import (
     tree_from_dict,
     tree_text,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["TreeClassifier"]
 
@@ -103,7 +106,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         self.missing = missing
         self.prices = prices
 
-    def fit(self, X: TableLike, y: LabelsLike, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: LabelsLike, sample_weight: object = None) -> Self:
         """Learn from scratch on every cell of X.
 
         ``sample_weight`` takes whole numbers, each row counting so many times: gains are functions
@@ -296,7 +299,9 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "tree_")
         return graphviz_text(self.tree_, self._name, self._origins(metafeatures))
 
-    def plot(self, metafeatures: Iterable[Tree] | None = None, ax: Any = None) -> Any:
+    def plot(
+        self, metafeatures: Iterable[Tree] | None = None, ax: Axes | None = None
+    ) -> Axes:
         """Draw the tree with matplotlib; with a representation, each metafeature has a colour."""
         check_is_fitted(self, "tree_")
         return draw_tree(self.tree_, self._name, self._origins(metafeatures), ax)
@@ -316,10 +321,10 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         """For notebooks: the tree, in place of scikit-learn's diagram."""
         return pre_html(str(self))
 
-    def _repr_mimebundle_(self, **given: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, **given: object) -> dict[str, str]:
         return {"text/plain": str(self), "text/html": self._repr_html_()}
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> object:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "larger-child"
@@ -331,7 +336,7 @@ def _check_depth(max_depth: object) -> None:
         whole_number("max_depth", max_depth)
 
 
-def _one_column(y: LabelsLike) -> Any:
+def _one_column(y: LabelsLike) -> object:
     """A column of labels is taken with scikit-learn's warning."""
     refuse_masked(y)
     labels = np.asarray(y)
@@ -353,7 +358,7 @@ def _source_of(X: TableLike, *, allow_missing: bool) -> Source:
         return as_source(reals, allow_missing=allow_missing)
 
 
-def _reals(X: TableLike) -> Any:
+def _reals(X: TableLike) -> object:
     """Integers as floats; None where they are something else."""
     if isinstance(X, Source) or hasattr(X, "columns"):
         return None

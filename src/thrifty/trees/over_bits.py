@@ -58,13 +58,13 @@ class OnBits:
         """The n parts that were learned or used last."""
         return replace(self, inner=self.inner.newest(n))
 
-    def refreshed(self, model: Any) -> OnBits:
+    def refreshed(self, model: object) -> OnBits:
         """The same, with the parts that the model is made of as the newest."""
         tree = model.tree if isinstance(model, BitTree) else model
         inner = self.inner.refreshed(tree)
         return self if inner is self.inner else replace(self, inner=inner)
 
-    def with_rows(self, keys: Any) -> OnBits:
+    def with_rows(self, keys: object) -> OnBits:
         """These examples have taught it too."""
         return replace(self, inner=self.inner.with_rows(keys))
 
@@ -90,7 +90,7 @@ class _GrownOnBits:
 
 
 def read_or_cut(
-    known: Any,
+    known: object,
     cells: Cells,
     reads: frozenset[str],
     learn: Callable[[Any, Cells], Attempt[Tree]],
@@ -111,7 +111,7 @@ def read_or_cut(
 
 def after_failing(
     failed: Failed | None, start: Callable[[], Any]
-) -> tuple[Any, Failed | None]:
+) -> tuple[object, Failed | None]:
     """Where scratch begins: with the bits that the failed attempt was made on, if it was."""
     if failed is None or not isinstance(failed.grown, _GrownOnBits):
         return start(), failed
@@ -126,7 +126,7 @@ def _all_read(cells: Cells, reads: frozenset[str]) -> bool:
 
 
 def improved(
-    known: Any,
+    known: object,
     found: Found[Any],
     improve: Callable[[Any, Found[Any]], Any],
     start: Callable[[], Any],
@@ -170,7 +170,7 @@ class OverBits(ClassifierMixin, BaseEstimator):
         """For notebooks: the tree, in place of scikit-learn's diagram."""
         return pre_html(str(self))
 
-    def _repr_mimebundle_(self, **given: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, **given: object) -> dict[str, str]:
         return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     @property

@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from thrifty.checks import a_choice
 from thrifty.errors import BadParameter
@@ -35,7 +34,7 @@ class Consistent:
     """0.1's name for what Paper and Race do; only ``accept=`` takes it."""
 
 
-def old_name(name: str, home: JsonLike) -> Any:
+def old_name(name: str, home: JsonLike) -> object:
     """What a name of 0.1 stands for now, with a warning; AttributeError for any other name."""
     if name == "Consistent":
         _warn("thrifty.Consistent()", "a learner: thrifty.Paper() or thrifty.Race()")

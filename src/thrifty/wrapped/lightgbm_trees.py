@@ -47,7 +47,7 @@ def _on_arrays(model: Any) -> Any:
     return predict
 
 
-def _tree(structure: Json, model: Any) -> Forest:
+def _tree(structure: Json, model: object) -> Forest:
     nodes: list[Json] = [structure]
     children: list[tuple[int, int]] = []
     for node in nodes:  # grows while it is read: parents first

@@ -24,12 +24,12 @@ _AT_ONCE = 2**24
 
 
 def metered(
-    model: Any,
-    source: Any,
+    model: object,
+    source: object,
     *,
     prices: PricesLike = None,
     confidence: float | None = None,
-    budget: Any = None,
+    budget: object = None,
 ) -> Metered:
     """Predict with a fitted model from a source, buying only what its paths ask for.
 

@@ -34,7 +34,7 @@ class Readable:
     classes: Any = None
 
 
-def read_model(model: Any) -> Readable:
+def read_model(model: object) -> Readable:
     """Find the reader for a fitted model, by the module its class comes from."""
     for kind in type(model).__mro__:
         library = kind.__module__.partition(".")[0]
@@ -57,7 +57,7 @@ def read_model(model: Any) -> Readable:
     raise unknown_model(model)
 
 
-def unknown_model(model: Any, why: str = "") -> BadInput:
+def unknown_model(model: object, why: str = "") -> BadInput:
     """A model that cannot be read."""
     reason = f" ({why})" if why else ""
     return BadInput(

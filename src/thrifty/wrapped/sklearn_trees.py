@@ -37,7 +37,7 @@ _BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
 _HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 
 
-def read(model: Any) -> Readable:
+def read(model: object) -> Readable:
     """The trees of a fitted scikit-learn model."""
     if not isinstance(model, (BaseDecisionTree, *_FORESTS, *_BOOSTED, *_HISTOGRAMS)):
         raise unknown_model(model)
@@ -107,7 +107,7 @@ def _histogram_tree(nodes: AnyArray) -> Forest:
 def _without_names(predict: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """The table is in the model's order already; that it carries no names needs no warning."""
 
-    def quietly(table: Any) -> Any:
+    def quietly(table: object) -> object:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
             return predict(table)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,7 +12,7 @@ from thrifty.wrapped.reading import Readable, unknown_model
 __all__ = ["read"]
 
 
-def read(model: Any) -> Readable:
+def read(model: object) -> Readable:
     """The one tree of a learned model."""
     if not isinstance(model, TreeClassifier):
         raise unknown_model(model)

@@ -43,7 +43,7 @@ def read(model: Any) -> Readable:
     )  # fmt: skip
 
 
-def _used(model: Any, booster: Any, forest: Json) -> int | None:
+def _used(model: object, booster: object, forest: Json) -> int | None:
     """How many trees the model's own predict adds up; None for all of them."""
     if booster is model:
         return None
@@ -53,7 +53,7 @@ def _used(model: Any, booster: Any, forest: Json) -> int | None:
     return int(forest["iteration_indptr"][best + 1])
 
 
-def _stopped_early(model: Any) -> bool:
+def _stopped_early(model: object) -> bool:
     return getattr(model, "early_stopping_rounds", None) is not None
 
 
@@ -73,7 +73,7 @@ def _booster_predicts(booster: Any) -> Any:
     return on_arrays
 
 
-def _tree(tree: Json, model: Any) -> Forest:
+def _tree(tree: Json, model: object) -> Forest:
     first = np.array(tree["left_children"], dtype=np.int64)
     second = np.array(tree["right_children"], dtype=np.int64)
     leaf = first < 0

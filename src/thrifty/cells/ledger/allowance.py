@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.money import read_amount, to_units
@@ -17,7 +16,7 @@ _SHARE = re.compile(r"^\s*([0-9.]+)\s*%\s*$")
 
 
 def read_spend(
-    given: Any, currency: str, everything: Callable[[], float], what: str = "spend"
+    given: object, currency: str, everything: Callable[[], float], what: str = "spend"
 ) -> float | None:
     """An amount in the unit of the prices, from a number, text with a currency, or a share.
 

@@ -40,7 +40,7 @@ def redacted(text: str) -> str:
     return text
 
 
-def keep_answer(answer: Any) -> bytes:
+def keep_answer(answer: object) -> bytes:
     """A malformed answer as it can be kept: numbers as numbers, anything else as short text."""
     if isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf" and answer.size < 1e6:
         return pack_arrays({"numbers": np.asarray(answer, dtype=np.float64)})
@@ -48,7 +48,7 @@ def keep_answer(answer: Any) -> bytes:
     return pack_arrays({"text": np.frombuffer(text, dtype=np.uint8)})
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """Its repr; a stranger's object may not even have one."""
     try:
         return repr(value)
@@ -57,8 +57,8 @@ def _shown(value: Any) -> str:
 
 
 def read_answer(
-    answer: Any,
-    examples: Sequence[Any],
+    answer: object,
+    examples: Sequence[object],
     features: Sequence[str],
     boolean: NDArray[np.bool_],
     *,
@@ -81,7 +81,7 @@ def read_answer(
 
 
 def _read(
-    answer: Any, examples: Sequence[Any], features: Sequence[str], boolean: NDArray[np.bool_],
+    answer: object, examples: Sequence[object], features: Sequence[str], boolean: NDArray[np.bool_],
     allow_missing: bool,
 ) -> NDArray[np.float64]:  # fmt: skip
     asked = f"{len(examples)} examples x {len(features)} features"
@@ -112,7 +112,7 @@ def _read(
 
 
 def _table(
-    answer: Any, examples: Sequence[Any], features: Sequence[str], asked: str
+    answer: object, examples: Sequence[object], features: Sequence[str], asked: str
 ) -> NDArray[Any]:
     if hasattr(answer, "columns") and hasattr(answer, "index") and hasattr(answer, "to_numpy"):
         _same_order([str(c) for c in answer.columns], list(features), "features")
@@ -147,7 +147,7 @@ def _same_order(got: list[str], asked: list[str], what: str) -> None:
 
 
 def _numbers(
-    table: NDArray[Any], examples: Sequence[Any], features: Sequence[str], allow_missing: bool
+    table: NDArray[Any], examples: Sequence[object], features: Sequence[str], allow_missing: bool
 ) -> NDArray[np.float64]:
     if table.dtype.kind in "biuf":
         return table.astype(np.float64)

@@ -207,7 +207,7 @@ class Buyer:
         if problem is not None:
             raise problem
 
-    async def _call(self, purchase: Purchase, send: Any, limiter: Any) -> None:
+    async def _call(self, purchase: Purchase, send: Any, limiter: object) -> None:
         outcome = Outcome("unknown")
         try:
             examples, features = self._names(purchase.block)
@@ -246,7 +246,7 @@ class Buyer:
         except ThriftyError:
             return False  # what cannot be looked up is not called
 
-    def _names(self, block: Block) -> tuple[list[Any], list[str]]:
+    def _names(self, block: Block) -> tuple[list[object], list[str]]:
         at, rows = self.known.place(block)
         ids = self.source.ids_of([self.source.examples[r] for r in rows.tolist()])
         return ids, [self.source.feature_names[f] for f in at.tolist()]

@@ -59,7 +59,7 @@ def needed_packages() -> None:
         ) from error
 
 
-async def rate_limiter(source: CallableSource) -> Any:
+async def rate_limiter(source: CallableSource) -> object:
     """A limiter that remembers the calls of the last second, also those of an earlier purchase."""
     rate = source.limits.per_second
     if rate is None:
@@ -76,8 +76,8 @@ async def rate_limiter(source: CallableSource) -> Any:
 
 
 async def call_provider(
-    source: CallableSource, examples: Sequence[Any], features: Sequence[str], key: str,
-    limiter: Any, may_call: Callable[[], bool],
+    source: CallableSource, examples: Sequence[object], features: Sequence[str], key: str,
+    limiter: object, may_call: Callable[[], bool],
 ) -> Outcome:  # fmt: skip
     """Call until there is an answer, or it is not safe to call again.
 
@@ -107,7 +107,7 @@ async def call_provider(
 
 
 async def _once(
-    source: CallableSource, examples: Sequence[Any], features: Sequence[str], key: str,
+    source: CallableSource, examples: Sequence[object], features: Sequence[str], key: str,
     limiter: Any, may_call: Callable[[], bool],
 ) -> Outcome:  # fmt: skip
     import anyio
@@ -137,8 +137,8 @@ async def _once(
 
 
 async def _invoke(
-    source: CallableSource, examples: list[Any], features: list[str], key: str, begun: list[bool]
-) -> Any:
+    source: CallableSource, examples: list[object], features: list[str], key: str, begun: list[bool]
+) -> object:
     import anyio
 
     keyed = {"idempotency_key": key} if source.idempotent else {}
@@ -161,7 +161,7 @@ async def _invoke(
     return answer
 
 
-async def _awaited(answer: Awaitable[Any]) -> Any:
+async def _awaited(answer: Awaitable[Any]) -> object:
     try:
         return await answer
     except asyncio.CancelledError as error:

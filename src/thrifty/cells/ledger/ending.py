@@ -34,7 +34,7 @@ class LateAnswer(UserWarning):
 
 
 def end(
-    asking: Asking, pages: Pages, purchase: Purchase, outcome: Outcome, names: Any,
+    asking: Asking, pages: Pages, purchase: Purchase, outcome: Outcome, names: object,
     *, repeated: bool,
 ) -> Ended:  # fmt: skip
     """Write down how a call ended; the purchase as it is then, and the error to raise, if any.

@@ -149,7 +149,7 @@ class Ledger:
         return self.book.read(work)
 
     def open(
-        self, source: CallableSource, prices: Any = None, task: str = "", *, to_buy: bool = True
+        self, source: CallableSource, prices: object = None, task: str = "", *, to_buy: bool = True
     ) -> Buyer:
         """A buyer for one task, who knows all that the store knows of the source's cells.
 
@@ -222,7 +222,7 @@ class Ledger:
         now = self.clock()
         return [_described(pages, p) for p in pages.blocking() if not is_live(p, now)]
 
-    def resolve(self, id: int, outcome: str, values: Any = None) -> None:
+    def resolve(self, id: int, outcome: str, values: object = None) -> None:
         """Say what became of a purchase that is in doubt.
 
         Parameters
@@ -238,7 +238,7 @@ class Ledger:
             raise BadInput("values come with 'billed'; what was not billed has none.")
         self.book.write(lambda pages: self._resolve(pages, id, outcome, values))
 
-    def _resolve(self, pages: Pages, id: int, outcome: str, values: Any) -> None:
+    def _resolve(self, pages: Pages, id: int, outcome: str, values: object) -> None:
         purchase = pages.purchase(id)
         waiting = [p.id for p in pages.blocking() if not is_live(p, self.clock())]
         if purchase is None or purchase.id not in waiting:
@@ -256,7 +256,7 @@ class Ledger:
         else:
             self._resolve_with(pages, purchase, values, now)
 
-    def _resolve_with(self, pages: Pages, purchase: Purchase, values: Any, now: float) -> None:
+    def _resolve_with(self, pages: Pages, purchase: Purchase, values: object, now: float) -> None:
         block = purchase.block
         examples = pages.names("example", block.examples)
         features = pages.names("feature", block.features)

@@ -124,7 +124,7 @@ def _share(costs: NDArray[np.int64], share: float) -> NDArray[np.int64]:
 
 
 def take_answer(
-    pages: Pages, purchase: Purchase, answer: Any, names: tuple[list[Any], list[str]],
+    pages: Pages, purchase: Purchase, answer: object, names: tuple[list[Any], list[str]],
     known: Known, now: float, *, allow_missing: bool, resolve: Callable[[int], str],
     limits: Limits | None = None,
 ) -> tuple[Purchase, Exception | None]:  # fmt: skip
@@ -198,7 +198,7 @@ def _actual(
 
 
 def book_late(
-    pages: Pages, purchase: Purchase, answer: Any, names: tuple[list[Any], list[str]],
+    pages: Pages, purchase: Purchase, answer: object, names: tuple[list[Any], list[str]],
     known: Known, now: float, *, allow_missing: bool, free: bool,
 ) -> Purchase:  # fmt: skip
     """An answer that came after its purchase was resolved: it was billed, whatever was said.

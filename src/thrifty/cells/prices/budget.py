@@ -60,8 +60,8 @@ class Budget:
     """
 
     total: Any = None
-    per_task: Any = None
-    per_example: Any = None
+    per_task: object = None
+    per_example: object = None
 
     def __post_init__(self) -> None:
         self.limits("")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal, InvalidOperation, localcontext
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +36,7 @@ LARGEST = 2**62
 _WITH_LABEL = re.compile(r"^\s*([0-9.eE+-]+)\s*([A-Za-z]{1,12})?\s*$")
 
 
-def read_amount(given: Any, what: str = "price") -> tuple[int, str]:
+def read_amount(given: object, what: str = "price") -> tuple[int, str]:
     """An amount in minor units, and its currency label ("" where none was given).
 
     Integers, decimals and text must be exact; a float is taken as the decimal it prints as and
@@ -78,7 +77,7 @@ def read_amount(given: Any, what: str = "price") -> tuple[int, str]:
     return minor, label
 
 
-def _shown(given: Any) -> str:
+def _shown(given: object) -> str:
     """What was given, short; a number of five thousand digits cannot even be printed."""
     try:
         text = repr(given)

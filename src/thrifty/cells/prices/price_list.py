@@ -12,6 +12,7 @@ from typing import Any
 
 from thrifty.cells.prices.tariff import Draw, Tariff
 from thrifty.errors import BadInput
+from thrifty.outside import PricesLike
 
 __all__ = ["Draw", "PriceList", "Tariff", "as_price_list"]
 
@@ -59,16 +60,16 @@ class PriceList:
     (13.9, 16.1, 4.81)
     """
 
-    per_feature: Any = 1
+    per_feature: PricesLike = 1
     panels: Mapping[str, Any] = field(default_factory=dict)
-    together: Mapping[str, Any] = field(default_factory=dict)
+    together: Mapping[str, object] = field(default_factory=dict)
     derived: Mapping[str, Any] = field(default_factory=dict)
-    valid_for: Any = None
+    valid_for: object = None
     failed: float = 0.0
     currency: str = ""
     orders: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
     fees: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
-    discounts: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    discounts: Mapping[str, object] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         if not 0 <= self.failed <= 1:
@@ -173,14 +174,14 @@ class PriceList:
         )  # fmt: skip
 
 
-def as_price_list(prices: Any) -> PriceList:
+def as_price_list(prices: object) -> PriceList:
     """Whatever the user brought, as a price list."""
     if isinstance(prices, PriceList):
         return prices
     return PriceList(1 if prices is None else prices)
 
 
-def members_of(given: Any, what: str = "an order or fee") -> tuple[Any, list[str]]:
+def members_of(given: object, what: str = "an order or fee") -> tuple[Any, list[str]]:
     """(price, features), however they were written."""
     if isinstance(given, Mapping):
         fee, features = given.get("fee", given.get("price")), given.get("features")

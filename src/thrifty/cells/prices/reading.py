@@ -83,7 +83,7 @@ class _Reader:
         needing = [f for f, needs in enumerate(self.needs) if d in needs]
         return needing or self.draws[d].members
 
-    def _amount(self, given: Any, what: str) -> int:
+    def _amount(self, given: object, what: str) -> int:
         minor, label = read_amount(given, what)
         self.labels.add(label)
         return minor
@@ -115,7 +115,7 @@ class _Reader:
         self._no_circles(out)
         return out
 
-    def _no_circles(self, parents: Mapping[str, tuple[tuple[str, ...], Any]]) -> None:
+    def _no_circles(self, parents: Mapping[str, tuple[tuple[str, ...], object]]) -> None:
         done: set[str] = set()
 
         def visit(name: str, path: tuple[str, ...]) -> None:
@@ -209,7 +209,7 @@ class _Reader:
                 out.append((str(name), price, members, whole))
         return out
 
-    def _own_prices(self, parents: Mapping[str, Any], orders: list[Any]) -> None:
+    def _own_prices(self, parents: Mapping[str, object], orders: list[Any]) -> None:
         given = self.list.per_feature
         ordered = {f for _, _, members, _ in orders for f in members}
         never_alone = set(parents) | {f for _, _, members, w in orders if w for f in members}
@@ -241,7 +241,7 @@ class _Reader:
         for name in never_alone:
             self.own[self.at[name]], self.sold[self.at[name]] = 0, False
 
-    def _fee(self, name: str, given: Any, parents: Mapping[str, Any]) -> None:
+    def _fee(self, name: str, given: object, parents: Mapping[str, object]) -> None:
         fee, features = members_of(given)
         for feature in features:
             if feature not in self.at:
@@ -254,7 +254,7 @@ class _Reader:
     # -- cheaper second tests -----------------------------------------------------------------
 
     def _discounts(
-        self, parents: Mapping[str, Any], ordered: set[str]
+        self, parents: Mapping[str, object], ordered: set[str]
     ) -> dict[int, dict[int, int]]:
         """A group whose tests all become cheaper by the same amount is a fee; the others go to a
         part: {draw: {feature: what it costs more as the first}}."""
@@ -352,7 +352,7 @@ class _Reader:
 
     # -- expiry -------------------------------------------------------------------------------
 
-    def _valid(self, parents: Mapping[str, Any]) -> NDArray[np.float64]:
+    def _valid(self, parents: Mapping[str, object]) -> NDArray[np.float64]:
         given = self.list.valid_for
         out = np.full(len(self.names), np.inf)
         if given is None:

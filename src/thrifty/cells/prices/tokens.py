@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
-from typing import Any
 
 from thrifty.cells.prices.money import UNIT, one_currency
 from thrifty.errors import BadInput
@@ -47,9 +46,9 @@ class Rates:
     102
     """
 
-    input: Any
-    output: Any
-    cached: Any = None
+    input: object
+    output: object
+    cached: object = None
     batch: float = 0.5
 
     def __post_init__(self) -> None:
@@ -88,7 +87,7 @@ class Rates:
         return Rates(text(new), text(out), text(old), 1.0)
 
 
-def _rate(given: Any) -> tuple[Decimal, str]:
+def _rate(given: object) -> tuple[Decimal, str]:
     """An amount per million tokens: any number of decimals, since it is divided by a million."""
     number, label = given, ""
     if isinstance(given, str):

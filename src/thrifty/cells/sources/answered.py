@@ -52,7 +52,7 @@ class Answered:
         return each
 
 
-def _minor(given: Any) -> int:
+def _minor(given: object) -> int:
     """Rounded up to the minor unit: a bill of a ten-millionth is not nothing."""
     if isinstance(given, float) and 0 <= given < 1e9:
         return -int(-given * UNIT // 1)

@@ -61,14 +61,14 @@ class ArraySource(Source):
         self._n_packed = 0
         self._packing = Lock()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """To another process goes the table; locks stay, packed forms are made anew."""
         kept = {k: v for k, v in self.__dict__.items() if k not in ("_packing", "_tiles")}
         kept["_packed"], kept["_n_packed"] = self._packed[:0], 0
         kept["_place"] = np.full_like(self._place, -1)
         return kept
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         self._tiles, self._packing = None, Lock()
 

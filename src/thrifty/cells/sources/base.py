@@ -121,7 +121,7 @@ class Source(ABC):
                     f"there. Bring its text, or say kinds={{{name!r}: 'category'}}."
                 )
 
-    def known_as(self, examples: Iterable[Any] | None, name: str | None = None) -> Source:
+    def known_as(self, examples: Iterable[object] | None, name: str | None = None) -> Source:
         """This source, its examples known by ids from now on, under the source's name."""
         self.name = checked_source_name(name, needed=examples is not None)
         if examples is not None:
@@ -133,13 +133,13 @@ class Source(ABC):
 
     @staticmethod
     def from_array(
-        X: Any,
+        X: object,
         *,
         feature_names: Sequence[str] | None = None,
-        examples: Iterable[Any] | None = None,
+        examples: Iterable[object] | None = None,
         name: str | None = None,
         allow_missing: bool = False,
-        kinds: Any = None,
+        kinds: object = None,
     ) -> Source:
         """A numpy array or a scipy sparse matrix.
 
@@ -161,12 +161,12 @@ class Source(ABC):
 
     @staticmethod
     def from_frame(
-        frame: Any,
+        frame: object,
         *,
-        examples: Iterable[Any] | None = None,
+        examples: Iterable[object] | None = None,
         name: str | None = None,
         allow_missing: bool = False,
-        kinds: Any = None,
+        kinds: object = None,
         lazily: bool = False,
     ) -> Source:
         """A pandas or polars frame; its columns name the features and their dtypes say their kind.
@@ -199,7 +199,7 @@ class Source(ABC):
         without: Collection[str] = (),
         boolean: bool | Collection[str] | None = None,
         allow_missing: bool = False,
-        kinds: Any = None,
+        kinds: object = None,
     ) -> Source:
         """A Parquet file, of which only the columns that are looked at are read.
 
@@ -222,7 +222,7 @@ class Source(ABC):
 
     @staticmethod
     def from_sql(
-        database: Any,
+        database: object,
         table: str,
         *,
         id: str,
@@ -232,7 +232,7 @@ class Source(ABC):
         schema: str | None = None,
         name: str | None = None,
         allow_missing: bool = False,
-        kinds: Any = None,
+        kinds: object = None,
     ) -> Source:
         """A table of a database, of which only the columns that are looked at are read.
 
@@ -378,11 +378,11 @@ class Source(ABC):
 
 
 def as_source(
-    X: Any,
+    X: object,
     *,
     allow_missing: bool = False,
     categories: bool = False,
-    kinds: Any = None,
+    kinds: object = None,
     lazily: bool = False,
 ) -> Source:
     """Whatever the user brought, as a source; ``categories``: whether the learner reads them.
@@ -408,7 +408,7 @@ def _no_categories(name: str) -> BadInput:
     )
 
 
-def _as_source(X: Any, allow_missing: bool, kinds: Any, lazily: bool) -> Source:
+def _as_source(X: object, allow_missing: bool, kinds: object, lazily: bool) -> Source:
     if isinstance(X, Source):
         if kinds is not None:
             raise BadInput(

@@ -157,7 +157,7 @@ class CallableSource(Source):
             self._places = {name: f for f, name in enumerate(self.feature_names)}
         return self._places.get(name)
 
-    def ids_of(self, texts: Sequence[str]) -> list[Any]:
+    def ids_of(self, texts: Sequence[str]) -> list[object]:
         """The examples as the user wrote them."""
         return [self._given.get(text, text) for text in texts]
 
@@ -181,7 +181,7 @@ def _no_way_around() -> BadInput:
     )
 
 
-def _plain(example: Any) -> Any:
+def _plain(example: object) -> Any:
     return example.item() if isinstance(example, np.generic) else example
 
 

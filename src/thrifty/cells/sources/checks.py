@@ -32,7 +32,7 @@ def default_names(n: int) -> tuple[str, ...]:
     return tuple(f"x{i}" for i in range(n))
 
 
-def checked_names(names: Sequence[Any], n: int) -> tuple[str, ...]:
+def checked_names(names: Sequence[object], n: int) -> tuple[str, ...]:
     """One distinct text per feature."""
     given = tuple(str(name) for name in names)
     if len(given) != n:
@@ -44,7 +44,7 @@ def checked_names(names: Sequence[Any], n: int) -> tuple[str, ...]:
     return given
 
 
-def checked_ids(examples: Iterable[Any], n: int) -> tuple[str, ...]:
+def checked_ids(examples: Iterable[object], n: int) -> tuple[str, ...]:
     """One distinct, stable id per example, as text.
 
     >>> checked_ids(["p7", 8], 2)
@@ -105,7 +105,7 @@ def can_be_stored(texts: Iterable[str], what: str) -> None:
             )
 
 
-def unmasked(table: Any) -> NDArray[Any]:
+def unmasked(table: object) -> NDArray[Any]:
     """What is masked is not there: NaN, as in any other table.
 
     >>> unmasked(np.ma.array([1.0, 2.0], mask=[False, True])).tolist()
@@ -121,7 +121,7 @@ def unmasked(table: Any) -> NDArray[Any]:
     return np.asarray(floats.filled(np.nan))
 
 
-def refuse_masked(labels: Any) -> None:
+def refuse_masked(labels: object) -> None:
     """A masked label is none: learning from what lies under the mask would invent it."""
     if np.ma.isMA(labels) and np.ma.is_masked(labels):
         n = int(np.ma.getmaskarray(labels).sum())
@@ -131,7 +131,7 @@ def refuse_masked(labels: Any) -> None:
         )
 
 
-def checked_table(X: Any) -> NDArray[Any]:
+def checked_table(X: object) -> NDArray[Any]:
     """A two-dimensional numeric array with at least one row and one column."""
     try:
         table = unmasked(X)

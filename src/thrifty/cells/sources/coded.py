@@ -76,19 +76,21 @@ def answers_in_codes(
     if inspect.iscoroutinefunction(fn):
 
         @functools.wraps(fn)
-        async def later(ids: Any, names: Sequence[str], **more: Any) -> Any:
+        async def later(ids: object, names: Sequence[str], **more: object) -> Any:
             return _in_codes(await fn(ids, names, **more), names, categories)
 
         return later
 
     @functools.wraps(fn)
-    def now(ids: Any, names: Sequence[str], **more: Any) -> Any:
+    def now(ids: object, names: Sequence[str], **more: object) -> Any:
         return _in_codes(fn(ids, names, **more), names, categories)
 
     return now
 
 
-def _in_codes(answer: Any, names: Sequence[str], categories: Mapping[str, Sequence[str]]) -> Any:
+def _in_codes(
+    answer: object, names: Sequence[str], categories: Mapping[str, Sequence[str]]
+) -> object:
     if not any(name in categories for name in names):
         return answer
     if isinstance(answer, Answered):

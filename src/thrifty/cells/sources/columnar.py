@@ -64,7 +64,7 @@ class ColumnSource(Source):
         for f, column in zip(missing, columns, strict=True):
             self._table[f] = self._checked(f, column)
 
-    def _checked(self, f: int, column: Any) -> NDArray[np.float64]:
+    def _checked(self, f: int, column: object) -> NDArray[np.float64]:
         name = self.feature_names[f]
         if f in self._found or name in self._told:
             told = self._told.get(name, "category")

@@ -39,7 +39,7 @@ class ReadColumn:
     categories: tuple[str, ...] | None = None
 
 
-def read_kinds(kinds: Any, names: Sequence[str]) -> dict[str, ToldKind]:
+def read_kinds(kinds: object, names: Sequence[str]) -> dict[str, ToldKind]:
     """What the user said about the features, checked.
 
     >>> read_kinds({"age": "number", "colour": ["red", "green"]}, ["age", "colour", "x"])
@@ -62,7 +62,7 @@ def read_kinds(kinds: Any, names: Sequence[str]) -> dict[str, ToldKind]:
     return {str(name): _told(str(name), said) for name, said in kinds.items()}
 
 
-def _told(name: str, said: Any) -> ToldKind:
+def _told(name: str, said: object) -> ToldKind:
     if isinstance(said, str) and said in _KINDS:
         return said
     if isinstance(said, Sequence) and not isinstance(said, str) and len(said):
@@ -76,7 +76,7 @@ def _told(name: str, said: Any) -> ToldKind:
 
 
 def read_column(
-    raw: Any, name: str, told: ToldKind | None = None, known: Sequence[str] = ()
+    raw: object, name: str, told: ToldKind | None = None, known: Sequence[str] = ()
 ) -> ReadColumn:
     """A raw column as cells; ``known`` are categories that have their places already.
 
@@ -142,13 +142,13 @@ def _numeric(values: NDArray[Any], name: str) -> ReadColumn:
     return ReadColumn(values.astype(np.uint8 if boolean else np.float64), boolean)
 
 
-def _is_gap(value: Any) -> bool:
+def _is_gap(value: object) -> bool:
     if value is None or (isinstance(value, float) and value != value):
         return True
     return type(value).__name__ in ("NAType", "NaTType")  # pandas' own gaps, without pandas
 
 
-def _inferred(listed: list[Any], gaps: NDArray[np.bool_], name: str) -> str:
+def _inferred(listed: list[object], gaps: NDArray[np.bool_], name: str) -> str:
     """The kind of an object column, from the values that are there."""
     there = [v for v, gap in zip(listed, gaps) if not gap]
     if all(isinstance(v, bool | np.bool_) for v in there) and there:
@@ -189,7 +189,7 @@ def _inferred(listed: list[Any], gaps: NDArray[np.bool_], name: str) -> str:
 _DATE = re.compile(r"\s*(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}([./])\d{1,2}\2(\d{4}|\d{2}))([T ,].*)?\s*$")
 
 
-def _is_date(value: Any) -> bool:
+def _is_date(value: object) -> bool:
     # pandas' periods have no isoformat
     return hasattr(value, "isoformat") or isinstance(value, np.datetime64) or (
         type(value).__name__ == "Period"
@@ -228,7 +228,7 @@ def _numbers(
     return out
 
 
-def _booleans(listed: list[Any], gaps: NDArray[np.bool_], name: str) -> ReadColumn:
+def _booleans(listed: list[object], gaps: NDArray[np.bool_], name: str) -> ReadColumn:
     out = np.full(len(listed), np.nan)
     for i, value in enumerate(listed):
         if gaps[i] or (isinstance(value, str) and value.strip().lower() in _GAPS):
@@ -244,7 +244,7 @@ def _booleans(listed: list[Any], gaps: NDArray[np.bool_], name: str) -> ReadColu
 
 
 def _codes(
-    listed: list[Any],
+    listed: list[object],
     gaps: NDArray[np.bool_],
     name: str,
     declared: tuple[str, ...] | None,
@@ -270,7 +270,7 @@ def _codes(
     return ReadColumn(out, False, categories)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """A category's name; 2 and 2.0 are the same one."""
     if isinstance(value, np.generic):
         value = value.item()

@@ -25,7 +25,7 @@ class PackedSource(Source):
         self.n_examples = self.file.n_examples
         self.boolean = self.file.boolean
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """On another worker: the same folder, opened there."""
         return PackedSource, (str(self.file.path.absolute()),)
 

@@ -43,7 +43,7 @@ def hash_name(name: bytes) -> int:
     return int.from_bytes(blake2b(name, digest_size=8).digest(), "little")
 
 
-def seal_of(meta: dict[str, Any]) -> int:
+def seal_of(meta: dict[str, object]) -> int:
     """The checksum of everything else that meta.json says."""
     rest = {key: value for key, value in meta.items() if key != "seal"}
     return zlib.crc32(json.dumps(rest, sort_keys=True).encode())

@@ -38,7 +38,7 @@ class ParquetSource(ColumnSource):
 
     def _open(
         self, features: Sequence[str] | None, without: Collection[str],
-        boolean: bool | Collection[str] | None, allow_missing: bool, kinds: Any,
+        boolean: bool | Collection[str] | None, allow_missing: bool, kinds: object,
     ) -> None:  # fmt: skip
         self._file = _opened(self.path)
         there = [str(name) for name in self._file.schema_arrow.names]

@@ -96,7 +96,7 @@ class Question:
         return "one of " + ", ".join(json.dumps(c) for c in self.categories)
 
 
-def read_questions(given: Any) -> dict[str, Question]:
+def read_questions(given: object) -> dict[str, Question]:
     """Questions by the names of their features: a question given without one is its own name."""
     if isinstance(given, Mapping):
         pairs = [(str(name), q) for name, q in given.items()]
@@ -140,7 +140,7 @@ def prompt_hash(questions: Mapping[str, Question], *, confidence: bool) -> str:
     return hashlib.sha256(said.encode()).hexdigest()[:12]
 
 
-def content_key(text: str, id: Any = None) -> str:
+def content_key(text: str, id: object = None) -> str:
     """An example by its content: an edited text is another example.
 
     >>> content_key("a") == content_key("a"), content_key("a") == content_key("b")

@@ -152,7 +152,7 @@ class QuestionSource(CallableSource):
         asked = [self.questions[k] for k in self._asked(features)]
         return prompt_for(self._texts[example], asked, confidence=self.confidence)
 
-    async def _answer(self, ids: Sequence[Any], names: Sequence[str]) -> Answered:
+    async def _answer(self, ids: Sequence[object], names: Sequence[str]) -> Answered:
         """One prompt per text; a reply that is no answer is billed like one that is."""
         import inspect
 

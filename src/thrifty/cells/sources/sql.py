@@ -7,6 +7,7 @@ which quotes them: no statement is put together from text.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ class SqlSource(ColumnSource):
             return said == "category" or isinstance(said, tuple)
         return isinstance(self._reflected.columns[name].type, self._sa.String)
 
-    def _connectable(self, database: Any) -> Any:
+    def _connectable(self, database: object) -> Any:
         if not isinstance(database, str):
             return database
         try:
@@ -130,7 +131,7 @@ class SqlSource(ColumnSource):
                 out.append([np.nan if row[j + 1] is None else row[j + 1] for row in rows])
         return out
 
-    def _run(self, statement: Any) -> list[Any]:
+    def _run(self, statement: object) -> list[Any]:
         try:
             with self._engine.connect() as connection:
                 return list(connection.execute(statement))
@@ -138,7 +139,7 @@ class SqlSource(ColumnSource):
             raise BadInput(f"the database cannot be read: {redacted(str(error))}") from error
 
 
-def _sqlalchemy() -> Any:
+def _sqlalchemy() -> ModuleType:
     try:
         import sqlalchemy
     except ImportError as error:

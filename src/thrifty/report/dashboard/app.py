@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
@@ -19,6 +18,7 @@ from thrifty.report.dashboard.watch import Scene, Watcher
 from thrifty.report.page import cards_of, moment, static_text, templates
 from thrifty.report.pictures import PICTURES
 from thrifty.report.rows import metafeature_rows, task_detail
+from thrifty.report.view import PurchaseView
 from thrifty.report.words import counted, knows, summary
 
 __all__ = ["make_app"]
@@ -81,7 +81,7 @@ class _Pages:
         self.templates = templates()
         self.files = {name: static_text(name) for name in _STATIC}
 
-    def _page(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
+    def _page(self, name: str, status: int = 200, **values: object) -> HTMLResponse:
         scene = self.watcher.scene
         text = self.templates.get_template(name).render(
             scene=scene, view=scene.view, ledger=scene.view.ledger, version=version("thrifty"),
@@ -137,7 +137,7 @@ class _Pages:
         self.watcher.look_once()
         return RedirectResponse("/doubt", 303)
 
-    def _waiting(self, request: Request) -> Any:
+    def _waiting(self, request: Request) -> PurchaseView:
         ledger = self.watcher.scene.view.ledger
         for purchase in ledger.in_doubt if ledger is not None else ():
             if purchase.id == request.path_params["purchase"]:

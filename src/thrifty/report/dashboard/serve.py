@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import socket
 from collections.abc import Callable
-from typing import Any
 
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.errors import BadParameter, ThriftyError
@@ -20,7 +19,7 @@ def serve(
     *,
     port: int = 8710,
     lifetime: str | None = None,
-    prices: Any = None,
+    prices: object = None,
     announce: Callable[[str], None] = print,
 ) -> None:
     """Show a lifetime until interrupted; ``announce`` gets the address, token included."""

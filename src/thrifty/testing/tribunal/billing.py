@@ -119,7 +119,7 @@ class _Server(ThreadingHTTPServer):
         super().shutdown_request(request)
         self.biller.active.discard(id(request))
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         """A caller that was killed says nothing more; that is no error of ours."""
 
 
@@ -157,14 +157,14 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._say(200, {"values": biller.answer(asked, fault)})
 
-    def _say(self, status: int, data: Any) -> None:
+    def _say(self, status: int, data: object) -> None:
         body = json.dumps(data).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Nothing on the screen."""
 
 

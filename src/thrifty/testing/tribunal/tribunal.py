@@ -286,7 +286,7 @@ class _Session:
         bills = self._bills()
         for purchase in waiting:
             self._resolve_one(life, purchase, bills)
-        life.ledger.book.store.close()
+        life.close()
 
     def _resolve_one(self, life: Any, purchase: Any, bills: list[Json]) -> None:
         room = self.room
@@ -380,5 +380,5 @@ class _Session:
                 )
         balance = life.balance()
         left = len(life.ledger.open_purchases())
-        life.ledger.book.store.close()
+        life.close()
         return int(balance.spent), int(balance.reserved), left, int(wrong)

@@ -31,7 +31,7 @@ STATES = ("not begun", "between calls", "in a call")
 TIMEOUT = 0.15
 
 
-def open_lifetime(room: Room, budget: Any) -> Any:
+def open_lifetime(room: Room, budget: Any) -> Lifetime:
     """The room's lifetime, as any of its openers opens it."""
     return Lifetime(Trees(max_depth=3), store=room.store, budget=budget)
 
@@ -56,7 +56,7 @@ def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **option
             raise NotBilled("503")
         return json.loads(data)["values"]
 
-    def plain(ids: Sequence[str], names: Sequence[str]) -> Any:
+    def plain(ids: Sequence[str], names: Sequence[str]) -> object:
         return post(ids, names, None)
 
     async def later(ids: Sequence[str], names: Sequence[str]) -> Any:
@@ -88,7 +88,7 @@ def warm_up() -> None:
     life.predict("warm", source)
 
 
-def run_worker(room: Room, slot: int, state: Any, seed: int, notes: Path) -> None:
+def run_worker(room: Room, slot: int, state: object, seed: int, notes: Path) -> None:
     """Buy until the byte after all slots says stop, or somebody kills us."""
     code = 3
     try:
@@ -141,7 +141,7 @@ def _look(room: Room, door: Any, chance: random.Random, notes: Path) -> None:
 
 
 def _learn(
-    room: Room, life: Any, which: int, state: Any, slot: int, chance: random.Random, name: str
+    room: Room, life: Any, which: int, state: object, slot: int, chance: random.Random, name: str
 ) -> None:
     """A whole task over a few examples: its commit moves purchases into columns."""
     examples = chance.sample(room.examples, 6)
@@ -171,7 +171,7 @@ def _predict(room: Room, life: Any, source: Any, name: str, notes: Path) -> None
         raise ended
 
 
-def write_note(notes: Path, kind: str, text: Any) -> None:
+def write_note(notes: Path, kind: str, text: object) -> None:
     """What a worker saw, for the judge; one write, so that lines do not mix."""
     file = os.open(notes, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     os.write(file, json.dumps({"kind": kind, "text": text}).encode() + b"\n")

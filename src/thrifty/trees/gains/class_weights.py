@@ -42,19 +42,19 @@ def check_class_weight(class_weight: object) -> None:
             )
 
 
-def class_weight_to_json(class_weight: Any) -> Any:
+def class_weight_to_json(class_weight: Any) -> object:
     """Pairs instead of a mapping: JSON would turn the classes 0 and 1 into texts."""
     if class_weight is None or isinstance(class_weight, str):
         return class_weight
     return [[_plain(label), float(weight)] for label, weight in class_weight.items()]
 
 
-def class_weight_from_json(data: Any) -> Any:
+def class_weight_from_json(data: object) -> Any:
     """The inverse of :func:`class_weight_to_json`."""
     return dict(map(tuple, data)) if isinstance(data, list) else data
 
 
-def _plain(label: Any) -> Any:
+def _plain(label: object) -> Any:
     return label.item() if hasattr(label, "item") else label
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from thrifty.trees.labels import Labels
 __all__ = ["repeat_rows"]
 
 
-def repeat_rows(source: Source, labels: Labels, sample_weight: Any) -> tuple[Source, Labels]:
+def repeat_rows(source: Source, labels: Labels, sample_weight: object) -> tuple[Source, Labels]:
     """Each row as often as its weight says; weight 0 leaves it out.
 
     Gains are functions of counts, so that equal counts give equal trees; a fraction of a row has no

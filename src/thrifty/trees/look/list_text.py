@@ -25,7 +25,7 @@ def is_list(tree: Tree) -> bool:
     return True
 
 
-def sign(label: Any) -> str:
+def sign(label: object) -> str:
     """The usual signs for the two classes 0 and 1, the class itself for all others."""
     if label is None:
         return "·"

@@ -16,12 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from thrifty.errors import ThriftyError
 from thrifty.outside import Json
 from thrifty.trees.origins import Origin, origins, uses
 from thrifty.trees.tree import Leaf, Path, Tree, tree_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = [
     "Box", "draw_metafeatures", "draw_tree", "graphviz_text", "layout", "metafeatures_data",
@@ -128,8 +133,8 @@ def draw_tree(
     tree: Tree,
     names: Names = _x,
     found: Mapping[Path, Origin] | None = None,
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """Draw with matplotlib; returns the axes. Colours as in :func:`graphviz_text`."""
     ax = ax if ax is not None else _new_axes(tree)
     boxes = {box.path: box for box in layout(tree, names)}
@@ -165,12 +170,13 @@ def metafeatures_data(
 
 def draw_metafeatures(
     metafeatures: Iterable[Tree], trees: Iterable[Tree] = (), names: Names = _x
-) -> Any:
+) -> Figure:
     """Draw every metafeature, four to a row, with how often these trees used it."""
     plt = _pyplot()
     rows = metafeatures_data(metafeatures, trees, names)
     across = min(4, max(1, len(rows)))
     down = max(1, -(-len(rows) // across))
+    figure: Figure
     figure, grid = plt.subplots(down, across, figsize=(3 * across, 2.2 * down), squeeze=False)
     for ax in grid.flat:
         ax.set_axis_off()
@@ -183,7 +189,7 @@ def draw_metafeatures(
     return figure
 
 
-def _pyplot() -> Any:
+def _pyplot() -> ModuleType:
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -193,8 +199,9 @@ def _pyplot() -> Any:
     return pyplot
 
 
-def _new_axes(tree: Tree) -> Any:
+def _new_axes(tree: Tree) -> Axes:
     boxes = layout(tree)
     wide = max(4.0, 1.1 * (max(box.x for box in boxes) + 1))
     high = max(2.0, 0.9 * (max(box.y for box in boxes) + 1))
-    return _pyplot().subplots(figsize=(wide, high))[1]
+    axes: Axes = _pyplot().subplots(figsize=(wide, high))[1]
+    return axes
