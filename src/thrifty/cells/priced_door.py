@@ -142,11 +142,11 @@ class PricedDoor(OpenDoor):
         followers = np.array([*self._tariff.roots, *self._tariff.computed], dtype=np.int64)
         return np.union1d(tied, followers)
 
-    def cell_of(self, features: Any) -> NDArray[np.int64]:
+    def cell_of(self, features: object) -> NDArray[np.int64]:
         """Which cell each feature is read from; bits of one cell have the same."""
         return self._indices(features, self.n_features, "feature")
 
-    def margins(self, rows: Any, features: Any) -> NDArray[np.float64]:
+    def margins(self, rows: object, features: object) -> NDArray[np.float64]:
         """What each feature alone would cost on each row, given what is owned: (rows, features).
 
         >>> import thrifty
