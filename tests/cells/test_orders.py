@@ -196,6 +196,12 @@ def test_a_single_price_next_to_an_order_counts_now():
         ({"discounts": {"g": {"a": 3}}}, "above its price"),
         ({"discounts": {"g": {"a": 1}, "h": {"a": 1}}}, "two groups"),
         ({"discounts": {"g": 3}}, "price of a second test"),
+        ({"orders": [("o", (1, ["a"]))]}, "orders must be a mapping"),
+        ({"fees": ["a"]}, "fees must be a mapping"),
+        ({"discounts": ["a"]}, "discounts must be a mapping"),
+        ({"derived": ["a"]}, "derived must be a mapping"),
+        ({"fees": {"o": (1, [])}}, "paid for nothing"),
+        ({"failed": "half"}, "0 to 1"),
     ],
 )
 def test_bad_lists_say_what_is_wrong(given, message):

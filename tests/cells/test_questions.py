@@ -8,7 +8,7 @@ import math
 import pytest
 
 import thrifty
-from thrifty import Budget, Cells, ChatServer, Question, Rates, Source
+from thrifty import Budget, Cells, ChatServer, PriceList, Question, Rates, Source
 from thrifty.cells import Ledger
 from thrifty.cells.sources.prompts import read_reply
 from thrifty.errors import (
@@ -18,6 +18,7 @@ from thrifty.errors import (
     MalformedAnswer,
     NotBilled,
     PurchaseInDoubt,
+    ThriftyError,
 )
 from thrifty.stores import MemoryStore
 from thrifty.testing.chat_server import LocalChatServer
@@ -203,6 +204,8 @@ def test_an_edited_text_is_another_example_and_another_model_another_source():
         assert len(server.requests) == 2
         assert bank(server).name != bank(server, version="2").name
         assert bank(server).name.startswith("small")
+        named = [bank(server, name="notes", version=v).name for v in ("1", "2")]
+        assert named[0] != named[1], "a name of one's own does not hide which model answered"
         other = {**QUESTIONS, "age": Question("Age in years, please? old", "number")}
         assert bank(server).name != bank(server, questions=other).name
         assert bank(server, ["A?"]).name == bank(server, ["A?", "B?"]).name, "a list may grow"
@@ -275,6 +278,7 @@ def test_a_number_must_be_one(reply):
         (lambda: Rates("1 EUR", "1 USD"), "one currency"),
         (lambda: Rates("a b c", 1), "per million"),
         (lambda: Rates(1, 1, batch=0), "share"),
+        (lambda: Rates(1, 1, batch="half"), "share"),
         (lambda: Question(""), "is a text"),
         (lambda: Question("a?", "maybe"), "yes/no"),
         (lambda: Question("a?", ["x"]), "two or more"),
@@ -289,6 +293,20 @@ def test_a_number_must_be_one(reply):
 def test_bad_input_says_what_is_wrong(make, message):
     with pytest.raises(BadInput, match=message):
         make()
+
+
+@pytest.mark.parametrize("cost", [-0.5, float("nan"), "much", [0.1, 0.2, 0.3], 1e18, "0.1 USD"])
+def test_a_cost_that_is_none_is_never_booked(cost):
+    def look_up(ids, names):
+        return thrifty.Answered([[1 for _ in names] for _ in ids], cost=cost)
+
+    source = Source.from_callable(
+        look_up, name="own", examples=["a", "b"], features=["x"], prices=PriceList("1 EUR")
+    )
+    cells = Cells(source, ledger=ledger(), task="t")
+    with pytest.raises(ThriftyError):
+        cells.get([0, 1], [0])
+    assert 0 <= cells.receipt().cost <= 2
 
 
 def test_a_function_of_ones_own_may_say_what_it_cost():

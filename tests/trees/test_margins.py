@@ -7,6 +7,10 @@ import pandas as pd
 import pytest
 
 import thrifty
+from thrifty.trees.gains.gain import entropy
+from thrifty.trees.labels import read_classes
+from thrifty.trees.race.grow import shuffled
+from thrifty.trees.race.node import Contest, NodeRace
 from thrifty.trees.tree import Node, features_of
 
 NAMES = ["a", "b", "c"]
@@ -92,3 +96,20 @@ def test_verified_takes_what_came_with_an_order():
     # The twin was looked at a first time alone: its rows are not bought where x7 is there.
     assert bills[True].per_feature["x8"] < bills[False].per_feature["x8"]
     assert bills[True].cost < bills[False].cost
+
+
+def test_a_race_knows_that_a_panel_fills_its_rivals():
+    """A further round of forty tests of one panel costs what one of them does."""
+    rng = np.random.default_rng(3)
+    X = rng.random((3000, 41)) < 0.5
+    y = np.where(X[:, 0], X[:, 1], X[:, 2]).astype(int)
+    names = [f"x{f}" for f in range(41)]
+    source = thrifty.Source.from_frame(pd.DataFrame(X, columns=names))
+    panel = thrifty.PriceList({"x0": 1}, orders={"panel": (1, names[1:])})
+    for prices, promoted in ((panel, False), (thrifty.PriceList(1), True)):
+        cells = thrifty.Cells(source, prices)
+        labels, every = read_classes(y), np.arange(41)
+        node = shuffled(cells, labels)
+        race = NodeRace(Contest(cells, entropy), node, every, 0.001, cells.prices)
+        race._sample(np.array([200, 200]))
+        assert race._costs_little(leader=1, target=race._next_sample()) == promoted

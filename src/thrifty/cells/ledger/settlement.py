@@ -179,10 +179,10 @@ def _actual(
     than was reserved can be, and the message says how much is missing from the ledger.
     """
     block = purchase.block
-    paid = answer.in_minor_units(block.costs)
+    currency = pages.currency("")
+    paid = answer.in_minor_units(block.costs, currency)
     if paid is None or total(paid) <= block.price:
         return paid, ""
-    currency = pages.currency("")
     said = (
         f"the provider billed {amount_text(total(paid), currency)} for purchase {purchase.id}, for "
         f"which {amount_text(block.price, currency)} was reserved. Its values are kept and usable"

@@ -7,6 +7,7 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,14 @@ from thrifty.errors import BadInput
 from thrifty.outside import PricesLike
 
 __all__ = ["Draw", "PriceList", "Tariff", "as_price_list"]
+
+
+_ORDER = "{'panel': (8.46, ['Na', 'K'])}"
+#: how each part of a price list is written
+_WRITTEN = {
+    "orders": _ORDER, "fees": _ORDER, "panels": _ORDER, "together": _ORDER,
+    "discounts": "{'blood': {'TSH': 20.68}}", "derived": "{'FTI': ['TT4', 'T4U']}",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -72,7 +81,14 @@ class PriceList:
     discounts: Mapping[str, object] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.failed <= 1:
+        for name in ("orders", "fees", "discounts", "derived", "panels", "together"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise BadInput(
+                    f"{name} must be a mapping by name, as {_WRITTEN[name]}; got "
+                    f"{getattr(self, name)!r}."
+                )
+        share = self.failed
+        if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share <= 1:
             raise BadInput(
                 f"failed must be the share of its price that a failed purchase costs, 0 to 1; got "
                 f"{self.failed!r}."

@@ -243,6 +243,8 @@ class _Reader:
 
     def _fee(self, name: str, given: object, parents: Mapping[str, object]) -> None:
         fee, features = members_of(given)
+        if not features:
+            raise BadInput(f"fee {name!r} is paid for nothing; name its features.")
         for feature in features:
             if feature not in self.at:
                 raise BadInput(f"fee {name!r} names {feature!r}, which is no feature here.")

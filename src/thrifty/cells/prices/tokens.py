@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
+from numbers import Real
 
 from thrifty.cells.prices.money import UNIT, one_currency
 from thrifty.errors import BadInput
@@ -53,7 +54,8 @@ class Rates:
 
     def __post_init__(self) -> None:
         self._read()
-        if isinstance(self.batch, bool) or not 0 < self.batch <= 1:
+        share = self.batch
+        if isinstance(share, bool) or not isinstance(share, Real) or not 0 < share <= 1:
             raise BadInput(
                 f"batch must be the share of the price that a batch costs, above 0 and at most 1; "
                 f"got {self.batch!r}."

@@ -34,14 +34,19 @@ class Answered:
     values: Any
     cost: Any = None
 
-    def in_minor_units(self, reserved: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """What each example cost; one sum for all is divided like the reservation."""
+    def in_minor_units(
+        self, reserved: NDArray[np.int64], currency: str = ""
+    ) -> NDArray[np.int64] | None:
+        """What each example cost; one sum for all is divided like the reservation.
+
+        ``currency`` is that of the prices; an amount in another one is no answer.
+        """
         if self.cost is None:
             return None
         try:
             if isinstance(self.cost, str) or np.ndim(self.cost) == 0:
-                return _divided(_minor(self.cost), reserved)
-            each = np.array([_minor(c) for c in self.cost], dtype=np.int64)
+                return _divided(_minor(self.cost, currency), reserved)
+            each = np.array([_minor(c, currency) for c in self.cost], dtype=np.int64)
         except (BadInput, TypeError, ValueError, OverflowError) as error:
             raise MalformedAnswer(f"the provider's cost cannot be read: {error}") from error
         if len(each) != len(reserved):
@@ -52,11 +57,14 @@ class Answered:
         return each
 
 
-def _minor(given: object) -> int:
+def _minor(given: object, currency: str) -> int:
     """Rounded up to the minor unit: a bill of a ten-millionth is not nothing."""
     if isinstance(given, float) and 0 <= given < 1e9:
         return -int(-given * UNIT // 1)
-    return read_amount(given, "cost")[0]
+    minor, label = read_amount(given, "cost")
+    if label and currency and label != currency:
+        raise BadInput(f"it is in {label}, and the prices are in {currency}.")
+    return minor
 
 
 def _divided(sum_: int, reserved: NDArray[np.int64]) -> NDArray[np.int64]:

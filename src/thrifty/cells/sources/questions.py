@@ -102,12 +102,12 @@ class QuestionSource(CallableSource):
             if confidence:
                 features.append(self._sure(key))
                 kinds[self._sure(key)] = "number"
-        own = f"{model}{'@' + version if version else ''}"
+        own = f"{name + ' ' if name else ''}{model}{'@' + version if version else ''}"
         limits = {"concurrency": 8, "max_examples": 1, "again": again, **limits}
         super().__init__(
             self._answer, examples=ids, features=features, prices=self._price_list(), kinds=kinds,
             boolean=False, allow_missing=True, limits=CallLimits(**limits),
-            name=f"{name or own} {prompt_hash(self.questions, confidence=confidence)}",
+            name=f"{own} {prompt_hash(self.questions, confidence=confidence)}",
         )  # fmt: skip
         # its answers are places already
         self.fn = self._answer

@@ -136,7 +136,7 @@ class NodeRace:
                     self._compare_in_full()
                 return
             target = self._next_sample()
-            self._promote_a_leader(int((target - self.sampled).sum()))
+            self._promote_a_leader(target)
             if self.incumbent is not None or not len(self.rivals):
                 self._admit()
             self._drop()
@@ -158,7 +158,7 @@ class NodeRace:
             self.rivals = rivals[order]
             self.prices = self.costs[self.candidates[self.rivals]]
 
-    def _promote_a_leader(self, rows: int) -> None:
+    def _promote_a_leader(self, target: Ints) -> None:
         """Promote the leader if it stands out, or if that costs little beside the next round."""
         estimate, low, high = self._estimates()
         leader = int(np.argmax(estimate))
@@ -166,10 +166,25 @@ class NodeRace:
             return
         high[leader] = -np.inf
         stands_out = low[leader] > max(self.bar.height, high.max())
-        price = self.prices[leader]
-        rest = price * (self.totals - self.sampled).sum()
-        if stands_out or rest * DOUBT <= rows * (self.prices.sum() - price):
+        if stands_out or self._costs_little(leader, target):
             self._promote(leader)
+
+    def _costs_little(self, leader: int, target: Ints) -> bool:
+        """Whether the rest of the leader costs little beside a round of all the others."""
+        if not self.cells.sells_together:
+            price = self.prices[leader]
+            rest = price * (self.totals - self.sampled).sum()
+            rows = int((target - self.sampled).sum())
+            return bool(rest * DOUBT <= rows * (self.prices.sum() - price))
+        features, price_of = self.candidates[self.rivals], self.cells.price_of
+        others = np.arange(len(features)) != leader
+        rest = price_of(self._rows(self.sampled, self.totals), features[[leader]])
+        return bool(
+            rest * DOUBT <= price_of(self._rows(self.sampled, target), features[others])
+        )
+
+    def _rows(self, first: Ints, last: Ints) -> Ints:
+        return np.concatenate([rows[a:b] for rows, a, b in zip(self.node.rows, first, last)])
 
     def _promote(self, at: int) -> None:
         """Buy a rival on every row of the node; it is the incumbent if it is the best so far."""
@@ -196,9 +211,8 @@ class NodeRace:
 
     def _read(self, candidates: Ints, first: Ints, last: Ints) -> tuple[AnyArray, Ints]:
         """Buy rows first..last of each class; the values, and the classes of their rows."""
-        fresh = [rows[a:b] for rows, a, b in zip(self.node.rows, first, last)]
-        values = self.cells.get(np.concatenate(fresh), self.candidates[candidates])
-        return values, np.repeat(np.arange(len(fresh)), last - first)
+        values = self.cells.get(self._rows(first, last), self.candidates[candidates])
+        return values, np.repeat(np.arange(len(self.totals)), last - first)
 
     # What follows knows that values are Booleans; races over real values differ here alone.
 
