@@ -18,12 +18,17 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def round_robin(codes: Ints, rng: np.random.Generator) -> Ints:
+def round_robin(codes: Ints, rng: np.random.Generator, others: float = 1.0) -> Ints:
     """A random order of the rows in which the classes take turns, until they run out.
+
+    ``others``: rows of the largest class for each row of another.
 
     >>> codes = np.array([0, 0, 0, 0, 1, 1])
     >>> codes[round_robin(codes, np.random.default_rng(0))].tolist()
     [1, 0, 1, 0, 0, 0]
+    >>> codes = np.array([0, 0, 0, 0, 1, 1, 1])
+    >>> codes[round_robin(codes, np.random.default_rng(0), others=0.5)].tolist()
+    [1, 0, 1, 1, 0, 0, 0]
     """
     shuffled = rng.permutation(len(codes))
     turn = np.zeros(len(codes))
@@ -32,6 +37,8 @@ def round_robin(codes: Ints, rng: np.random.Generator) -> Ints:
     for label in np.unique(codes):
         rows = shuffled[codes[shuffled] == label]
         turn[rows] = np.arange(len(rows)) + place[label] / (len(sizes) + 1)
+        if place[label] == len(sizes) - 1:
+            turn[rows] /= others
     return np.argsort(turn, kind="stable")
 
 
@@ -47,12 +54,27 @@ class Basket:
     """
 
     def __init__(
-        self, cells: Cells, codes: Ints, allowance: float, rng: np.random.Generator
+        self,
+        cells: Cells,
+        codes: Ints,
+        allowance: float,
+        rng: np.random.Generator,
+        others: float = 1.0,
     ) -> None:
         self.cells, self.left = cells, float(allowance)
-        self.order = round_robin(codes, rng)
+        self.order = round_robin(codes, rng, others)
         self.codes = codes[self.order]
         self.columns: dict[int, Floats] = {}
+
+    def even_out(self, done: int) -> None:
+        """Let the classes take turns from now on: those behind in the first rows come first."""
+        place = np.empty(len(self.codes), dtype=np.int64)  # of each row among those of its class
+        for code in np.unique(self.codes):
+            rows = np.flatnonzero(self.codes == code)
+            place[rows] = np.arange(len(rows))
+        rest = done + np.argsort(place[done:], kind="stable")
+        order = np.concatenate([np.arange(done), rest])
+        self.order, self.codes = self.order[order], self.codes[order]
 
     def bought(self, feature: int) -> int:
         """How far along the order a feature was bought."""

@@ -43,10 +43,12 @@ def default_fit(table: Table, seed: int) -> Any:
         return measured_wide(fit_wide(table, seed), table, seed)
     categories = np.array(table.categories, dtype=np.int64) > 0 if table.categories else None
     stack, left_out = fit_stack_left_out(
-        table.filled(), table.labels, table.weights, categories=categories, seed=seed
-    )
+        table.filled(), table.labels, table.weights, categories=categories, seed=seed,
+        lent=table.rows < 0, looked=table.looked,
+    )  # fmt: skip
     codes = np.searchsorted(stack.classes_, table.labels).astype(np.int64)
-    return replace(stack, quality=measure(left_out, codes, table.weights, seed))
+    own = table.rows >= 0
+    return replace(stack, quality=measure(left_out[own], codes[own], table.weights[own], seed))
 
 
 class NotBrought:

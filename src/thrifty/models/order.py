@@ -99,7 +99,7 @@ def find_order(
     folds, seed : int
         of the cross-validation
     """
-    search = _Search(table, price, orders, exponent, folds, seed)
+    search = _Search(table.own(), price, orders, exponent, folds, seed)
     return search.run() if table.effects is None else search.by_belief(table.effects)
 
 

@@ -158,11 +158,13 @@ def fit_prefixes(
 def _judged(table: Table, first: Ints) -> Ints:
     """Rows to calibrate and to plan with: those on which the first features were all bought.
 
-    A row that was never asked says nothing of what asking it brings.
+    A row that was never asked says nothing of what asking it brings, one of an earlier task has no
+    label.
     """
-    whole = np.flatnonzero(table.bought[:, first].all(axis=1))
+    own = table.rows >= 0
+    whole = np.flatnonzero(table.bought[:, first].all(axis=1) & own)
     counts = np.bincount(table.labels[whole], minlength=int(table.labels.max()) + 1)
-    return whole if counts.min() >= 20 else np.arange(table.n_rows)
+    return whole if counts.min() >= 20 else np.flatnonzero(own)
 
 
 def _fit_one(

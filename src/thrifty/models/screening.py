@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.models.basket import Basket
+from thrifty.models.controls import Controls, controls_of, remember_controls
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.points import Design, oof_scores
 from thrifty.models.policy import Bought
@@ -30,7 +31,7 @@ from thrifty.models.remembered import remember
 from thrifty.models.shrunk import fit_intercepts, softmax
 from thrifty.models.stack import folds_by_class
 from thrifty.models.table import Table
-from thrifty.models.telling import how_telling
+from thrifty.models.telling import how_strange, how_telling
 from thrifty.models.to_pay import to_pay
 from thrifty.trees.labels import Labels
 
@@ -43,9 +44,19 @@ Ints = NDArray[np.int64]
 #: features wait at most slimness * sqrt(n) rows; slimness is the second at the first number of
 #: cells, goes with a power of them, and is at most the last
 _CELLS, _SLIM, _POWER, _SLIMMEST = 450.0, 2.0, 0.5, 7.0
+#: of the most rows, with how many the table begins: features and rows then compete for the rest
+_AT_FIRST = 0.25
 #: how many of a task's features, the first bought, the memory calls useful, and how much more
 #: believed a feature is that every earlier task found useful
 _USEFUL, _AGAIN = 20, 1.0
+#: rows of earlier tasks are controls where the rare class has at most this share, and half of the
+#: features are known on so many; where on so many more, this many others are bought a rare row
+_RARE, _FEWEST, _PLENTY, _OTHERS = 0.2, 20.0, 150.0, 0.25
+#: where features tell this task's others from earlier rows so well on average, 1 by chance, the
+#: population has moved
+_STRANGE = 3.0
+#: of the chosen features, what must be known of an earlier row; and the most of them
+_KNOWN, _LENT = 0.6, 600
 
 
 @dataclass(frozen=True)
@@ -81,8 +92,12 @@ class Screening:
         hunt.check_values()
         hunt.collect()
         table = hunt.table()
-        lesson = Lesson(useful=table.features[:_USEFUL], spreads=hunt.spreads())
-        return Bought(table, lesson, {"way": "screening"})
+        lesson = Lesson(
+            useful=table.features[:_USEFUL], notes=hunt.notes(), spreads=hunt.spreads()
+        )
+        lent = int((table.rows < 0).sum())
+        info = {"way": "screening", "controls": lent, "drift": hunt.drift}
+        return Bought(table, lesson, info)
 
 
 class _Hunt:
@@ -107,10 +122,21 @@ class _Hunt:
         self.rng, self.memory = rng, memory
         self.alive = np.arange(cells.n_features)
         self.rounds, self.first = self._looks(allowance)
-        self.basket = Basket(cells, codes, allowance, rng)
+        self.controls, others = self._earlier_rows()
+        self.basket = Basket(cells, codes, allowance, rng, others)
         self.useful = memory.usefulness(cells.n_features) / max(memory.tasks, 1)
         self.chosen: list[int] = []
-        self.looked, self.rows = 0, 0
+        self.looked, self.rows, self.drift = 0, 0, False
+
+    def _earlier_rows(self) -> tuple[Controls | None, float]:
+        """Rows of earlier tasks as controls, and how many others go with a rare row then."""
+        if self.n_classes != 2 or self.sizes.min() > _RARE * self.sizes.sum():
+            return None, 1.0
+        controls = controls_of(self.memory)
+        known = float(np.median(controls.looks(self.alive))) if controls.n_rows else 0.0
+        if known < _FEWEST:
+            return None, 1.0
+        return controls, float(np.clip(1 - known / _PLENTY, _OTHERS, 1.0))
 
     def _looks(self, allowance: float) -> tuple[int, int]:
         """How often the features are halved, and rows of each class in the first look."""
@@ -129,10 +155,27 @@ class _Hunt:
             if not self.basket.buy(self.alive, upto):
                 break
             self.looked = upto
+            if level == 0:
+                self._trust_controls()
             if level < rounds:
                 found = self._tells(self.alive, None)
                 keep = max(1, -(-len(self.alive) // 2))
                 self.alive = self.alive[np.argsort(-found, kind="stable")[:keep]]
+
+    def _trust_controls(self) -> None:
+        """Earlier rows are no controls where this task's others are not like them.
+
+        The rows that were spared for them come first then in what is left of the order.
+        """
+        if self.controls is None:
+            return
+        strange = how_strange(
+            self.basket, self.alive, self.looked, self.n_classes, set(self.categories),
+            self.controls,
+        )  # fmt: skip
+        if strange > _STRANGE:
+            self.controls, self.drift = None, True
+            self.basket.even_out(self.looked)
 
     def check_values(self) -> None:
         """A look that found nothing but gaps is the end of it."""
@@ -150,7 +193,7 @@ class _Hunt:
         mean = float(self.prices[self.alive].mean())
         n = self.basket.left / max(mean, 1e-12)
         rows, enough = self.how.start * n, slimness(n) * n**0.5
-        self.rows = int(np.clip(min(rows, enough), self.looked, len(self.basket.codes)))
+        self.rows = int(np.clip(min(rows, _AT_FIRST * enough), self.looked, len(self.basket.codes)))
         waiting, present, by_rows = self.alive, None, 0.0
         while True:
             tells = self._tells(waiting, present)
@@ -172,7 +215,8 @@ class _Hunt:
         best of so many as well left two or three features on all rows: spam fell from .98 to .84.)
         """
         prices = self.prices[waiting] * self.rows
-        return np.asarray((tells - 1.0) / (2.0 * self.looked) / np.maximum(prices, 1e-12))
+        n = self.looked + (0 if self.controls is None else self.controls.looks(waiting))
+        return np.asarray((tells - 1.0) / (2.0 * n) / np.maximum(prices, 1e-12))
 
     def _buy_features(self, waiting: Ints, worth: Floats) -> tuple[Ints, int]:
         """The best few that can be paid for, on the rows of the table."""
@@ -206,19 +250,21 @@ class _Hunt:
     def table(self) -> Table:
         """The chosen features on the rows that all of them were bought on."""
         features = np.array(self.chosen, dtype=np.int64)
-        values = self.basket.values(features, self.rows)
-        y = self.basket.codes[: self.rows]
+        values, y, lent = self._rows_for(features)
         ours = np.bincount(y, minlength=self.n_classes)
         weights = (self.sizes / np.maximum(ours, 1))[y]
         bought = np.ones(values.shape, dtype=bool)
-        rows = self.basket.order[: self.rows]
-        return Table(features, rows, values, bought, weights.astype(np.float64), y)
+        rows = np.append(self.basket.order[: self.rows], np.full(len(lent), -1))
+        return Table(
+            features, rows, values, bought, weights.astype(np.float64), y, looked=self.looked
+        )
 
     def _tells(self, features: Ints, present: Floats | None) -> Floats:
         """How well each tells the classes apart on the rows that were looked at."""
         found = how_telling(
-            self.basket, features, self.looked, self.n_classes, set(self.categories), present
-        )
+            self.basket, features, self.looked, self.n_classes, set(self.categories), present,
+            self.controls,
+        )  # fmt: skip
         if present is None:  # what was useful before is believed sooner
             found *= 1.0 + _AGAIN * self.useful[features]
         return found
@@ -235,6 +281,20 @@ class _Hunt:
             found[f] = remember(self.memory.spread(f), column, weights)
         return found
 
+    def notes(self) -> dict[str, Any]:
+        """Rows that later tasks may take for controls."""
+        return remember_controls(self.basket, self.sizes, self.memory, self.rng)
+
+    def _rows_for(self, features: Ints) -> tuple[Floats, Ints, Ints]:
+        """Values and classes of the task's own rows, then of earlier ones; which of these."""
+        values, y = self.basket.values(features, self.rows), self.basket.codes[: self.rows]
+        if self.controls is None or not len(features):
+            return values, y, np.zeros(0, dtype=np.int64)
+        lent = np.flatnonzero(self.controls.known(features).mean(axis=1) >= _KNOWN)[-_LENT:]
+        theirs = self.controls.filled(features, lent, np.random.default_rng(0))
+        many = np.full(len(lent), int(self.sizes.argmax()))
+        return np.vstack([values, theirs]), np.append(y, many), lent
+
     def _present(self) -> tuple[Floats, float]:
         """What the chosen features say of every row, out of fold; what further rows would gain.
 
@@ -242,11 +302,12 @@ class _Hunt:
         with one over the rows, half as many rows again gain 2/9 of that difference.
         """
         features = np.array(self.chosen, dtype=np.int64)
-        values = self.basket.values(features, self.rows)
-        y, ones = self.basket.codes[: self.rows], np.ones(self.rows)
+        values, y, lent = self._rows_for(features)
+        ones = np.ones(len(y))
         folds = folds_by_class(y, np.random.default_rng(0))
         if folds is None:
-            return np.tile(np.bincount(y, minlength=self.n_classes) / len(y), (len(y), 1)), 0.0
+            shares = np.tile(np.bincount(y, minlength=self.n_classes) / len(y), (len(y), 1))
+            return self._spread(shares, lent), 0.0
         categories = np.array([f in self.categories for f in self.chosen])
         design = Design.of(values, ones, categories, 8)
         k = self.n_classes
@@ -260,7 +321,15 @@ class _Hunt:
         more = min(0.5 * self.rows, len(self.basket.codes) - self.rows)
         price = more * float(self.prices[features].sum())
         gain = 2 / 9 * (from_one - from_two) * more / (0.5 * self.rows)
-        return found, (gain / price if price > 0 else 0.0)
+        return self._spread(found, lent), (gain / price if price > 0 else 0.0)
+
+    def _spread(self, found: Floats, lent: Ints) -> Floats:
+        """A line for each own row and for each earlier one, NaN for those that were not used."""
+        if self.controls is None:
+            return found
+        theirs = np.full((self.controls.n_rows, found.shape[1]), np.nan)
+        theirs[lent] = found[self.rows :]
+        return np.vstack([found[: self.rows], theirs])
 
     def _afford_something(self) -> None:
         """Too little money to look at every feature: look at as many as it pays for."""

@@ -6,9 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-__all__ = ["fit_intercepts", "fit_shrunk", "fit_slope", "softmax"]
+__all__ = ["draw_to_one", "fit_intercepts", "fit_shrunk", "fit_slope", "softmax"]
 
 Floats = NDArray[np.float64]
+
+#: how far slopes are from 1 as a rule, in logarithms
+_SPREAD = 0.3
 
 
 def softmax(scores: Floats) -> Floats:
@@ -98,6 +101,35 @@ def _slope_of_two(
             break
     slope = float(np.clip(at[1], 0.2, 5.0))
     return slope, _loss_at(slope, scores[:, None], codes, weights)
+
+
+def draw_to_one(
+    slope: float, scores: Floats, codes: NDArray[np.int64], weights: Floats
+) -> float:
+    """The slope, closer to 1 the less the rows tell of it.
+
+    Few rare rows are easily told apart on paper, and then any slope is too small; new rows pay for
+    it. With v the sampling variance of the slope, at 1, the part _SPREAD^2 / (_SPREAD^2 + v) of
+    its logarithm is kept.
+
+    >>> z, y = np.array([[-1.0], [-0.5], [0.5], [1.0]]), np.array([0, 0, 1, 1])
+    >>> 1.0 < draw_to_one(5.0, z, y, np.ones(4)) < 1.5
+    True
+    >>> many = draw_to_one(0.5, np.repeat(z, 500, axis=0), np.tile([0, 1], 1000), np.ones(2000))
+    >>> 0.5 < many < 0.6
+    True
+    """
+    p = softmax(scores + fit_intercepts(scores, codes, weights))
+    z = np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
+    curve = np.abs(weights)[:, None] * p * (1 - p)
+    z = z - (curve * z).sum(axis=0) / np.maximum(curve.sum(axis=0), 1e-12)  # intercepts are free
+    mean = (p * z).sum(axis=1)
+    told = weights * (z[np.arange(len(z)), codes] - mean)
+    sure = float(weights @ (p * (z - mean[:, None]) ** 2).sum(axis=1))
+    if sure <= 0:
+        return 1.0
+    kept = _SPREAD**2 / (_SPREAD**2 + float(told @ told) / sure**2)
+    return float(slope**kept)
 
 
 def fit_intercepts(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> Floats:

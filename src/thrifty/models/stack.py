@@ -22,7 +22,7 @@ from thrifty.models.boosted import BoostedTrees, boosted_from_dict, grow_boosted
 from thrifty.models.line import LineDesign, line_left_out
 from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.points import Design, Points, oof_scores
-from thrifty.models.shrunk import fit_intercepts, fit_slope, softmax
+from thrifty.models.shrunk import draw_to_one, fit_intercepts, fit_slope, softmax
 
 __all__ = ["Stack", "fit_stack", "fit_stack_left_out", "folds_by_class", "stack_from_dict"]
 
@@ -41,6 +41,8 @@ _PULL, _PULL_ROWS = 0.02, 4.0
 #: for most of it (nhanes, 3 others a rare row: .493 with 1, .502 with .5, .504 with 0); mixing,
 #: stretching and shifting use the weights themselves
 _SOFT = 0.5
+#: rows of each class that did not choose the features, for them alone to judge the mixture
+_JUDGES = 30
 #: the most bins of a number in the card
 _BINS = 12
 
@@ -186,8 +188,15 @@ def fit_stack_left_out(
     seed: int = 0,
     shrinkage: float = 1.0,
     n_trees: int = 100,
+    lent: Bools | None = None,
+    looked: int = 0,
 ) -> tuple[Stack, Floats]:
-    """The same, with the probabilities of every row from parts that did not see it."""
+    """The same, with the probabilities of every row from parts that did not see it.
+
+    ``lent``: rows of the population whose class is not known, among the others of two classes.
+    ``looked``: so many rows, the first, chose the features, and are no judges of the mixture where
+    there are enough others.
+    """
     classes, codes = np.unique(labels, return_inverse=True)
     codes = codes.reshape(-1).astype(np.int64)
     if len(classes) < 2:
@@ -214,11 +223,43 @@ def fit_stack_left_out(
     if np.bincount(codes).min() >= _FEW:
         left_out.append(_trees_left_out(values, codes, soft, categories, folds, seed, n_trees))
         trees = grow_boosted(values, codes, soft, categories, seed, n_trees)
-    shares, slope = _mix(left_out, codes, weights)
+    again, says, counts = _judges(codes, weights, lent, looked)
+    shares, slope = _mix([part[again] for part in left_out], says, counts)
     # trees know their own rows too well: the shift is found on rows left out, as the slope was
     outside = slope * _mixture(left_out, shares)
-    shift = fit_intercepts(outside, codes, weights)
+    shift = fit_intercepts(outside[again], says, counts)
     return Stack(classes, card, line, trees, shares, slope, shift), softmax(outside + shift)
+
+
+def _judges(
+    codes: Ints, weights: Floats, lent: Bools | None, looked: int
+) -> tuple[Ints, Ints, Floats]:
+    """Which rows, with which class and weight, say how good the mixture is.
+
+    Those that did not choose the features, where there are enough of each class; a class weighs as
+    much as ever. Rows of the population hold the rare class by its share p: their mean is (1 - p)
+    times that of the others and p times that of the rare class, which is taken off again with rare
+    rows that count as others, by a negative weight (du Plessis, Niu and Sugiyama, 2014).
+    """
+    every, fresh = np.arange(len(codes)), np.arange(looked, len(codes))
+    sizes = np.bincount(codes, weights=weights)
+    if np.bincount(codes[fresh], minlength=len(sizes)).min() >= _JUDGES:
+        there = np.bincount(codes[fresh], weights=weights[fresh])
+        weights = weights * (sizes / there)[codes]
+        every = fresh
+    if lent is None or not lent.any():
+        return every, codes[every], weights[every]
+    many = int(codes[lent][0])
+    rare = every[codes[every] != many]
+    share = float(weights[rare].sum() / weights[every].sum())
+    counts = weights.copy()
+    counts[lent] /= 1 - share
+    taken_off = -weights[rare] / weights[rare].sum() * share * counts[lent].sum()
+    return (
+        np.append(every, rare),
+        np.append(codes[every], np.full(len(rare), many)),
+        np.append(counts[every], taken_off),
+    )
 
 
 def folds_by_class(codes: Ints, rng: np.random.Generator) -> Ints | None:
@@ -269,7 +310,7 @@ def _mix(
         slope, loss = fit_slope(_mixture(left_out, shares), codes, weights)
         apart = sum((share - 1 / n) ** 2 for share in shares[:n])
         best = min(best, (loss * (1 + pull * apart), shares, slope))
-    return best[1], best[2]
+    return best[1], draw_to_one(best[2], _mixture(left_out, best[1]), codes, weights)
 
 
 def _tried(n: int) -> list[tuple[float, float, float]]:

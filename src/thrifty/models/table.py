@@ -27,7 +27,7 @@ class Table:
     features : array of int
         (k,) which features, as indices into all N
     rows : array of int
-        (m,) which rows of the task
+        (m,) which rows of the task; -1: of an earlier task, standing for the largest class
     values : array of float
         (m, k) floats; NaN for a gap that was paid for, and wherever ``bought`` is False
     bought : array of bool
@@ -47,6 +47,8 @@ class Table:
     categories : tuple of int
         (k,) how many categories each feature has, 0 for numbers and Booleans; empty where there are
         none
+    looked : int
+        so many rows, the first, chose the features: on them the features look better than they are
 
     >>> table = Table(np.array([3, 8]), np.array([0, 1, 2]), np.eye(3, 2), np.ones((3, 2), bool),
     ...               np.ones(3), np.array([0, 1, 0]))
@@ -64,6 +66,7 @@ class Table:
     effects: Floats | None = None
     rare_code: int = 1
     categories: tuple[int, ...] = ()
+    looked: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -99,7 +102,19 @@ class Table:
             bought=self.bought[which],
             weights=self.weights[which],
             labels=self.labels[which],
+            looked=int((np.asarray(which) < self.looked).sum()),
         )
+
+    def own(self) -> Table:
+        """Without rows of earlier tasks; a class weighs as much as with them."""
+        ours = self.rows >= 0
+        if ours.all() or len(np.unique(self.labels[ours])) < len(np.unique(self.labels)):
+            return self
+        weights = self.weights.copy()
+        for label in np.unique(self.labels):
+            here = self.labels == label
+            weights[here & ours] *= weights[here].sum() / weights[here & ours].sum()
+        return replace(self, weights=weights).of_rows(np.flatnonzero(ours))
 
     def joint(self) -> tuple[Ints, Ints]:
         """The features and the rows of it that were bought together, by their positions here.
@@ -141,6 +156,7 @@ class Table:
             "effects": None if self.effects is None else self.effects.tolist(),
             "rare_code": self.rare_code,
             "categories": list(self.categories),
+            "looked": self.looked,
         }
 
     @property
@@ -192,4 +208,5 @@ def table_from_dict(data: dict[str, Any]) -> Table:
         None if effects is None else np.array(effects, dtype=np.float64).reshape(k, 2),
         data["rare_code"],
         tuple(data["categories"]),
+        int(data.get("looked", 0)),
     )
