@@ -83,7 +83,7 @@ def test_later_tasks_are_better_for_the_same_bill():
 def test_another_population_is_noticed_and_the_same_one_is_not():
     memory = after_tasks(5)
     same = [buy(memory, *people(1500, 50 + s), 1200.0).info["drift"] for s in range(10)]
-    moved = [buy(memory, *people(1500, 70 + s, moved=1.0), 1200.0) for s in range(5)]
+    moved = [buy(memory, *people(1500, 70 + s, moved=1.5), 1200.0) for s in range(5)]
     assert not any(same)
     assert all(found.info["drift"] and found.info["controls"] == 0 for found in moved)
     assert all(0.3 < found.table.labels.mean() < 0.7 for found in moved)  # evened out

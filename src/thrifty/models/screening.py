@@ -54,7 +54,7 @@ _USEFUL, _AGAIN = 20, 1.0
 _RARE, _FEWEST, _PLENTY, _OTHERS = 0.2, 20.0, 150.0, 0.25
 #: where features tell this task's others from earlier rows so well on average, 1 by chance, the
 #: population has moved
-_STRANGE = 3.0
+_STRANGE = 2.3
 #: of the chosen features, what must be known of an earlier row; and the most of them
 _KNOWN, _LENT = 0.6, 600
 
