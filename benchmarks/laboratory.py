@@ -18,6 +18,8 @@ it.
 - pilot + best columns: all cells of a class-balanced pilot, then the k columns with the largest
   gain (LightGBM) on as many patients as the money buys, free columns always; the best k in
   hindsight
+
+With --save a run that was stopped goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -278,6 +280,7 @@ def draw(both: dict[str, list[dict[str, object]]], path: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first", type=int, default=0, help="the seed to begin with")
     parser.add_argument("--parts", nargs="*", default=["learning", "predicting"])
     parser.add_argument("--save", type=Path)
     parser.add_argument("--from", dest="saved", type=Path, nargs="*", help="draw what was saved")
@@ -287,14 +290,17 @@ if __name__ == "__main__":
     both: dict[str, list[dict[str, object]]] = {}
     for path in given.saved or ():
         both.update(json.loads(path.read_text()))
+    if given.save and given.save.exists():
+        both = json.loads(given.save.read_text())
     with threadpool_limits(1):
-        for seed in range(0 if given.saved else given.seeds):
-            for name, rows in measure(seed, given.parts).items():
+        for seed in range(given.first, 0 if given.saved else given.seeds):
+            lacking = [p for p in given.parts if all(r["seed"] != seed for r in both.get(p, ()))]
+            for name, rows in measure(seed, lacking).items():
                 both.setdefault(name, []).extend(rows)
+            if given.save:
+                given.save.write_text(json.dumps(both, indent=0))
     for name, rows in both.items():
         print(f"\n{name}\n{table(mean_rows(rows))}")
     print(f"\n{time.process_time() - start:.0f} s of CPU time")
-    if given.save:
-        given.save.write_text(json.dumps(both))
     if given.picture:
         draw(both, given.picture)

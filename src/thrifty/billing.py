@@ -18,13 +18,16 @@ _NOTHING = {
     "cells": 0, "cost": 0.0, "reused_cells": 0, "avoided_cells": 0, "max_cells_per_example": 0,
 }  # fmt: skip
 #: what a report shows of a prediction and a bill does not
-_DATED = ("at", "examples")
+_DATED = ("at", "examples", "lines")
 
 
 def rows_beside(
     learned: set[str], predictions: Sequence[PredictionRow], accounts: dict[str, tuple[int, int]]
 ) -> list[Json]:
-    """What was spent beside the tasks that were learned; predictions with "at" and "examples"."""
+    """What was spent beside the tasks that were learned.
+
+    Predictions with "at", "examples" and "lines".
+    """
     rows: list[Json] = []
     for one in predictions:
         data = dict(one.receipt or {"finished": False})
@@ -35,7 +38,11 @@ def rows_beside(
             # purchases that were open when it was given up may have been settled since
             row["cost"] = to_units(accounts[one.account][1])
         route = "prediction" if finished else "prediction, not finished"
-        when = {"at": one.begun_at, "examples": 0 if receipt is None else receipt.n_examples}
+        when = {
+            "at": one.begun_at,
+            "examples": 0 if receipt is None else receipt.n_examples,
+            "lines": () if receipt is None else receipt.lines,
+        }
         rows.append({"task": one.task, "route": route, **row, **when})
     known = learned | {one.account for one in predictions}
     for task, (_, spent) in accounts.items():

@@ -160,3 +160,32 @@ def test_two_thousand_tasks_stay_small(view: LifetimeView) -> None:
 def test_save_report_writes_the_page(life: thrifty.Lifetime, tmp_path) -> None:
     page = save_report(life, tmp_path / "report.html", title="mine")
     assert "What mine learned" in page.read_text(encoding="utf-8")
+
+
+def table_of(page: str, name: str) -> list[list[str]]:
+    """The cells of a table of the page, row by row."""
+    found = re.search(rf'<table id="{name}">(.*?)</table>', page, re.S)
+    assert found is not None
+    rows = re.findall(r"<tr>(.*?)</tr>", found.group(1), re.S)
+    return [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in rows]
+
+
+def test_the_page_is_a_laboratorys_bill() -> None:
+    """Three patients to learn from, two to predict: panels and draws, summed to the cent."""
+    names = ["Na", "K", "age"]
+    prices = thrifty.PriceList(
+        {"Na": "4.81", "K": "4.76", "age": 0}, orders={"electrolytes": ("7.01", ["Na", "K"])},
+        fees={"blood draw": ("9.09", ["Na", "K"])}, currency="USD",
+    )  # fmt: skip
+    frame = pd.DataFrame([[0, 0, 1], [1, 0, 1], [1, 1, 0]], columns=names)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3, learner=thrifty.Paper()), prices=prices)
+    life.learn("ill", frame, [0, 0, 1])
+    life.predict("ill", pd.DataFrame([[1, 0, 1], [1, 1, 1]], columns=names))
+    page = report_page(view_of(life))
+    learned, asked = table_of(page, "itemised"), table_of(page, "itemised-predictions")
+    assert learned[1:] == [
+        ["blood draw", "3", "27.27"], ["electrolytes", "3", "21.03"], ["in all", "", "48.30"],
+    ]  # fmt: skip
+    assert [row[:2] for row in asked[1:-1]] == [["blood draw", "2"], ["K", "2"]]
+    assert asked[-1][2] == "27.70"
+    assert float(asked[-1][2]) == life.balance().predictions

@@ -6,7 +6,7 @@ package is a function of one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -158,13 +158,12 @@ class LifetimeView:
     @cached_property
     def lines(self) -> list[tuple[str, int, float]]:
         """The bill of all tasks line by line, the dearest first; none where only cells cost."""
-        found: dict[str, list[float]] = {}
-        for what, n, cost in (line for task in self.tasks for line in task.lines):
-            both = found.setdefault(what, [0, 0.0])
-            both[0] += n
-            both[1] += cost
-        lines = [(what, int(n), cost) for what, (n, cost) in found.items()]
-        return sorted(lines, key=lambda line: (-line[2], line[0]))
+        return _summed(line for task in self.tasks for line in task.lines)
+
+    @cached_property
+    def predicted_lines(self) -> list[tuple[str, int, float]]:
+        """The bill of all predictions, in the same way."""
+        return _summed(line for row in self.beside for line in row.get("lines", ()))
 
     @cached_property
     def everything(self) -> int:
@@ -251,6 +250,17 @@ def _asked(model: object) -> tuple[str, ...]:
     if features is None or names is None:
         return ()
     return tuple(str(names[f]) for f in features.tolist())
+
+
+def _summed(lines: Iterable[tuple[str, int, float]]) -> list[tuple[str, int, float]]:
+    """Lines of the same thing as one, the dearest first."""
+    found: dict[str, list[float]] = {}
+    for what, n, cost in lines:
+        both = found.setdefault(what, [0, 0.0])
+        both[0] += n
+        both[1] += cost
+    summed = [(what, int(n), cost) for what, (n, cost) in found.items()]
+    return sorted(summed, key=lambda line: (-line[2], line[0]))
 
 
 def view_of(life: Lifetime, title: str = "lifetime", prices: object = None) -> LifetimeView:
