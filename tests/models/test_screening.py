@@ -29,7 +29,7 @@ def clinic(n=1200, features=60, seed=0, rate=-2.0):
 
 
 def buy(X, y, allowance, seed=0, prices=None, memory=None):
-    cells = Cells(as_source(X, allow_missing=True), prices=prices)
+    cells = Cells(as_source(X, allow_missing=True), prices=prices, spend=float(allowance))
     way, rng = Screening(), np.random.default_rng(seed)
     return cells, way.buy(cells, read_classes(y), memory or Memory(), allowance, rng)
 

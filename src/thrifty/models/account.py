@@ -37,7 +37,7 @@ class Account:
     def __init__(
         self, cells: Cells, codes: Ints, allowance: float, rng: np.random.Generator
     ) -> None:
-        self.cells, self.allowance = cells, allowance
+        self.cells, self.allowance, self._at_first = cells, allowance, cells.allowance
         self.rare_code = int(np.bincount(codes, minlength=2).argmin())
         order = _owned_first(cells, rng.permutation(len(codes)))
         is_rare = codes[order] == self.rare_code
@@ -72,9 +72,11 @@ class Account:
     @property
     def left(self) -> float:
         """What may still be spent: the door's word where it has one, else our own count."""
-        live = self.cells.allowance
-        counted = self.allowance - self._counted
-        return counted if live is None else max(counted, min(live, self.allowance))
+        live, counted = self.cells.allowance, self.allowance - self._counted
+        if live is None or self._at_first is None:
+            return counted
+        # cells that were owned are counted, and not paid for
+        return min(live, max(counted, self.allowance - (self._at_first - live)))
 
     def cost(self, features: Ints, a: Ints, b: Ints) -> Floats:
         """At most so much to have looked at these features on a rare and b other rows, each.

@@ -22,6 +22,7 @@ from thrifty.models.bins import make_bins
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.number_fit import Additive
 from thrifty.models.numbers import Numbers
+from thrifty.models.paying import judges_worth, still_falls, would_pay
 from thrifty.models.points import Design
 from thrifty.models.policy import Bought
 from thrifty.models.remembered import remember
@@ -108,11 +109,15 @@ class _Search:
         self.useful = often / max(memory.tasks, 1)
         self.chosen: list[int] = []
         self.looked, self.rows = 0, 0
+        self.judges = judges_worth(cells)
+        # of the present model: how far the loss fell, and would fall with half as many rows again
+        self.fall, self.by_more_rows = 0.0, np.inf
+        self.losses: list[float] = []
 
     def take_everything(self) -> bool:
         """Where all cells can be paid for, have them; the model gets those that tell most."""
         n = len(self.y)
-        if not self.basket.buy(self.alive, n):
+        if self.judges or not self.basket.buy(self.alive, n):
             return False
         self.looked = self.rows = n
         self.check_values()
@@ -168,6 +173,8 @@ class _Search:
         waiting, present, by_rows = self.alive, None, 0.0
         while True:
             tells = self._tells(waiting, present)
+            if self.judges and not still_falls(self.losses, self.fall):
+                break
             gain = (tells - 1.0) / (2.0 * max(self.looked, 1)) / (self.prices[waiting] * self.rows)
             took = 0
             if self.rows < enough and (not len(waiting) or gain.max() < max(by_rows, 0.0)):
@@ -180,8 +187,11 @@ class _Search:
         if not self.chosen:
             self.chosen = [int(self.alive[0])]
             self.rows = self.basket.bought(self.chosen[0])
-        while self._buy_rows(len(self.y)):
-            pass
+        while would_pay(self.by_more_rows, self.fall) or not self.judges:
+            if not self._buy_rows(len(self.y)):
+                break
+            if self.judges:
+                self._present()
 
     def _buy_features(self, waiting: Ints, worth: Floats) -> tuple[Ints, int]:
         took, batch = 0, 1 + len(self.chosen) // 4
@@ -246,6 +256,9 @@ class _Search:
         more = min(0.5 * self.rows, len(self.y) - self.rows)
         price = more * float(self.prices[features].sum())
         gain = 2 / 9 * worse * more / (0.5 * self.rows)
+        whole = max(float(((y - y.mean()) ** 2).mean()), 1e-300)
+        self.fall, self.by_more_rows = 0.5 * np.log(whole / max(from_two, 1e-300)), 2 / 9 * worse
+        self.losses.append(-self.fall)
         return found, (gain / price if price > 0 else 0.0)
 
     def table(self) -> Table:

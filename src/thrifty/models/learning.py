@@ -138,6 +138,9 @@ def worth_keeping(
 def allowance_of(cells: Cells) -> float:
     """What a task may spend: what was said, else a twentieth of everything or 30,000 cells.
 
+    Where nothing was said it stops before that if more would not pay
+    (:mod:`thrifty.models.paying`).
+
     >>> allowance_of(Cells(np.zeros((1000, 2000), dtype=bool)))
     100000.0
     >>> allowance_of(Cells(np.zeros((100, 20), dtype=bool)))

@@ -25,11 +25,9 @@ from thrifty.errors import BadInput
 from thrifty.models.basket import Basket
 from thrifty.models.controls import Controls, controls_of, remember_controls
 from thrifty.models.memory import Lesson, Memory
-from thrifty.models.points import Design, oof_scores
+from thrifty.models.paying import curve_of, judges_worth, still_falls, would_pay
 from thrifty.models.policy import Bought
 from thrifty.models.remembered import remember
-from thrifty.models.shrunk import fit_intercepts, softmax
-from thrifty.models.stack import folds_by_class
 from thrifty.models.table import Table
 from thrifty.models.telling import how_strange, how_telling
 from thrifty.models.to_pay import to_pay
@@ -127,6 +125,10 @@ class _Hunt:
         self.useful = memory.usefulness(cells.n_features) / max(memory.tasks, 1)
         self.chosen: list[int] = []
         self.looked, self.rows, self.drift = 0, 0, False
+        self.judges = judges_worth(cells)
+        # of the present model: how far the loss fell, and would fall with half as many rows again
+        self.fall, self.by_more_rows = 0.0, np.inf
+        self.losses: list[float] = []
 
     def _earlier_rows(self) -> tuple[Controls | None, float]:
         """Rows of earlier tasks as controls, and how many others go with a rare row then."""
@@ -197,6 +199,8 @@ class _Hunt:
         waiting, present, by_rows = self.alive, None, 0.0
         while True:
             tells = self._tells(waiting, present)
+            if self.judges and not still_falls(self.losses, self.fall):
+                break
             by_feature = self._gain_of_features(waiting, tells)
             took = 0
             if self.rows < enough and (not len(waiting) or by_feature.max() < max(by_rows, 0.0)):
@@ -240,12 +244,15 @@ class _Hunt:
         return more
 
     def _spend_the_rest(self) -> None:
-        """What is left buys rows of what was chosen."""
+        """What is left buys rows of what was chosen; while they pay, where nothing was said."""
         if not self.chosen:
             self.chosen = [int(self.alive[0])]
             self.rows = self.basket.bought(self.chosen[0])
-        while self._buy_rows(len(self.basket.codes)):
-            pass
+        while would_pay(self.by_more_rows, self.fall) or not self.judges:
+            if not self._buy_rows(len(self.basket.codes)):
+                break
+            if self.judges:
+                self._present()
 
     def table(self) -> Table:
         """The chosen features on the rows that all of them were bought on."""
@@ -303,25 +310,14 @@ class _Hunt:
         """
         features = np.array(self.chosen, dtype=np.int64)
         values, y, lent = self._rows_for(features)
-        ones = np.ones(len(y))
-        folds = folds_by_class(y, np.random.default_rng(0))
-        if folds is None:
-            shares = np.tile(np.bincount(y, minlength=self.n_classes) / len(y), (len(y), 1))
-            return self._spread(shares, lent), 0.0
         categories = np.array([f in self.categories for f in self.chosen])
-        design = Design.of(values, ones, categories, 8)
-        k = self.n_classes
-        scores = oof_scores(design, y, k, ones, 1.0, folds)
-        found = softmax(scores + fit_intercepts(scores, y, ones))
-        from_two, from_one = _loss(found, y), 0.0
-        for fold in np.unique(folds):
-            few, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-            p = softmax(design.scores(design.fit(few, y, k, ones, 1.0), rest))
-            from_one += _loss(p, y[rest]) / len(np.unique(folds))
+        curve = curve_of(values, y, categories, self.n_classes)
+        self.fall, self.by_more_rows = curve.fall, curve.by_rows
+        self.losses.append(curve.loss)
         more = min(0.5 * self.rows, len(self.basket.codes) - self.rows)
         price = more * float(self.prices[features].sum())
-        gain = 2 / 9 * (from_one - from_two) * more / (0.5 * self.rows)
-        return self._spread(found, lent), (gain / price if price > 0 else 0.0)
+        gain = curve.by_rows * more / (0.5 * self.rows)
+        return self._spread(curve.p, lent), (gain / price if price > 0 else 0.0)
 
     def _spread(self, found: Floats, lent: Ints) -> Floats:
         """A line for each own row and for each earlier one, NaN for those that were not used."""
@@ -362,7 +358,3 @@ def _check_allowance(cells: Cells, n_classes: int, allowance: float) -> None:
             f"least {least:g}; what may be spent is {allowance:g}. Raise spend= or the budget."
         )
 
-
-def _loss(p: Floats, y: Ints) -> float:
-    """Mean log-loss."""
-    return -float(np.log(p[np.arange(len(y)), y] + 1e-9).mean())

@@ -20,6 +20,7 @@ from thrifty.models.drift import drifted, features_to_test
 from thrifty.models.joint import complete_rows
 from thrifty.models.looks import Background, look_around, look_once
 from thrifty.models.memory import Lesson, Memory
+from thrifty.models.paying import curve_of, judges_worth, would_pay
 from thrifty.models.policy import Bought
 from thrifty.models.table import Table
 from thrifty.models.to_pay import to_pay
@@ -51,6 +52,10 @@ _WHOLE_ROWS, _WHOLE_SHARE = 30, 0.05
 _USEFUL = 20
 
 
+#: where nobody said what to spend: parts of the limit after which it is asked whether more pays
+_STAGES = (0.25, 0.5, 1.0)
+
+
 class Wide:
     """Buy for Boolean features; see the module."""
 
@@ -66,19 +71,44 @@ class Wide:
         account = Account(cells, labels.codes, allowance, rng)
         background, moved = _trusted(account, Background(*memory.background(cells.n_features)))
         share = allowance / (float(cells.shared_prices.sum()) * cells.n_examples)
-        looks = (1 - _between(share, _JOINT)) * allowance
-        if cells.call_price > 0:  # every further look would pay for the row again
-            look_once(account, looks)
-        else:
-            look_around(account, background, looks, _OTHERS_PER_LOOK)
-        ranked = np.argsort(-_belief(account, background).worth, kind="stable")
-        k = round(_between(share, _JOINT_FEATURES))
-        kept = _for_whole_rows(account)
-        n = complete_rows(account, ranked, k, _OTHERS_EACH, kept)
+        stages = _STAGES if judges_worth(cells) and not cells.call_price else (1.0,)
+        for before, part in zip((0.0, *stages), stages):
+            joint = _buy_part(account, background, share, before, part)
+            if part < 1 and not _more_would_pay(account, labels, joint):
+                break
         belief = _belief(account, background)
         chosen = np.argsort(-belief.worth, kind="stable")[:_MOST_FEATURES]
         table = _table(account, labels, chosen, belief, _whole_rows(account, chosen))
-        return Bought(table, _lesson(account, chosen), {"joint_features": n, "drift": moved})
+        info = {"joint_features": len(joint), "drift": moved}
+        return Bought(table, _lesson(account, chosen), info)
+
+
+def _buy_part(
+    account: Account, background: Background, share: float, before: float, part: float
+) -> Ints:
+    """Go on from one part of the bill to another; the features that are complete then."""
+    whole = account.allowance
+    looks = (1 - _between(share, _JOINT)) * (part - before) * whole
+    if account.cells.call_price > 0:  # every further look would pay for the row again
+        look_once(account, looks)
+    else:
+        look_around(account, background, looks, _OTHERS_PER_LOOK)
+    ranked = np.argsort(-_belief(account, background).worth, kind="stable")
+    k = round(_between(share * part, _JOINT_FEATURES))
+    kept = _for_whole_rows(account) + (1 - part) * whole
+    return ranked[: complete_rows(account, ranked, k, _OTHERS_EACH, kept)]
+
+
+def _more_would_pay(account: Account, labels: Labels, joint: Ints) -> bool:
+    """Whether a card of the features that are complete on the same rows still learns from rows."""
+    a, b = int(account.a[joint].min()), int(account.b[joint].min())
+    rows = np.concatenate([account.rare[:a], account.others[:b]])
+    if not len(rows):
+        return True
+    values = np.asarray(account.cells.get(rows, joint), dtype=np.float64)
+    codes = np.asarray(labels.codes[rows], dtype=np.int64)
+    curve = curve_of(values, codes, np.zeros(len(joint), dtype=bool), 2)
+    return would_pay(curve.by_rows, curve.fall)
 
 
 def _check_spend(cells: Cells, allowance: float) -> None:
