@@ -12,7 +12,7 @@ import threading
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -48,6 +48,7 @@ from thrifty.errors import (
     ThriftyError,
 )
 from thrifty.learned import Learned, model_to_store, receipt_to_store
+from thrifty.outside import JsonLike
 from thrifty.prediction import prediction_receipt
 from thrifty.protocol import AnyFamily
 from thrifty.stores import MemoryStore
@@ -73,7 +74,7 @@ class Task:
     owned: Owned
     place: str
     #: what the user said of its features that the lifetime did not know
-    kinds: Mapping[str, Any] = field(default_factory=dict)
+    kinds: JsonLike = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

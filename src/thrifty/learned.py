@@ -12,7 +12,7 @@ import numpy as np
 from thrifty.attempt import Failure, Route
 from thrifty.cells import Receipt
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
-from thrifty.outside import AnyArray, Json
+from thrifty.outside import AnyArray, Fields, Json, JsonLike
 from thrifty.protocol import AnyFamily
 from thrifty.shown import pre_html
 from thrifty.stores.families import family_from_dict
@@ -139,7 +139,7 @@ def _packed_most(counts: AnyArray) -> str:
     return base64.b64encode(pack_arrays({"steps": steps, "counts": counts[most]})).decode()
 
 
-def receipt_from_store(data: Json, features: Sequence[str] | None) -> Receipt:
+def receipt_from_store(data: JsonLike, features: Sequence[str] | None) -> Receipt:
     """The inverse of :func:`receipt_to_store`."""
     given = dict(data)
     packed = given.pop("packed", None)
@@ -154,7 +154,7 @@ def receipt_from_store(data: Json, features: Sequence[str] | None) -> Receipt:
 
 def model_to_store(model: Any, features: Sequence[str]) -> Json:
     """A model as plain data; names that the lifetime has are not written again."""
-    data: Json = model.to_dict()
+    data: Fields = model.to_dict()
     names = data.get("feature_names")
     if names is not None and tuple(names) == tuple(features[: len(names)]):
         data["feature_names"] = len(names)

@@ -13,6 +13,7 @@ from thrifty.desk import Desk
 from thrifty.errors import ThriftyError, UnknownTask
 from thrifty.learned import Learned, parts_of_row
 from thrifty.models import Models
+from thrifty.outside import JsonLike
 from thrifty.progress import Progress
 from thrifty.protocol import AnyFamily
 from thrifty.shown import facts_html, table_html
@@ -123,7 +124,7 @@ class OpenLifetime:
         return self._desk.settings.prices
 
     @property
-    def kinds(self) -> Mapping[str, Any]:
+    def kinds(self) -> JsonLike:
         """What was said of features that their columns do not say: ``learn(..., kinds=)``."""
         return dict(self._desk.settings.kinds or {})
 

@@ -11,12 +11,14 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
-__all__ = ["AnyArray", "Json", "JsonLike", "LabelsLike", "PricesLike", "TableLike"]
+__all__ = ["AnyArray", "Json", "JsonLike", "LabelsLike", "PricesLike", "Fields", "TableLike"]
 
-#: plain data, as ``to_dict`` gives it and JSON holds it
-Json: TypeAlias = dict[str, Any]
+#: plain data, as ``to_dict`` gives it and JSON holds it: made here, read by others
+Json: TypeAlias = dict[str, object]
 #: the same, only read: what ``from_dict`` takes, and checks
 JsonLike: TypeAlias = Mapping[str, Any]
+#: a row of a table of results, a line of a log: each field has a type of its own
+Fields: TypeAlias = dict[str, Any]
 #: Booleans, or numbers of any width
 AnyArray: TypeAlias = NDArray[Any]
 #: an array, a frame, scipy sparse, or a :class:`thrifty.Source`; read by ``as_source``

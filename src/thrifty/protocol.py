@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from thrifty.attempt import Attempt, Expected, Failed, Found
 from thrifty.cells import Cells
-from thrifty.outside import Json, LabelsLike
+from thrifty.outside import Json, JsonLike, LabelsLike
 
 __all__ = [
     "AnyFamily", "Block", "Family", "InBlocks", "Ordered", "Representation", "attempt_task",
@@ -94,10 +94,10 @@ class Family(Protocol[Known, Labels, Model]):
     def estimator(self, model: Model, labels: Labels, feature_names: Sequence[str]) -> Any:
         """What users hold: a fitted scikit-learn estimator around the model."""
 
-    def load_representation(self, data: Json) -> Known:
+    def load_representation(self, data: JsonLike) -> Known:
         """The inverse of ``representation.to_dict()``."""
 
-    def load_estimator(self, data: Json) -> Any:
+    def load_estimator(self, data: JsonLike) -> Any:
         """The inverse of ``estimator.to_dict()``."""
 
     def to_dict(self) -> Json:

@@ -30,13 +30,14 @@ from thrifty.models.points import Points
 from thrifty.models.scorecard import ScorecardClassifier
 from thrifty.models.stack import Stack
 from thrifty.models.with_trees import LinearAndTrees
+from thrifty.outside import Json
 from thrifty.trees.model import TreeClassifier
 from thrifty.trees.over_bits import OverBits
 
 __all__ = ["serving_model"]
 
 Leaf = list[float]
-Node = dict[str, Any] | Leaf
+Node = Json | Leaf
 Floats = NDArray[np.float64]
 Words = Mapping[str, Sequence[str]]
 
@@ -67,7 +68,7 @@ def serving_model(model: Any) -> dict[str, object]:
     if isinstance(model, TreeClassifier):
         names = [model.feature_names_[f] for f in model.features_.tolist()]
 
-        def above(feature: int, threshold: float) -> dict[str, Any]:
+        def above(feature: int, threshold: float) -> Json:
             return {"feature": model.feature_names_[feature], "above": _before(threshold)}
 
         return _shares(model, above, names)
@@ -84,7 +85,7 @@ def _file(
     base: Floats,
     trees: list[Node],
     softmax: bool = True,
-) -> dict[str, Any]:
+) -> Json:
     return {
         "format": "thrifty model 1",
         "features": list(map(str, names)),
@@ -202,7 +203,7 @@ def _boosted(
             return _both(leaf)
         left, right = grown(int(trees.left[at]), column), grown(int(trees.right[at]), column)
         name, gap_left = str(names[int(trees.feature[at])]), bool(trees.gap_left[at])
-        node: dict[str, Any] = {"feature": name}
+        node: Json = {"feature": name}
         texts, threshold = words.get(name), float(trees.threshold[at])
         if at in trees.sets:
             known, chosen = trees.sets[at]
@@ -231,8 +232,8 @@ def _bit_node(bit: Bit) -> dict[str, object]:
 
 
 def _shares(
-    model: TreeClassifier, question: Callable[[int, float], dict[str, Any]], names: Sequence[str]
-) -> dict[str, Any]:
+    model: TreeClassifier, question: Callable[[int, float], Json], names: Sequence[str]
+) -> Json:
     """One tree whose leaves are the shares of the classes."""
     flat, allowed = model._flat, model.missing != "error"
 

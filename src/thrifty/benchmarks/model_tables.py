@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.benchmarks.model_run import BILLS
-from thrifty.outside import Json
+from thrifty.outside import Fields
 
 __all__ = ["Line", "Row", "SetLines", "by_set", "calibration_rows", "memory_rows", "ratio_rows"]
 
 Floats = NDArray[np.float64]
-Line = Json
-Row = Json
+Line = Fields
+Row = Fields
 
 
 class SetLines:

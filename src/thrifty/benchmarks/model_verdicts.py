@@ -10,7 +10,7 @@ import numpy as np
 
 from thrifty.benchmarks.model_run import BILLS
 from thrifty.benchmarks.model_tables import Line, Row, SetLines, by_set
-from thrifty.outside import Json
+from thrifty.outside import Fields
 
 __all__ = ["compact", "expand", "half_bill_rows", "lead_rows", "other_rows", "window_rows"]
 
@@ -144,7 +144,7 @@ def other_rows(lines: list[Line]) -> list[Row]:
     return rows
 
 
-def compact(lines: list[Line]) -> list[Json]:
+def compact(lines: list[Line]) -> list[Fields]:
     """Lines with one key side by side, a list for each of their fields, for a small file.
 
     >>> line = {"set": "a", "seed": 0, "what": "ours", "bill": 0.1, "memory": True, "i": 0}
@@ -176,7 +176,7 @@ def _short(value: float) -> float:
     return int(value) if value.is_integer() else float(f"{value:.{_DIGITS}g}")
 
 
-def expand(data: list[Json]) -> list[Line]:
+def expand(data: list[Fields]) -> list[Line]:
     """The inverse of :func:`compact`, to four digits."""
     return [
         {k: group.get(k) for k in _KEY} | _row(group["tasks"], i)

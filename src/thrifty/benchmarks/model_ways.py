@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 
 from thrifty.benchmarks.model_tasks import ModelTask
-from thrifty.outside import AnyArray, Json
+from thrifty.outside import AnyArray, Fields
 
 __all__ = [
     "additive_model",
@@ -78,7 +78,7 @@ def _probability(model: Any, X: AnyArray) -> Floats:
 
 def full_models(task: ModelTask) -> dict[str, dict[str, float]]:
     """What LightGBM and, on Boolean features, logistic regression reach that bought everything."""
-    ways: Json = {"LightGBM": boosted}
+    ways: Fields = {"LightGBM": boosted}
     if task.X.dtype == np.uint8:
         ways["logistic"] = logistic
     return {name: _scored(way(task.X, task.y), task) for name, way in ways.items()}

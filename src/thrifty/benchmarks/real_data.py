@@ -22,12 +22,12 @@ from thrifty.benchmarks.real_learners import (
 )
 from thrifty.benchmarks.real_sets import RealTask, Table, label_tasks, site_tasks
 from thrifty.cells import Cells
-from thrifty.outside import Json
+from thrifty.outside import Fields
 
 __all__ = ["compare_learners", "measure_memory", "measure_money", "measure_sites"]
 
 Floats = NDArray[np.float64]
-Result = Json  # of one task: probabilities on the test rows, share of cells, ...
+Result = Fields  # of one task: probabilities on the test rows, share of cells, ...
 
 
 def _score(task: RealTask, p: Floats) -> tuple[float, float]:
@@ -66,7 +66,7 @@ def _plain(learned: thrifty.Learned, task: RealTask) -> Floats:
     if learned.route == "reused":
         return np.asarray(learned.model.predict_proba(task.X_test)[:, 1])
 
-    def counted(at: Json, rows: NDArray[np.int64]) -> Any:
+    def counted(at: Fields, rows: NDArray[np.int64]) -> Any:
         if "feature" not in at:
             return (len(rows), int(task.y[rows].sum()))
         true = task.X[rows, at["feature"]] == 1

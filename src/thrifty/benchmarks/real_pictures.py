@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thrifty.outside import Json
+from thrifty.outside import Fields
 from thrifty.report.ink import whole_ticks
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ __all__ = ["bill_curve", "draw_bills", "draw_frontier"]
 _INK = {"with": "#00695c", "without": "#b0663a", "other": "#5f6b73"}
 
 
-def bill_curve(curve: Sequence[Json], name: str, learner: str) -> list[float]:
+def bill_curve(curve: Sequence[Fields], name: str, learner: str) -> list[float]:
     """Mean share of cells (%) of the tasks so far, by number of tasks, over the seeds."""
     mine = [one for one in curve if one["set"] == name and one["learner"] == learner]
     n = 1 + max(one["task"] for one in mine)
@@ -53,7 +53,7 @@ def _save(figure: Figure, path: Path) -> None:
     plt.close(figure)
 
 
-def draw_frontier(rows: Sequence[Json], path: Path) -> None:
+def draw_frontier(rows: Sequence[Fields], path: Path) -> None:
     """Quality against cells, a panel per set; Verified is the filled mark."""
     names = list(dict.fromkeys(row["set"] for row in rows))
     figure, panels = _panels(names, 3.6, 3.2)
@@ -79,7 +79,7 @@ def draw_frontier(rows: Sequence[Json], path: Path) -> None:
     _save(figure, path)
 
 
-def draw_bills(curve: Sequence[Json], path: Path) -> None:
+def draw_bills(curve: Sequence[Fields], path: Path) -> None:
     """The mean bill of the tasks so far against their number, with and without memory."""
     names = list(dict.fromkeys(one["set"] for one in curve))
     figure, panels = _panels(names, 3.4, 2.8)

@@ -9,7 +9,7 @@ import typer
 
 from thrifty.benchmarks.measure import machine, one_thread, table
 from thrifty.errors import BadParameter
-from thrifty.outside import Json
+from thrifty.outside import Fields
 
 __all__ = ["PARTS", "register"]
 
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
         if unknown:
             raise BadParameter(f"--only must be one of {list(PARTS)}; got {unknown[0]!r}.")
         one_thread()
-        told: Json = {"machine": machine()}
+        told: Fields = {"machine": machine()}
         if not as_json:
             typer.echo("\n".join(f"{key}: {value}" for key, value in told["machine"].items()))
         for part in only or PARTS:
@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
             typer.echo(json.dumps(told))
 
 
-def run_part(part: str, *, large: bool, small: bool) -> list[Json]:
+def run_part(part: str, *, large: bool, small: bool) -> list[Fields]:
     """The rows of one part."""
     from thrifty.benchmarks import disk, engines, kernels, metered, scratch, thresholds
 

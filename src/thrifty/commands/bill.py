@@ -17,7 +17,7 @@ from thrifty.commands.opening import (
     print_json,
     visible,
 )
-from thrifty.outside import Json
+from thrifty.outside import Fields
 
 __all__ = ["register"]
 
@@ -72,7 +72,7 @@ def _lines(balance: Balance) -> list[str]:
     return lines
 
 
-def _table(rows: list[Json]) -> Table:
+def _table(rows: list[Fields]) -> Table:
     table = Table(box=None)
     for name in ("task", "route", "cells", "cost", "reused_cells", "avoided_cells"):
         table.add_column(name, justify="left" if name in ("task", "route") else "right")

@@ -19,7 +19,7 @@ from thrifty import bounds
 from thrifty.commands.demo_digits import Digits, digits_table, start_digits
 from thrifty.errors import ThriftyError
 from thrifty.lifetime import Lifetime
-from thrifty.outside import Json
+from thrifty.outside import Fields
 from thrifty.report.cumulative import save_cumulative
 from thrifty.streams import TreeStream, trees
 from thrifty.trees import Paper, Race, Trees
@@ -41,7 +41,7 @@ class Demo:
     n_features: int
     cells: dict[str, list[int]] = field(default_factory=dict)
     scratch: dict[str, int] = field(default_factory=dict)
-    tasks: list[Json] = field(default_factory=list)
+    tasks: list[Fields] = field(default_factory=list)
     exact: int = 0
     metafeatures: int = 0
 

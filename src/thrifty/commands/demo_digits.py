@@ -34,7 +34,7 @@ from thrifty.cells import PriceList, Source
 from thrifty.lazy import Sure
 from thrifty.lifetime import Lifetime
 from thrifty.models import Models
-from thrifty.outside import AnyArray, Json, LabelsLike, TableLike
+from thrifty.outside import AnyArray, Fields, LabelsLike, TableLike
 
 __all__ = ["Digits", "digits_table", "start_digits"]
 
@@ -52,7 +52,7 @@ _NAME = "digits"
 class Digits:
     """A row for each question, and what all of it cost."""
 
-    rows: list[Json]
+    rows: list[Fields]
     spent: float
     everything: float
     seconds: float
@@ -70,7 +70,7 @@ def start_digits(n_questions: int, console: Console, store: Path) -> Callable[[]
     prices = PriceList(_PRICE, currency="USD")
     life = Lifetime(Models(), prices=prices, store=store, name=_NAME, random_state=0)
     judges = _Judges(store) if n_questions > 1 else None
-    started, rows, judged = perf_counter(), list[Json](), list[Callable[[], _Judged]]()
+    started, rows, judged = perf_counter(), list[Fields](), list[Callable[[], _Judged]]()
     questions = range(n_questions)
     for d in track(questions, "learning ten questions", console=console, transient=True):
         y = (digit[train] == d).astype(int)
@@ -185,7 +185,7 @@ def _by_hand(X: TableLike, y: LabelsLike, test_X: Any, test_y: Any, bill: int) -
     return found
 
 
-def _best_by_hand(rows: list[Json], tried: list[Tried]) -> None:
+def _best_by_hand(rows: list[Fields], tried: list[Tried]) -> None:
     """The one way that was best over all questions, in hindsight."""
     best = max(tried[0], key=lambda way: np.mean([found[way] for found in tried]))
     for row, found in zip(rows, tried):

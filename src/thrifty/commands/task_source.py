@@ -17,7 +17,7 @@ from thrifty.cells.sources.kinds import read_column
 from thrifty.commands.csv_file import read_csv, the_pandas
 from thrifty.commands.task_file import TaskFile, TaskSpec, _only
 from thrifty.errors import BadInput
-from thrifty.outside import Json, JsonLike
+from thrifty.outside import Fields, JsonLike
 from thrifty.strangers import readable
 
 __all__ = ["Knowledge", "OpenedSource", "open_source"]
@@ -72,7 +72,7 @@ class Knowledge:
     kinds: JsonLike = field(default_factory=dict)
     words: JsonLike = field(default_factory=dict)
 
-    def of(self, frame: Any, told: Any) -> Json:
+    def of(self, frame: Any, told: Any) -> Fields:
         """What the columns of a frame are; what the file says of them comes first.
 
         A category that is known stays one, however many of its values a few rows show, and where
@@ -192,7 +192,7 @@ def _from_sql(file: TaskFile, labels: list[str]) -> OpenedSource:
     for key in ("table", "id"):
         if key not in given:
             raise BadInput(f"a source in a database needs {key}.")
-    common: Json = {
+    common: Fields = {
         "id": given["id"], "schema": given.get("schema"), "name": given.get("name")
     }  # fmt: skip
     source = Source.from_sql(
@@ -200,7 +200,7 @@ def _from_sql(file: TaskFile, labels: list[str]) -> OpenedSource:
         without=[*labels, *given.get("without", ())], boolean=given.get("boolean"),
         allow_missing=_gaps(file), kinds=given.get("kinds"), **common,
     )  # fmt: skip
-    columns: Json = {}
+    columns: Fields = {}
     if labels:
         # label columns are read like features and never handed to a learner
         beside: Any = Source.from_sql(

@@ -18,6 +18,7 @@ from thrifty.models.model import ModelClassifier
 from thrifty.models.numbers import Numbers, Said, check_said, labels_said_by, read_any_labels
 from thrifty.models.recurring import hypothesis_of, recognise
 from thrifty.models.regressor import ModelRegressor
+from thrifty.outside import JsonLike
 from thrifty.trees.labels import Labels
 
 __all__ = ["Models"]
@@ -168,10 +169,10 @@ class Models:
             model.bought.table, model.fitted, labels.classes, feature_names, self.given, model.words
         )
 
-    def load_representation(self, data: dict[str, Any]) -> Memory:
+    def load_representation(self, data: JsonLike) -> Memory:
         return Memory.from_dict(data)
 
-    def load_estimator(self, data: dict[str, Any]) -> ModelClassifier | ModelRegressor:
+    def load_estimator(self, data: JsonLike) -> ModelClassifier | ModelRegressor:
         if data.get("numbers"):
             return ModelRegressor.from_dict(data, self.given, self.random_state or 0)
         return ModelClassifier.from_dict(data, self.given, self.random_state or 0)

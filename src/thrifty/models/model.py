@@ -23,6 +23,7 @@ from thrifty.models.memory import Memory
 from thrifty.models.on_cells import OnCells, check_lengths, fitted_again, one_column, words_of
 from thrifty.models.printed import in_plain_words
 from thrifty.models.table import Table
+from thrifty.outside import JsonLike
 from thrifty.shown import pre_html
 from thrifty.trees.labels import read_classes
 
@@ -165,7 +166,7 @@ class ModelClassifier(ClassifierMixin, OnCells):
         return {**super().to_dict(), "classes": self.classes_.tolist()}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], estimator: Any = None, seed: int = 0) -> Self:
+    def from_dict(cls, data: JsonLike, estimator: Any = None, seed: int = 0) -> Self:
         """The inverse of :meth:`to_dict`; a user's estimator has to be brought again."""
         table, fitted = fitted_again(data, estimator, seed)
         brought = (

@@ -20,6 +20,7 @@ from thrifty.errors import BadInput
 from thrifty.models.estimators import in_words
 from thrifty.models.fitting import NotBrought, fit, fitted_from_dict, fitted_to_dict
 from thrifty.models.table import Table, table_from_dict
+from thrifty.outside import JsonLike
 
 __all__ = ["OnCells", "check_lengths", "fitted_again", "one_column", "words_of"]
 
@@ -107,7 +108,7 @@ class OnCells(BaseEstimator):
         return tags
 
 
-def fitted_again(data: dict[str, Any], estimator: Any, seed: int) -> tuple[Table, Any]:
+def fitted_again(data: JsonLike, estimator: Any, seed: int) -> tuple[Table, Any]:
     """Table and fitted estimator of a store; a user's estimator has to be brought again."""
     table = table_from_dict(data["table"])
     words = data["estimator"]
@@ -118,7 +119,7 @@ def fitted_again(data: dict[str, Any], estimator: Any, seed: int) -> tuple[Table
     return table, NotBrought(words)
 
 
-def words_of(data: dict[str, Any]) -> Mapping[str, tuple[str, ...]]:
+def words_of(data: JsonLike) -> Mapping[str, tuple[str, ...]]:
     """The categories that a store keeps with a model."""
     return {name: tuple(said) for name, said in data.get("words", {}).items()}
 

@@ -19,6 +19,7 @@ from thrifty.models.memory import Memory
 from thrifty.models.numbers import read_numbers
 from thrifty.models.on_cells import OnCells, check_lengths, fitted_again, one_column, words_of
 from thrifty.models.table import Table
+from thrifty.outside import JsonLike
 
 __all__ = ["ModelRegressor"]
 
@@ -127,7 +128,7 @@ class ModelRegressor(RegressorMixin, OnCells):
         return {**super().to_dict(), "numbers": True}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], estimator: Any = None, seed: int = 0) -> Self:
+    def from_dict(cls, data: JsonLike, estimator: Any = None, seed: int = 0) -> Self:
         """The inverse of :meth:`to_dict`; a user's estimator has to be brought again."""
         table, fitted = fitted_again(data, estimator, seed)
         brought = (

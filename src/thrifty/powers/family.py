@@ -10,7 +10,7 @@ import numpy as np
 
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
-from thrifty.outside import Json, LabelsLike
+from thrifty.outside import Json, JsonLike, LabelsLike
 from thrifty.powers.evidence import coarsest
 from thrifty.powers.failures import refuse
 from thrifty.powers.representation import PowersRepresentation
@@ -68,11 +68,11 @@ class PowersFamily(ABC, Generic[Formula]):
         failure = None if failed is None else failed.failure
         return Found("scratch", found, failure, seen=coarse)
 
-    def load_representation(self, data: Json) -> PowersRepresentation:
+    def load_representation(self, data: JsonLike) -> PowersRepresentation:
         """The inverse of ``representation.to_dict()``."""
         return PowersRepresentation.from_dict(data)
 
-    def load_estimator(self, data: Json) -> Any:
+    def load_estimator(self, data: JsonLike) -> Any:
         """The inverse of ``estimator.to_dict()``."""
         return self.regressor.from_dict(data)
 

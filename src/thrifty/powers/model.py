@@ -70,7 +70,7 @@ class _PowersRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc, unu
             values: AnyArray = door.get(np.arange(door.n_examples), columns)
             self.receipt_ = door.receipt()
         else:
-            table = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
+            table: AnyArray = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
             if table.ndim != 2:
                 raise BadInput(
                     f"X must be two-dimensional, examples x features; got {table.ndim} "
@@ -78,7 +78,8 @@ class _PowersRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc, unu
                 )
             self._same_width(table.shape[1])
             values = table[:, columns]
-        return self._finite(values)
+        finite: NDArray[np.float64] = self._finite(values)
+        return finite
 
     def _match(self, source: Source) -> Match | None:
         return match_features(

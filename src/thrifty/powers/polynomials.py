@@ -14,7 +14,7 @@ from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
-from thrifty.outside import Json, LabelsLike
+from thrifty.outside import Json, JsonLike, LabelsLike
 from thrifty.powers import paper_polynomials
 from thrifty.powers.family import METHODS, Method, PowersFamily
 from thrifty.powers.labels import real_labels
@@ -197,7 +197,7 @@ class Polynomials(PowersFamily[Polynomial]):
         return {**super().to_dict(), "distribution": laws_to_dict(self.distribution)}
 
     @classmethod
-    def from_dict(cls, data: Json) -> Polynomials:
+    def from_dict(cls, data: JsonLike) -> Polynomials:
         """The inverse of :meth:`to_dict`; a law is a name and numbers, never code."""
         given = {key: value for key, value in data.items() if key != "family"}
         return cls(**{**given, "distribution": laws_from_dict(given.get("distribution"))})

@@ -21,6 +21,7 @@ from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.prices.money import to_units
 from thrifty.errors import StoreError
 from thrifty.learned import Learned, parts_of_row
+from thrifty.outside import Json
 from thrifty.report.view import (
     LedgerView,
     LifetimeView,
@@ -138,12 +139,12 @@ class Reader:
             **members_of(self._now.representation, names),
         )
 
-    def _bill(self, saved: SavedLifetime) -> tuple[Balance, list[dict[str, Any]]]:
+    def _bill(self, saved: SavedLifetime) -> tuple[Balance, list[Json]]:
         budget = saved.settings.budget
         total = None if budget is None else budget.limits("").total
         learned = {task.name for task in self._tasks}
 
-        def work(pages: SqlPages) -> tuple[Balance, list[dict[str, Any]]]:
+        def work(pages: SqlPages) -> tuple[Balance, list[Json]]:
             beside = rows_beside(learned, pages.predictions(), pages.accounts())
             return balance_of(pages, total), beside
 

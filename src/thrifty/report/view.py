@@ -19,6 +19,7 @@ from thrifty.models import ModelClassifier
 from thrifty.models.card import Card
 from thrifty.models.measured import Quality
 from thrifty.models.printed import made_of
+from thrifty.outside import Fields, JsonLike
 from thrifty.powers.representation import written
 from thrifty.report.numbers import amount
 from thrifty.trees.tree import Leaf, Node, Tree
@@ -128,7 +129,7 @@ class LifetimeView:
     """
 
     title: str = "lifetime"
-    family: Mapping[str, Any] = field(default_factory=dict)
+    family: JsonLike = field(default_factory=dict)
     feature_names: tuple[str, ...] = ()
     prices: Mapping[str, float] = field(default_factory=dict)
     fees: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -140,7 +141,7 @@ class LifetimeView:
     bits: tuple[tuple[str, str], ...] = ()
     ledger: LedgerView | None = None
     balance: Balance | None = None
-    beside: tuple[Mapping[str, Any], ...] = ()
+    beside: tuple[JsonLike, ...] = ()
 
     @cached_property
     def cells(self) -> int:
@@ -230,7 +231,7 @@ def task_view(learned: Learned) -> TaskView:
     )  # fmt: skip
 
 
-def _model_facts(model: object) -> dict[str, Any]:
+def _model_facts(model: object) -> Fields:
     """What a page says of a model of ours."""
     if not isinstance(model, ModelClassifier):
         return {}
@@ -289,7 +290,7 @@ def view_of(life: Lifetime, title: str = "lifetime", prices: object = None) -> L
     )
 
 
-def members_of(representation: Any, feature_names: Sequence[str]) -> dict[str, Any]:
+def members_of(representation: Any, feature_names: Sequence[str]) -> Fields:
     """The members of a representation: as trees where they are, and as text."""
     members = tuple(representation)
     if members and all(isinstance(member, int) for member in members):
@@ -302,7 +303,7 @@ def members_of(representation: Any, feature_names: Sequence[str]) -> dict[str, A
     return {"metafeatures": trees, "metafeature_texts": tuple(texts), "bits": told}
 
 
-def prices_by_name(prices: object, feature_names: Sequence[str]) -> dict[str, Any]:
+def prices_by_name(prices: object, feature_names: Sequence[str]) -> Fields:
     """The ``prices`` and ``fees`` of a view, from whatever the lifetime was given."""
     if prices is None or not feature_names:
         return {}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thrifty.outside import Json, JsonLike
+from thrifty.outside import Fields, JsonLike
 from thrifty.reproduce.fit import Coefficient, Fit, fit_form, fit_slope
 from thrifty.reproduce.point import LETTERS, Grid, Point
 from thrifty.reproduce.row import Form, Row, Seen, Terms
@@ -33,7 +33,7 @@ def point_of(record: Record) -> Point:
     return Point(**{letter: record[letter] for letter in LETTERS})
 
 
-def against_bounds(records: Sequence[Record], rows: Iterable[Row]) -> list[Json]:
+def against_bounds(records: Sequence[Record], rows: Iterable[Row]) -> list[Fields]:
     """For each row and learner, the run that comes closest to each bound.
 
     An upper bound is on cells; a lower one on features looked at, task by task, which are fewer.
@@ -130,7 +130,7 @@ def _part_of_theory(row: Row, run: Record, part: str) -> float:
     return scratch if part == "scratch_cells" else sum(reused)
 
 
-def beside_paper(records: Sequence[Record], rows: Iterable[Row]) -> list[Json]:
+def beside_paper(records: Sequence[Record], rows: Iterable[Row]) -> list[Fields]:
     """Each learner's bill as a multiple of the row's paper learner, geometric mean and range."""
     lines = []
     for row in rows:

@@ -11,7 +11,7 @@ from typing import Any
 
 from thrifty import bounds
 from thrifty.agnostic import Balanced, Doubling, Expansion, Restart, Rule
-from thrifty.outside import Json
+from thrifty.outside import Fields
 from thrifty.powers import Monomials
 from thrifty.protocol import AnyFamily
 from thrifty.reproduce.grids_2 import (
@@ -84,7 +84,7 @@ def _upper(p: Point, learner: str, seen: Seen) -> float | None:
         return bounds.scratch(
             n_tasks=seen.good, n_features=p.n_features, n_examples=p.n_examples
         )
-    more: Json = {}
+    more: Fields = {}
     if learner == "balanced":
         more["c"] = bounds.optimal_c(
             n_tasks=p.n_tasks, n_features=p.n_features, n_metafeatures=p.n_metafeatures,
@@ -216,7 +216,7 @@ def _placed(p: Point) -> list[Condition]:
     return [*_related(p), Condition("r <= N - K: every bad task is a new one", fresh)]
 
 
-def _shared(target: Target, full: Grid, quick: Grid) -> Json:
+def _shared(target: Target, full: Grid, quick: Grid) -> Fields:
     """What the three ranges of r have in common."""
     stumps = target == "stumps"
     if not stumps:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from thrifty.errors import LifetimeExists, StoreError
+from thrifty.outside import Json
 from thrifty.stores.families import as_written_now
 from thrifty.stores.pages import SqlPages
 from thrifty.strangers import readable
@@ -46,7 +47,7 @@ class Store(ABC):
         return [str(name) for (name,) in rows]
 
     def book(
-        self, name: str, family: dict[str, Any] | None, representation: dict[str, Any] | None
+        self, name: str, family: Json | None, representation: Json | None
     ) -> LifetimeBook:
         """The book of a lifetime; a family makes it where it is not there yet."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from thrifty import models, powers, trees
 from thrifty.errors import BadParameter, StoreError
+from thrifty.outside import Json
 
 __all__ = ["as_written_now", "family_from_dict"]
 
@@ -44,10 +45,10 @@ def family_from_dict(data: Mapping[str, object]) -> Any:
         ) from error
 
 
-def as_written_now(data: dict[str, Any]) -> dict[str, Any]:
+def as_written_now(data: Json) -> Json:
     """A family as this version writes it, whichever wrote it; one that is unknown as it stands."""
     try:
-        written: dict[str, Any] = json.loads(json.dumps(family_from_dict(data).to_dict()))
+        written: Json = json.loads(json.dumps(family_from_dict(data).to_dict()))
     except StoreError:
         return data
     return written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from thrifty.outside import Json
+from thrifty.outside import Json, JsonLike
 from thrifty.protocol import AnyFamily, InBlocks
 from thrifty.stores.task_pages import TaskPages
 
@@ -32,7 +32,7 @@ def write_parts(pages: TaskPages, state: Json, representation: Any, stored: Any)
     return pages.put_representation({**state, **head})
 
 
-def load_parts(pages: TaskPages, data: Json, family: AnyFamily) -> tuple[Any, Any]:
+def load_parts(pages: TaskPages, data: JsonLike, family: AnyFamily) -> tuple[Any, Any]:
     """The representation, and what of it is in blocks: the same, or None."""
     if not data.get(_IN_BLOCKS):
         return family.load_representation(data["representation"]), None

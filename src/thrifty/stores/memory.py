@@ -25,7 +25,7 @@ class MemoryStore(SQLiteStore):
     def __repr__(self) -> str:
         return "MemoryStore()"
 
-    def _connect(self) -> object:
+    def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
 
     def after_fork(self) -> None:

@@ -12,6 +12,7 @@ from thrifty.agnostic import Counts, Rule, as_rule, rule_from_dict, rule_to_dict
 from thrifty.cells import Ledger
 from thrifty.cells.ledger.points import reached
 from thrifty.errors import BadParameter, TaskExists, UnknownTask
+from thrifty.outside import JsonLike
 from thrifty.protocol import AnyFamily
 from thrifty.stores.base import LifetimeBook, open_store
 from thrifty.stores.families import as_written_now, family_from_dict
@@ -137,7 +138,7 @@ class SavedLifetime:
     def tell_kinds(self, new: Mapping[str, object]) -> None:
         """What a task said of features that nobody had said anything of."""
 
-        def work(pages: SqlPages) -> dict[str, Any]:
+        def work(pages: SqlPages) -> JsonLike:
             kept = pages.state().settings
             kinds = {**new, **(kept.get("kinds") or {})}
             pages.put_settings({**kept, "kinds": kinds})
@@ -194,7 +195,7 @@ class SavedLifetime:
             representation, counts, state.features, state.named, state.version, stored=stored
         )
 
-    def _follow(self, family: dict[str, Any]) -> None:
+    def _follow(self, family: JsonLike) -> None:
         """Another process has changed the family."""
         made = family_from_dict(family)
         if made.to_dict() != self.family.to_dict():

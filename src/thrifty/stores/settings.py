@@ -16,6 +16,7 @@ import sklearn
 from thrifty.cells.prices.budget import Budget
 from thrifty.cells.prices.price_list import PriceList
 from thrifty.errors import BadParameter, MixedCurrencies
+from thrifty.outside import Json, JsonLike
 
 __all__ = ["Settings", "prices_from_json", "prices_to_json", "row_seed", "versions"]
 
@@ -33,9 +34,9 @@ class Settings:
     row_seed: int | None = None
     versions: Mapping[str, str] | None = None
     #: what the user said a feature is, where its column does not
-    kinds: Mapping[str, Any] | None = None
+    kinds: JsonLike | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return {
             "prices": prices_to_json(self.prices),
@@ -47,7 +48,7 @@ class Settings:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Settings:
+    def from_dict(cls, data: JsonLike) -> Settings:
         """The inverse of :meth:`to_dict`; stores of 0.1 have none of it."""
         budget = data.get("budget")
         return cls(
@@ -82,7 +83,7 @@ class Settings:
             if before[name] is not None:
                 changed[name] = (before[name], now[name])
         if given.kinds:
-            had, told = dict(before.get("kinds") or {}), dict(now["kinds"])
+            had, told = dict(_plain(self.kinds or {})), dict(_plain(given.kinds))
             new = replace(new, kinds={**had, **told})
             other = {n: k for n, k in told.items() if had.get(n) != k}
             if other:

@@ -12,7 +12,7 @@ import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -52,7 +52,7 @@ class SQLiteStore(Store):
         self.path, self.wait, self.read_only = Path(path), wait, read_only
         self.place = str(self.path)
         self._lock = threading.RLock()
-        self._connection: Any = None
+        self._connection: sqlite3.Connection | None = None
         self._pid = 0
         watch(self)
         with self._lock:
@@ -63,7 +63,7 @@ class SQLiteStore(Store):
 
     # -- opening ------------------------------------------------------------------------------
 
-    def _connect(self) -> object:
+    def _connect(self) -> sqlite3.Connection:
         """A connection with autocommit; tests bring another."""
         if not self.read_only:
             self._make_file()
@@ -78,7 +78,7 @@ class SQLiteStore(Store):
         with contextlib.suppress(FileExistsError):
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
-    def _open(self) -> Any:
+    def _open(self) -> sqlite3.Connection:
         if self._connection is not None and self._pid == os.getpid():
             return self._connection
         # A connection must not be used in a forked child: it is left alone and another opened.
@@ -90,7 +90,7 @@ class SQLiteStore(Store):
         self._connection, self._pid = connection, os.getpid()
         return connection
 
-    def _prepare(self, connection: Any) -> None:
+    def _prepare(self, connection: sqlite3.Connection) -> None:
         run = connection.execute
         run("PRAGMA foreign_keys = ON")
         run("PRAGMA trusted_schema = OFF")
@@ -106,7 +106,7 @@ class SQLiteStore(Store):
         if version < LATEST:
             self._upgrade(connection)
 
-    def _version(self, connection: Any) -> int:
+    def _version(self, connection: sqlite3.Connection) -> int:
         """Read at one moment: another process may be making the very same file."""
         connection.execute("BEGIN")
         try:
@@ -114,7 +114,7 @@ class SQLiteStore(Store):
         finally:
             self._roll_back(connection)
 
-    def _version_now(self, connection: Any) -> int:
+    def _version_now(self, connection: sqlite3.Connection) -> int:
         run = connection.execute
         application = run("PRAGMA application_id").fetchall()[0][0]
         version = int(run("PRAGMA user_version").fetchall()[0][0])
@@ -141,7 +141,7 @@ class SQLiteStore(Store):
             )
         return version
 
-    def _upgrade(self, connection: Any) -> None:
+    def _upgrade(self, connection: sqlite3.Connection) -> None:
         run = connection.execute
         run("BEGIN IMMEDIATE")
         try:
@@ -186,11 +186,11 @@ class SQLiteStore(Store):
                 raise self._explained(error) from error
 
     @staticmethod
-    def _pages(connection: Any, lifetime: int) -> SqlPages:
-        def run(sql: str, parameters: Any = ()) -> list[Any]:
+    def _pages(connection: sqlite3.Connection, lifetime: int) -> SqlPages:
+        def run(sql: str, parameters: Sequence[object] = ()) -> list[Any]:
             return list(connection.execute(sql, parameters))
 
-        def many(sql: str, rows: Any) -> None:
+        def many(sql: str, rows: Iterable[Sequence[object]]) -> None:
             connection.executemany(sql, rows)
 
         return SqlPages(run, many, lifetime)
@@ -199,7 +199,7 @@ class SQLiteStore(Store):
         # UnicodeError and OverflowError: text that is none, a number beyond 64 bits
         return (sqlite3.Error, OSError, UnicodeError, OverflowError)
 
-    def _roll_back(self, connection: Any) -> None:
+    def _roll_back(self, connection: sqlite3.Connection) -> None:
         with contextlib.suppress(*self._errors()):
             connection.execute("ROLLBACK")
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.everything import ToBuy
+from thrifty.outside import JsonLike
 from thrifty.stores.feature_names import names_from_text, names_to_text
 
 __all__ = ["PredictionRow", "State", "TaskHead", "TaskPages", "TaskRow"]
@@ -26,12 +27,12 @@ _TASK = "SELECT name, route, model, receipt, failure, token, learned_at, family 
 class State:
     """A lifetime as it stands in a store; JSON is read, nothing is run."""
 
-    family: dict[str, Any]
+    family: JsonLike
     features: tuple[str, ...] | None
     named: bool
-    representation: dict[str, Any]
+    representation: JsonLike
     version: int
-    settings: dict[str, Any]
+    settings: JsonLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,12 @@ class TaskRow:
 
     name: str
     route: str
-    model: dict[str, Any]
-    receipt: dict[str, Any]
-    failure: dict[str, Any] | None
+    model: JsonLike
+    receipt: JsonLike
+    failure: JsonLike | None
     token: str
     learned_at: float
-    family: dict[str, Any] | None = None
+    family: JsonLike | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class PredictionRow:
     account: str
     owner: str
     begun_at: float
-    receipt: dict[str, Any] | None
+    receipt: JsonLike | None
 
 
 class TaskPages:
@@ -97,7 +98,7 @@ class TaskPages:
         """How many tasks were forgotten so far."""
         return int(self._one("SELECT forgets FROM lifetimes WHERE id = ?"))
 
-    def put_settings(self, settings: dict[str, Any]) -> None:
+    def put_settings(self, settings: JsonLike) -> None:
         self._run(
             "UPDATE lifetimes SET settings = ? WHERE id = ?", (json.dumps(settings), self._id)
         )

@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from thrifty.cells.prices.tokens import Rates, estimated_tokens
-from thrifty.outside import Json
+from thrifty.outside import Fields
 
 __all__ = ["LocalChatServer"]
 
@@ -76,7 +76,7 @@ class LocalChatServer:
         self.replied: list[str] = []
         self._seen: set[str] = set()
         self._files: dict[str, str] = {}
-        self._batches: dict[str, Json] = {}
+        self._batches: dict[str, Fields] = {}
         self._lock = threading.Lock()
 
     def __enter__(self) -> LocalChatServer:
@@ -146,7 +146,7 @@ class LocalChatServer:
         state["looks"] += 1
         return 200, {**state, "status": "completed" if state["looks"] > 1 else "in_progress"}
 
-    def _batch(self, body: Json) -> Json:
+    def _batch(self, body: Fields) -> Fields:
         lines = [json.loads(x) for x in self._files[body["input_file_id"]].splitlines()]
         out = []
         for line in lines:
@@ -159,7 +159,7 @@ class LocalChatServer:
         self._batches[name] = {"id": name, "output_file_id": result, "looks": 0}
         return {"id": name, "status": "validating"}
 
-    def _complete(self, body: Json, rates: Rates) -> tuple[int, object]:
+    def _complete(self, body: Fields, rates: Rates) -> tuple[int, object]:
         prompt = body["messages"][0]["content"]
         text, questions = _TEXT.search(prompt).groups()  # type: ignore[union-attr]
         asked = [m.groups() for m in map(_LINE.match, questions.splitlines()) if m]

@@ -14,7 +14,7 @@ from typing import Any
 
 from thrifty.cells.sources import Source
 from thrifty.errors import BadParameter, NotBilled, PurchaseFailed
-from thrifty.outside import Json, JsonLike
+from thrifty.outside import Fields, JsonLike
 
 __all__ = ["FAULTS", "Bill", "FakeProvider"]
 
@@ -79,7 +79,7 @@ class FakeProvider:
         self.value = value or pseudo_random
         self.idempotent, self.seconds, self.delay = idempotent, seconds, delay
         self._log = Path(log) if log is not None else None
-        self._lines: list[Json] = []
+        self._lines: list[Fields] = []
         self._faults = faults if callable(faults) else None
         self._in_turn = [] if callable(faults) else list(faults)
         self.calls = 0
@@ -162,7 +162,7 @@ class FakeProvider:
         finally:
             os.close(file)
 
-    def _read(self) -> list[Json]:
+    def _read(self) -> list[Fields]:
         if self._log is None:
             return self._lines
         if not self._log.exists():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from thrifty.checks import set_checked, whole_number
-from thrifty.outside import Json
+from thrifty.outside import Json, JsonLike
 from thrifty.trees.learned_trees import LearnedTrees
 from thrifty.trees.learner import Learner, is_learner
 from thrifty.trees.learners import learner_from_dict
@@ -64,7 +64,7 @@ class Trees(LearnedTrees):
         }
 
     @classmethod
-    def from_dict(cls, data: Json) -> Trees:
+    def from_dict(cls, data: JsonLike) -> Trees:
         """The inverse of :meth:`to_dict`, and of what 0.1 wrote."""
         if "learner" in data:
             return cls(data["max_depth"], learner_from_dict(data["learner"]))

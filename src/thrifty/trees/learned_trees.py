@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from thrifty.attempt import Attempt, Expected, Failed, Found
 from thrifty.cells import Cells
-from thrifty.outside import Json, LabelsLike
+from thrifty.outside import JsonLike, LabelsLike
 from thrifty.trees.labels import Labels, read_classes
 from thrifty.trees.learner import Learner
 from thrifty.trees.missing import allows_missing
@@ -94,10 +94,10 @@ class LearnedTrees(ABC):
         """A fitted classifier around the tree."""
         return estimator_around(self.classifier, model, labels, feature_names, self.how.missing)
 
-    def load_representation(self, data: Json) -> Any:
+    def load_representation(self, data: JsonLike) -> Any:
         """The inverse of ``representation.to_dict()``."""
         return load_known(data, self.how.load_representation)
 
-    def load_estimator(self, data: Json) -> Any:
+    def load_estimator(self, data: JsonLike) -> Any:
         """The inverse of ``estimator.to_dict()``."""
         return load_around(data, self.classifier)

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 from thrifty.attempt import Attempt, Expected, Failed, Found
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
-from thrifty.outside import Json
+from thrifty.outside import Json, JsonLike
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Tree
 
@@ -47,7 +47,7 @@ class Learner(Protocol):
     def improve_rep(self, known: Any, found: Found[Tree]) -> Any:
         """What is known after the task."""
 
-    def load_representation(self, data: Json) -> Any:
+    def load_representation(self, data: JsonLike) -> Any:
         """The inverse of ``representation.to_dict()``."""
 
     def to_dict(self) -> Json:

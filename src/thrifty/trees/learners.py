@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from thrifty.errors import BadParameter
-from thrifty.outside import Json
+from thrifty.outside import JsonLike
 from thrifty.trees.learner import Learner
 from thrifty.trees.paper.learner import Paper
+from thrifty.trees.paper.over_metafeatures import OverMetafeatures
 from thrifty.trees.race.learner import Race
 from thrifty.trees.tested import Tested
 from thrifty.trees.verified.learner import Verified
 
 __all__ = ["learner_from_dict"]
 
-_BY_NAME: Json = {made.__name__: made for made in (Paper, Race, Tested, Verified)}
+_BY_NAME: dict[str, type[OverMetafeatures] | type[Verified]] = {
+    made.__name__: made for made in (Paper, Race, Tested, Verified)
+}
 
 
-def learner_from_dict(data: Json) -> Learner:
+def learner_from_dict(data: JsonLike) -> Learner:
     """The inverse of ``learner.to_dict()``.
 
     >>> learner_from_dict(Tested(0.05, 0.9).to_dict()).confidence
@@ -27,5 +30,5 @@ def learner_from_dict(data: Json) -> Learner:
             f"learner must be one of {sorted(_BY_NAME)}; got {name!r}. A lifetime with a learner "
             "of your own is opened with Lifetime.open(..., family=...)."
         )
-    made: Learner = _BY_NAME[name].from_dict(data)
+    made: Learner = _BY_NAME[str(name)].from_dict(data)
     return made

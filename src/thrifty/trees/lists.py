@@ -26,7 +26,7 @@ from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter, NotInFamily
-from thrifty.outside import AnyArray, Json
+from thrifty.outside import AnyArray, Json, JsonLike
 from thrifty.trees.gains.gain import Gain, Measure, gain_named
 from thrifty.trees.gains.pure_child import pure_child
 from thrifty.trees.growing.from_all import scratch_tree
@@ -133,7 +133,7 @@ class Lists(LearnedTrees):
         }
 
     @classmethod
-    def from_dict(cls, data: Json) -> Lists:
+    def from_dict(cls, data: JsonLike) -> Lists:
         """The inverse of :meth:`to_dict`."""
         return cls(**{key: value for key, value in data.items() if key != "family"})
 

@@ -18,7 +18,7 @@ from thrifty.checks import whole_number
 from thrifty.errors import BadInput, FeaturesChanged
 from thrifty.lazy import Asked, Explanation, Walked, balanced_shares, stopping_of, walk
 from thrifty.lazy import explain as explain_path
-from thrifty.outside import AnyArray, Json, LabelsLike, PricesLike, TableLike
+from thrifty.outside import AnyArray, Json, JsonLike, LabelsLike, PricesLike, TableLike
 from thrifty.shown import pre_html
 from thrifty.trees.flat import FlatTree, ToFlatten
 from thrifty.trees.gains.class_weights import check_class_weight, weigh, weighted
@@ -272,7 +272,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         return data if self.missing == "error" else {**data, "missing": self.missing}
 
     @classmethod
-    def from_dict(cls, data: Json) -> Self:
+    def from_dict(cls, data: JsonLike) -> Self:
         """The inverse of :meth:`to_dict`."""
         classes = np.array(data["classes"])
         codes = {value: code for code, value in enumerate(data["classes"])}

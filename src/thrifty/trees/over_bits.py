@@ -21,7 +21,7 @@ from thrifty.cells.bits import Bit, BitCells, bits_of, bits_to_dict, read_bits
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import match_features
 from thrifty.lazy import Asked, Explanation
-from thrifty.outside import AnyArray, Json, TableLike
+from thrifty.outside import AnyArray, Json, JsonLike, TableLike
 from thrifty.shown import pre_html
 from thrifty.trees.tree import Tree
 
@@ -229,7 +229,7 @@ class OverBits(ClassifierMixin, BaseEstimator):
         }
 
     @classmethod
-    def from_dict(cls, data: Json, load: Callable[[Json], Any]) -> Self:
+    def from_dict(cls, data: JsonLike, load: Callable[[JsonLike], Any]) -> Self:
         """The inverse of :meth:`to_dict`; ``load`` reads the classifier over the bits."""
         return cls(load(data["over_bits"]), read_bits(data["bits"]), data["feature_names"])
 
@@ -245,14 +245,14 @@ def estimator_around(
     return OverBits(over_bits, model.bits, feature_names)
 
 
-def load_around(data: Json, classifier: Any) -> Any:
+def load_around(data: JsonLike, classifier: Any) -> Any:
     """The inverse of a classifier's ``to_dict()``, whichever its features are."""
     if "over_bits" in data:
         return OverBits.from_dict(data, classifier.from_dict)
     return classifier.from_dict(data)
 
 
-def load_known(data: Json, load: Callable[[Json], Any]) -> Any:
+def load_known(data: JsonLike, load: Callable[[JsonLike], Any]) -> Any:
     """The inverse of a representation's ``to_dict()``, whichever its features are."""
     if "bits" in data:
         return OnBits(read_bits(data["bits"]), load(data["inner"]))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.outside import Json
+from thrifty.outside import Json, JsonLike
 from thrifty.trees.origins import newest_used
 from thrifty.trees.taught_rows import TaughtRows
 from thrifty.trees.tree import Node, Tree, is_prefix, skeleton, tree_from_dict, tree_text
@@ -129,7 +129,7 @@ class Metafeatures:
         return data
 
     @classmethod
-    def from_dict(cls, data: Json) -> Metafeatures:
+    def from_dict(cls, data: JsonLike) -> Metafeatures:
         """The inverse of :meth:`to_dict`."""
         trees = tuple(tree_from_dict(tree) for tree in data["metafeatures"])
         return cls(

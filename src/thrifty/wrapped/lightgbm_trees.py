@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from thrifty.lazy.forest import Forest, join
-from thrifty.outside import Json
+from thrifty.outside import Fields
 from thrifty.wrapped.reading import Readable, unknown_model
 
 __all__ = ["read"]
@@ -47,8 +47,8 @@ def _on_arrays(model: Any) -> Any:
     return predict
 
 
-def _tree(structure: Json, model: object) -> Forest:
-    nodes: list[Json] = [structure]
+def _tree(structure: Fields, model: object) -> Forest:
+    nodes: list[Fields] = [structure]
     children: list[tuple[int, int]] = []
     for node in nodes:  # grows while it is read: parents first
         if "split_feature" in node:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from thrifty.lazy.forest import Forest, join
-from thrifty.outside import Json
+from thrifty.outside import JsonLike
 from thrifty.wrapped.reading import Readable, unknown_model
 
 __all__ = ["read"]
@@ -43,7 +43,7 @@ def read(model: Any) -> Readable:
     )  # fmt: skip
 
 
-def _used(model: object, booster: object, forest: Json) -> int | None:
+def _used(model: object, booster: object, forest: JsonLike) -> int | None:
     """How many trees the model's own predict adds up; None for all of them."""
     if booster is model:
         return None
@@ -73,7 +73,7 @@ def _booster_predicts(booster: Any) -> Any:
     return on_arrays
 
 
-def _tree(tree: Json, model: object) -> Forest:
+def _tree(tree: JsonLike, model: object) -> Forest:
     first = np.array(tree["left_children"], dtype=np.int64)
     second = np.array(tree["right_children"], dtype=np.int64)
     leaf = first < 0

@@ -36,6 +36,7 @@ from thrifty.errors import (
     ProviderError,
     PurchaseInDoubt,
 )
+from thrifty.outside import Json
 from thrifty.strangers import readable
 
 __all__ = ["Balance", "Ledger", "OpenPurchase"]
@@ -81,7 +82,7 @@ class Balance:
     def saved(self) -> float:
         return max(0.0, self.everything - self.learning)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return {**asdict(self), "saved": self.saved}
 
@@ -108,7 +109,7 @@ class OpenPurchase:
         note = f"; {self.note}" if self.note else ""
         return f"purchase {self.id} ({self.status}): {cells} from {self.provider}, {price}{note}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return asdict(self)
 

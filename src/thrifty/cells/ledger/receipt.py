@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.outside import Json, JsonLike
 from thrifty.shown import facts_html, table_html
 
 __all__ = ["PredictionReceipt", "Receipt"]
@@ -83,14 +83,14 @@ class Receipt:
             found += table_html(["ordered", "times", f"amount{unit}"], self.lines)
         return found
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         # Not asdict: it copies every number of every feature, once per task.
         held = {one.name: getattr(self, one.name) for one in fields(self)}
         return {**held, "per_feature": dict(self.per_feature)}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Receipt:
+    def from_dict(cls, data: JsonLike) -> Receipt:
         """The inverse of :meth:`to_dict`."""
         lines = tuple((str(w), int(n), float(a)) for w, n, a in data.get("lines", ()))
         return cls(**{**data, "lines": lines})
@@ -107,7 +107,7 @@ class PredictionReceipt(Receipt):
         default_factory=lambda: np.zeros(0), repr=False, compare=False
     )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return {
             **Receipt.to_dict(self),

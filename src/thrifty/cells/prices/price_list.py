@@ -13,7 +13,7 @@ from typing import Any
 
 from thrifty.cells.prices.tariff import Draw, Tariff
 from thrifty.errors import BadInput
-from thrifty.outside import PricesLike
+from thrifty.outside import JsonLike, PricesLike
 
 __all__ = ["Draw", "PriceList", "Tariff", "as_price_list"]
 
@@ -70,14 +70,14 @@ class PriceList:
     """
 
     per_feature: PricesLike = 1
-    panels: Mapping[str, Any] = field(default_factory=dict)
+    panels: JsonLike = field(default_factory=dict)
     together: Mapping[str, object] = field(default_factory=dict)
-    derived: Mapping[str, Any] = field(default_factory=dict)
+    derived: JsonLike = field(default_factory=dict)
     valid_for: object = None
     failed: float = 0.0
     currency: str = ""
-    orders: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
-    fees: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    orders: JsonLike = field(default_factory=dict, kw_only=True)
+    fees: JsonLike = field(default_factory=dict, kw_only=True)
     discounts: Mapping[str, object] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -135,7 +135,7 @@ class PriceList:
     @classmethod
     def from_json(
         cls, given: Any, features: Sequence[str] | None = None, *, part: str | None = None,
-        single: Mapping[str, Any] | None = None,
+        single: JsonLike | None = None,
     ) -> PriceList:  # fmt: skip
         """A price list from a file, or from what such a file holds.
 

@@ -14,6 +14,7 @@ from thrifty.cells.prices.money import amount_text, one_currency, read_amount
 from thrifty.cells.prices.price_list import members_of
 from thrifty.cells.prices.tariff import Derive, Draw, Part, Tariff
 from thrifty.errors import BadInput
+from thrifty.outside import JsonLike
 
 if TYPE_CHECKING:
     from thrifty.cells.prices.price_list import PriceList
@@ -133,7 +134,7 @@ class _Reader:
         for name in parents:
             visit(name, ())
 
-    def _ancestors(self, name: str, parents: Mapping[str, Any]) -> list[str]:
+    def _ancestors(self, name: str, parents: JsonLike) -> list[str]:
         """What is bought for a derived feature: its parents that are not derived themselves."""
         found: dict[str, None] = {}
         for parent in parents[name][0]:

@@ -10,6 +10,7 @@ from typing import Any
 from thrifty.cells.prices.tokens import Rates
 from thrifty.cells.sources.questions import Reply
 from thrifty.errors import BadInput, NotBilled, ThriftyError
+from thrifty.outside import Json, JsonLike
 
 __all__ = ["ChatServer"]
 
@@ -49,7 +50,7 @@ class ChatServer:
         rates: Rates | None = None,
         base_url: str = "https://api.openai.com/v1",
         key_from: str | None = "OPENAI_API_KEY",
-        options: dict[str, Any] | None = None,
+        options: Json | None = None,
         timeout: float = 60.0,
         poll: float = 1.0,
     ) -> None:
@@ -78,7 +79,7 @@ class ChatServer:
             headers["Authorization"] = f"Bearer {key}"
         return httpx.AsyncClient(base_url=self.base_url, headers=headers, timeout=self.timeout)
 
-    def body(self, prompt: str, longest: int | None = None) -> dict[str, Any]:
+    def body(self, prompt: str, longest: int | None = None) -> Json:
         """The request for one prompt."""
         limit = {} if longest is None else {"max_tokens": longest}
         message = {"role": "user", "content": prompt}
@@ -106,7 +107,7 @@ class Batches:
     def __init__(self, server: ChatServer, gather: float) -> None:
         self.server, self.gather = server, gather
         self.model, self.rates = server.model, server.rates
-        self._waiting: list[tuple[dict[str, Any], asyncio.Future[Reply]]] = []
+        self._waiting: list[tuple[Json, asyncio.Future[Reply]]] = []
 
     async def __call__(self, prompt: str, longest: int | None = None) -> Reply:
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
@@ -139,7 +140,7 @@ class Batches:
             else:
                 future.set_result(_reply(line["response"]["body"]))
 
-    async def _run(self, bodies: list[dict[str, Any]]) -> dict[str, Any]:
+    async def _run(self, bodies: list[Json]) -> JsonLike:
         lines = "\n".join(
             json.dumps({"custom_id": f"r{i}", "method": "POST", "url": "/v1/chat/completions",
                         "body": body})

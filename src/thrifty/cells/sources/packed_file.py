@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from thrifty.errors import DamagedFile, UnknownFeature
 from thrifty.kernels import words_for
+from thrifty.outside import JsonLike
 from thrifty.strangers import readable
 
 __all__ = ["FORMAT", "VERSION", "PackedFile", "hash_name", "seal_of"]
@@ -43,7 +44,7 @@ def hash_name(name: bytes) -> int:
     return int.from_bytes(blake2b(name, digest_size=8).digest(), "little")
 
 
-def seal_of(meta: dict[str, object]) -> int:
+def seal_of(meta: JsonLike) -> int:
     """The checksum of everything else that meta.json says."""
     rest = {key: value for key, value in meta.items() if key != "seal"}
     return zlib.crc32(json.dumps(rest, sort_keys=True).encode())
@@ -57,7 +58,7 @@ class PackedFile:
         with readable(f"the packed file {self.path}", DamagedFile):
             self._open(_read_meta(self.path))
 
-    def _open(self, meta: dict[str, Any]) -> None:
+    def _open(self, meta: JsonLike) -> None:
         self.n_examples, self.n_features, self.n_boolean = _sizes(meta, self.path)
         self.words = words_for(self.n_examples)
         self._checksums: dict[str, int] = meta["checksums"]
@@ -70,7 +71,7 @@ class PackedFile:
             "reals.bin", "<f8", (self.n_features - self.n_boolean, self.n_examples)
         )
 
-    def _check_sizes(self, meta: dict[str, Any]) -> None:
+    def _check_sizes(self, meta: JsonLike) -> None:
         n = self.n_features
         sizes = {**meta["sizes"], "sums.bin": 4 * n, "hashes.bin": 8 * n, "places.bin": 8 * n,
                  "ends.bin": 8 * n, "kinds.bin": n, "bits.bin": 8 * self.n_boolean * self.words,
@@ -195,7 +196,7 @@ class PackedFile:
                 )
 
 
-def _sizes(meta: dict[str, Any], path: Path) -> tuple[int, int, int]:
+def _sizes(meta: JsonLike, path: Path) -> tuple[int, int, int]:
     """(examples, features, Boolean ones), if they can be."""
     given = [meta[key] for key in ("n_examples", "n_features", "n_boolean")]
     n_examples, n_features, n_boolean = given
@@ -209,9 +210,9 @@ def _sizes(meta: dict[str, Any], path: Path) -> tuple[int, int, int]:
     return n_examples, n_features, n_boolean
 
 
-def _read_meta(path: Path) -> dict[str, Any]:
+def _read_meta(path: Path) -> JsonLike:
     try:
-        meta: dict[str, Any] = json.loads((path / "meta.json").read_bytes())
+        meta: JsonLike = json.loads((path / "meta.json").read_bytes())
         known, version, seal = meta["format"], meta["version"], meta["seal"]
     except FileNotFoundError as error:
         raise DamagedFile(

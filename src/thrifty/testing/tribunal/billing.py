@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from thrifty.outside import Json, JsonLike
+from thrifty.outside import Fields, JsonLike
 from thrifty.testing.tribunal.rooms import Room, truth
 
 __all__ = ["Faults", "begin_billing", "tell"]
@@ -194,7 +194,7 @@ def tell(port: int, what: str) -> None:
     connection.close()
 
 
-def read_log(path: Path) -> list[Json]:
+def read_log(path: Path) -> list[Fields]:
     """Every line of a provider's log; the last may be half written."""
     lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     return [json.loads(line) for line in lines]

@@ -19,7 +19,7 @@ from typing import Any
 
 from thrifty.cells import Budget, Cells
 from thrifty.errors import BadInput
-from thrifty.outside import Json
+from thrifty.outside import Fields
 from thrifty.testing.tribunal.billing import Faults, begin_billing, read_log, tell
 from thrifty.testing.tribunal.history import Verdict, again_too_early, most_billed
 from thrifty.testing.tribunal.rooms import FEATURES, Room, make_room, truth
@@ -251,7 +251,7 @@ class _Session:
 
     # -- the user -----------------------------------------------------------------------------
 
-    def _bills(self) -> list[Json]:
+    def _bills(self) -> list[Fields]:
         return [line for line in read_log(self.room.log) if "amount" in line]
 
     def _begin_to_resolve(self) -> None:
@@ -288,7 +288,7 @@ class _Session:
             self._resolve_one(life, purchase, bills)
         life.close()
 
-    def _resolve_one(self, life: Any, purchase: Any, bills: list[Json]) -> None:
+    def _resolve_one(self, life: Any, purchase: Any, bills: list[Fields]) -> None:
         room = self.room
         cells = [(e, f) for e in purchase.examples for f in purchase.features]
         if room.provider == "keyed":
@@ -313,7 +313,7 @@ class _Session:
             write_note(self.notes, "resolved", "too late")
 
     def _was_billed(
-        self, purchase: Any, cells: list[tuple[str, str]], bills: list[Json]
+        self, purchase: Any, cells: list[tuple[str, str]], bills: list[Fields]
     ) -> bool:
         """While a purchase is open nobody else may buy its cells: a later bill is its own."""
         if self.room.valid:

@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from thrifty.errors import ThriftyError
-from thrifty.outside import Json
+from thrifty.outside import Fields
 from thrifty.trees.origins import Origin, origins, uses
 from thrifty.trees.tree import Leaf, Path, Tree, tree_text
 
@@ -158,7 +158,7 @@ def draw_tree(
 
 def metafeatures_data(
     metafeatures: Iterable[Tree], trees: Iterable[Tree] = (), names: Names = _x
-) -> list[Json]:
+) -> list[Fields]:
     """What the picture of a representation shows: each metafeature, its text, its uses."""
     known = list(metafeatures)
     counts = uses(trees, known)

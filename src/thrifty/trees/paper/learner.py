@@ -7,7 +7,7 @@ from typing import Any
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
-from thrifty.outside import Json
+from thrifty.outside import JsonLike
 from thrifty.trees.gains.class_weights import (
     check_class_weight,
     class_weight_from_json,
@@ -101,7 +101,7 @@ class Paper(OverMetafeatures):
         return super()._plain(name)
 
     @classmethod
-    def from_dict(cls, data: Json) -> Any:
+    def from_dict(cls, data: JsonLike) -> Any:
         """The inverse of :meth:`to_dict`."""
         weight = class_weight_from_json(data.get("class_weight"))
         return super().from_dict({**data, "class_weight": weight})

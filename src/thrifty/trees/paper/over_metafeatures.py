@@ -17,7 +17,7 @@ from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter
-from thrifty.outside import Json
+from thrifty.outside import Json, JsonLike
 from thrifty.trees.gains.gain import Gain, Measure, gain_named
 from thrifty.trees.labels import Labels
 from thrifty.trees.missing import allows_missing
@@ -132,7 +132,7 @@ class OverMetafeatures:
 
     # JSON.
 
-    def load_representation(self, data: Json) -> Metafeatures:
+    def load_representation(self, data: JsonLike) -> Metafeatures:
         """The inverse of ``representation.to_dict()``."""
         return Metafeatures.from_dict(data)
 
@@ -155,7 +155,7 @@ class OverMetafeatures:
         return value.to_dict() if isinstance(value, WarmUp) else value
 
     @classmethod
-    def from_dict(cls, data: Json) -> Any:
+    def from_dict(cls, data: JsonLike) -> Any:
         """The inverse of :meth:`to_dict`."""
         given = {key: value for key, value in data.items() if key != "learner"}
         if isinstance(given.get("warm_up"), dict):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.outside import AnyArray, Json
+from thrifty.outside import AnyArray, Json, JsonLike
 from thrifty.trees.tree import Node, Tree, is_prefix, skeleton, tree_from_dict, tree_text
 from thrifty.trees.verified.belief import prior_useful
 from thrifty.trees.verified.leaf_rates import row_counts
@@ -70,7 +70,7 @@ class Remembered:
         }
 
     @classmethod
-    def from_dict(cls, data: Json) -> Remembered:
+    def from_dict(cls, data: JsonLike) -> Remembered:
         tree, core = tree_from_dict(data["tree"]), tree_from_dict(data["core"])
         return cls(tree, core, float(data["explained"]), int(data["met"]))
 
@@ -158,7 +158,7 @@ class Experience:
         }
 
     @classmethod
-    def from_dict(cls, data: Json) -> Experience:
+    def from_dict(cls, data: JsonLike) -> Experience:
         """The inverse of :meth:`to_dict`."""
         models = tuple(Remembered.from_dict(model) for model in data["models"])
         sums = (tuple(map(float, data[key])) for key in ("ones", "seen", "useful"))

@@ -36,7 +36,7 @@ from thrifty.attempt import Expected, Failed, Found, Route
 from thrifty.cells import Cells
 from thrifty.checks import a_flag, a_share, set_checked
 from thrifty.errors import BadInput
-from thrifty.outside import Json
+from thrifty.outside import Json, JsonLike
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Leaf, Node, Tree
 from thrifty.trees.verified.belief import Belief, first_belief
@@ -166,7 +166,7 @@ class Verified:
         core, explained = pruned(taught.tree, per_split=math.log2(len(account.likely)))
         return after.with_model(pruned(taught.tree)[0], core, explained)
 
-    def load_representation(self, data: Json) -> Experience:
+    def load_representation(self, data: JsonLike) -> Experience:
         """The inverse of ``representation.to_dict()``."""
         return Experience.from_dict(data)
 
@@ -175,7 +175,7 @@ class Verified:
         return {"learner": "Verified", **asdict(self)}
 
     @classmethod
-    def from_dict(cls, data: Json) -> Verified:
+    def from_dict(cls, data: JsonLike) -> Verified:
         """The inverse of :meth:`to_dict`."""
         return cls(**{key: value for key, value in data.items() if key != "learner"})
 
