@@ -66,48 +66,54 @@ def margins(tariff: Tariff, features: Ints, rows: Ints, n: int, holdings: Holdin
     The same as one bill per feature, for all features at once.
     """
     lacks = _unpacked(holdings.cells(features), rows) == 0
-    paid = _paid(tariff, rows, holdings)
+    paid = _paid(tariff, features, rows, holdings)
     out = np.zeros(lacks.shape)
-    follows = {*tariff.roots, *tariff.computed}
+    alike: dict[tuple[int, tuple[int, ...]], list[int]] = {}
     for j, f in enumerate(features.tolist()):
-        if f in follows:
+        if f in tariff.roots or f in tariff.computed:
             mask = kernels.mask_of_rows(rows, n)
             out[:, j] = tariff.bill(np.array([f]), mask, holdings, calls=False).per_row(n)[rows]
-            continue
-        p = int(tariff.part_of[f])
-        cost = np.full(len(rows), float(tariff.own[f]))
-        if p >= 0:
-            cost = _of_part(tariff.parts[p], f, tariff.needs[f], paid, len(rows))
-        for d in tariff.needs[f]:
-            cost += tariff.draws[d].fee * ~paid[d]
-        out[:, j] = cost * lacks[:, j]
+        else:
+            alike.setdefault((int(tariff.part_of[f]), tariff.needs[f]), []).append(j)
+    for (p, needs), columns in alike.items():
+        some = features[columns]
+        due = sum((tariff.draws[d].fee * ~paid[d] for d in needs), np.zeros(len(rows)))
+        if p < 0:
+            prices = tariff.own[some][None, :].astype(np.float64)
+        else:
+            prices = _of_part(tariff.parts[p], some, needs, paid, len(rows))
+        out[:, columns] = (prices + due[:, None]) * lacks[:, columns]
     if tariff.per_call is not None:
         out += tariff.per_call[rows][:, None] * lacks
     return out
 
 
 def _of_part(
-    part: Part, f: int, needs: tuple[int, ...], paid: dict[int, Bools], n: int
+    part: Part, features: Ints, needs: tuple[int, ...], paid: dict[int, Bools], n: int
 ) -> Floats:
-    """The cheapest order that fills a feature, by what each row has begun."""
+    """The cheapest order that fills each feature, by what each row has begun: (rows, features)."""
     begun = np.zeros(n, dtype=np.int64)
     for k, d in enumerate(part.begins):
         begun |= (paid[d] | (d in needs)).astype(np.int64) << k
-    bit = 1 << int(np.searchsorted(part.features, f))
+    bits = [1 << i for i in np.searchsorted(part.features, features).tolist()]
     kinds, which = np.unique(begun, return_inverse=True)
-    each = [float(part.cover.cheapest(bit, kind).price) for kind in kinds.tolist()]
+    each = [[float(part.cover.cheapest(bit, k).price) for bit in bits] for k in kinds.tolist()]
     return np.array(each)[which.ravel()]
 
 
-def _paid(tariff: Tariff, rows: Ints, holdings: Holdings) -> dict[int, Bools]:
-    """Of everything that is paid once per example: on which rows it is."""
-    which = np.arange(len(tariff.draws))
+def _paid(tariff: Tariff, features: Ints, rows: Ints, holdings: Holdings) -> dict[int, Bools]:
+    """Of what is paid once per example and these features may need: on which rows it is."""
+    needed = {d for f in features.tolist() for d in tariff.needs[f]}
+    for p in np.unique(tariff.part_of[features]).tolist():
+        needed.update(tariff.parts[p].begins if p >= 0 else ())
+    which = np.array(sorted(needed), dtype=np.int64)
     if not len(which):
         return {}
-    out = dict(enumerate(_unpacked(holdings.draws(which), rows).T.astype(np.bool_)))
-    for d, draw in enumerate(tariff.draws):
-        if draw.root >= 0:
-            out[d] = out[d] | (_unpacked(holdings.cells(np.array([draw.root])), rows)[:, 0] != 0)
+    out = dict(zip(which.tolist(), _unpacked(holdings.draws(which), rows).T.astype(np.bool_)))
+    for d in which.tolist():
+        root = tariff.draws[d].root
+        if root >= 0:
+            out[d] = out[d] | (_unpacked(holdings.cells(np.array([root])), rows)[:, 0] != 0)
     return out
 
 

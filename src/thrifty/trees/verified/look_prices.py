@@ -42,11 +42,11 @@ class LookPrices(Protocol):
     def cost(self, node: Span, to: Ints) -> Floats:
         """What looking at each feature alone up to row ``to[c, f]`` costs: (features,)."""
 
-    def bought(self, rows: Ints) -> None:
-        """Something was bought on these rows."""
+    def bought(self, rows: list[Ints]) -> None:
+        """Something was bought on these rows, in several requests."""
 
-    def worth_ordering(self, node: Span, to: Ints, worth: Floats) -> Ints:
-        """Features whose looks pay together where none of them does alone."""
+    def worth_looking(self, node: Span, to: Ints, worth: Floats) -> Ints:
+        """Features whose looks, worth so much each, pay: alone, or several in one order."""
 
 
 def look_prices(cells: Cells, worth: float) -> LookPrices:
@@ -73,12 +73,12 @@ class SinglePrices:
             cost[features] += fee * np.maximum(to[:, features] - paid[:, None], 0).sum(axis=0)
         return np.asarray(cost)
 
-    def bought(self, rows: Ints) -> None:
+    def bought(self, rows: list[Ints]) -> None:
         """What is owned is known from what was looked at."""
 
-    def worth_ordering(self, node: Span, to: Ints, worth: Floats) -> Ints:
-        """Nothing becomes cheaper by company but fees, which the first look has paid."""
-        return np.empty(0, dtype=np.int64)
+    def worth_looking(self, node: Span, to: Ints, worth: Floats) -> Ints:
+        """Each by itself: nothing becomes cheaper by company but fees, which are paid soon."""
+        return np.flatnonzero(worth > self.cost(node, to))
 
 
 def _own_and_fees(cells: Cells) -> tuple[Floats, list[tuple[float, Ints]]]:
@@ -98,46 +98,51 @@ class Margins:
         self.scale = worth / whole if whole > 0 else 0.0
         own, _ = _own_and_fees(cells)
         self.least = float(own.min()) * self.scale
-        #: features whose price depends on what else is owned, with their margins; the others' own
-        self.tied = np.flatnonzero(cells.depends)
-        self.of = np.zeros((len(self.tied), cells.n_examples), dtype=np.float32)
         self.each = own * self.scale
+        #: features whose price depends on what else is owned; bits of one cell have one margin
+        self.tied = np.flatnonzero(cells.depends)
+        _, first, at = np.unique(
+            cells.cell_of(self.tied), return_index=True, return_inverse=True
+        )
+        self.one_of, self.cell = self.tied[first], at.ravel()
+        self.of = np.zeros((len(self.one_of), cells.n_examples), dtype=np.float32)
         self.orders = [np.array(members) for members in cells.orders]
-        self.bought(np.arange(cells.n_examples))
+        self.bought([np.arange(cells.n_examples)])
 
     def cost(self, node: Span, to: Ints) -> Floats:
         """The margins of the rows from those looked at up to ``to``."""
         cost = self.each * (to - node.looked).sum(axis=0)
-        summed = np.zeros((len(self.tied), len(node.rows) + 1))
+        summed = np.zeros((len(self.one_of), len(node.rows) + 1))
         np.cumsum(self.of[:, node.rows], axis=1, out=summed[:, 1:])
-        at, each = node.starts[:, None], np.arange(len(self.tied))
-        spans = summed[each, at + to[:, self.tied]] - summed[each, at + node.looked[:, self.tied]]
+        start = node.starts[:, None]
+        upto, since = start + to[:, self.tied], start + node.looked[:, self.tied]
+        spans = summed[self.cell, upto] - summed[self.cell, since]
         cost[self.tied] = np.maximum(spans.sum(axis=0), 0.0)
         return np.asarray(cost)
 
-    def bought(self, rows: Ints) -> None:
+    def bought(self, rows: list[Ints]) -> None:
         """Ask again what cells cost there."""
-        if len(rows):
-            self.of[:, rows] = (self.cells.margins(rows, self.tied) * self.scale).T
+        if rows:
+            at = np.unique(np.concatenate(rows))
+            self.of[:, at] = (self.cells.margins(at, self.one_of) * self.scale).T
 
-    def worth_ordering(self, node: Span, to: Ints, worth: Floats) -> Ints:
-        """The members of orders that cost less than their members are worth together.
+    def worth_looking(self, node: Span, to: Ints, worth: Floats) -> Ints:
+        """Those worth it alone, and the members of orders that are worth more than the order.
 
         The bits of one cell are worth what the best of them is.
         """
         alone = self.cost(node, to)
-        found = np.zeros(len(worth), dtype=np.bool_)
+        found = worth > alone
         for members in self.orders:
-            some = members[(to[:, members] > node.looked[:, members]).any(axis=0)]
-            cells, which = np.unique(self.cells.cell_of(some), return_inverse=True)
-            if len(cells) < 2:
+            some = members[worth[members] > 0]
+            if found[some].all():
                 continue
+            cells, which = np.unique(self.cells.cell_of(some), return_inverse=True)
             best = np.zeros(len(cells))
             np.maximum.at(best, which.ravel(), worth[some])
             # An order costs no less than the dearest of its members does alone.
-            if best.sum() <= alone[some].max() or best.sum() <= self._together(node, to, some):
-                continue
-            found[some] = True
+            if best.sum() > alone[some].max() and best.sum() > self._together(node, to, some):
+                found[some] = True
         return np.flatnonzero(found)
 
     def _together(self, node: Span, to: Ints, features: Ints) -> float:

@@ -245,9 +245,8 @@ class NodeLooks:
         c = np.where(cells > 0, open_, -1.0).argmax(axis=0)
         to = self.looked.copy()
         to[c, self.every] = step[c, self.every]
-        prices, worth = self.task.prices, np.where(full, 0.0, self.verdict[2] * self.share)
-        which = np.flatnonzero(~full & (worth > prices.cost(self, to)))
-        return np.union1d(which, prices.worth_ordering(self, to, worth)), to
+        worth = np.where(full, 0.0, self.verdict[2] * self.share)
+        return self.task.prices.worth_looking(self, to, worth), to
 
     def _buy_and_judge(self, which: Ints, to: Ints) -> None:
         self.buy(which, to)
@@ -256,6 +255,7 @@ class NodeLooks:
 
     def buy(self, which: Ints, to: Ints) -> None:
         """Look at features up to row ``to[c, f]`` of each class, in as few requests as it takes."""
+        bought: list[Ints] = []
         for c, start in enumerate(self.starts.tolist()):
             spans = np.stack([self.looked[c, which], to[c, which]])
             for low, high in np.unique(spans, axis=1).T.tolist():
@@ -264,8 +264,9 @@ class NodeLooks:
                 features = which[(spans[0] == low) & (spans[1] == high)]
                 rows = self.rows[start + low : start + high]
                 values = self.task.cells.get(rows, features)
-                self.task.prices.bought(rows)
+                bought.append(rows)
                 self.task.values[np.ix_(features, rows)] = values.T
+        self.task.prices.bought(bought)
         self.looked[:, which] = np.maximum(self.looked[:, which], to[:, which])
 
     def count(self, which: Ints) -> Ints:
