@@ -11,16 +11,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install -q -c constraint
 demo: $(VENV)/.demo
 	$(BIN)/thrifty demo
 
-# Two processes of one thread each: threads that wait for each other made small fits ten times slower.
 test: $(VENV)/.test browser
-	@echo "== style"; $(BIN)/ruff check .
-	@echo "== types"; $(BIN)/mypy
-	@echo "== imports"; $(BIN)/lint-imports
-	@echo "== tests"; OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal \
-	  -m "not slow" --durations=25
-	@echo "== kernels and tree learners against their twins once more, with the JIT off"
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m "not slow" \
-	  tests/kernels tests/trees/test_use_rep.py
+	@sh tools/test.sh $(BIN)
 
 setup: $(VENV)/.test
 

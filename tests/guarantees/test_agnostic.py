@@ -35,7 +35,10 @@ def good_bill(family, rule, tasks):
 
 
 @pytest.mark.parametrize("strategy", ["realizable", "against-expansion", "against-restart"])
-@pytest.mark.parametrize("m, n, k, r", [(40, 40, 3, 6), (300, 30, 3, 6), (150, 60, 2, 40)])
+@pytest.mark.parametrize(
+    "m, n, k, r",
+    [(40, 40, 3, 6), pytest.param(300, 30, 3, 6, marks=pytest.mark.slow), (150, 60, 2, 40)],
+)
 def test_every_rule_stays_within_its_bound(strategy, m, n, k, r):
     stream = adversary(strategy, m, n, k, 40, r, random_state=m)
     for name in RULES:
@@ -131,7 +134,7 @@ def worst_bills(m, n, k, r):
     return found
 
 
-@pytest.mark.parametrize("r", [8, 24])
+@pytest.mark.parametrize("r", [8, pytest.param(24, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("times", [0.25, 4])
 def test_who_is_ahead(times, r):
     n, k = 40, 3

@@ -89,8 +89,8 @@ def legend(axes: Axes) -> None:
     handles, _ = axes.get_legend_handles_labels()
     if len(handles) > 1:
         axes.legend(
-            frameon=False, labelcolor=INK, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1),
-            ncols=min(len(handles), 3), borderaxespad=0.2, handlelength=2.6,
+            frameon=False, labelcolor=INK, fontsize=8.5, loc="lower left", bbox_to_anchor=(0, 1),
+            ncols=min(len(handles), 3), borderaxespad=0.2, handlelength=2.2, columnspacing=1.2,
         )  # fmt: skip
 
 
@@ -140,8 +140,11 @@ def save_picture(
     return path
 
 
-def svg_of(draw: Callable[[Axes], None], *, width: float = 7.2, height: float = 3.6) -> str:
-    """The picture as SVG text that follows the reader's colour scheme."""
+def svg_of(draw: Callable[[Axes], None], *, width: float = 5.4, height: float = 3.6) -> str:
+    """The picture as SVG text that follows the reader's colour scheme.
+
+    Narrow enough that its text can be read where a phone makes it as wide as its screen.
+    """
     sheet = figure(width, height)
     draw(sheet.subplots())
     import matplotlib

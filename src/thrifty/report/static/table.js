@@ -5,7 +5,8 @@
 const PAGE = 25;
 const format = new Intl.NumberFormat("en", { maximumFractionDigits: 4 });
 const cents = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
-const money = (sum) => (Number.isInteger(sum) ? format : cents).format(sum);
+// In one column every sum has cents or none has.
+const money = (sum, withCents) => (withCents ? cents : format).format(sum);
 const percent = (share) => `${share >= 1 || !share ? format.format(Math.round(share * 10) / 10) : share.toPrecision(2)} %`;
 
 function element(tag, attributes = {}, ...children) {
@@ -73,6 +74,7 @@ class TaskTable {
       if (mine) head.setAttribute("aria-sort", down ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     });
+    this.withCents = rows.some((row) => !Number.isInteger(row[5]));
     this.box.querySelector("tbody").replaceChildren(...rows.map((row) => this.line(row)));
     const last = Math.max(0, Math.ceil(total / PAGE) - 1);
     const first = total ? page * PAGE + 1 : 0;
@@ -87,7 +89,7 @@ class TaskTable {
     const line = element("tr", {},
       element("td", { class: "n wide" }, format.format(number + 1)),
       element("td", { class: "name" }, element("a", { href: this.linkTo(row) }, name)),
-      element("td", { class: "n" }, money(cost)));
+      element("td", { class: "n" }, money(cost, this.withCents)));
     if (this.box.dataset.measured === "yes") line.append(element("td", { class: "n" }, ...figure(quality)));
     if (this.box.dataset.unit !== "cells") line.append(element("td", { class: "n wide" }, format.format(cells)));
     line.append(

@@ -15,7 +15,7 @@ function showTask(box, row, detail, links) {
     element("p", {}, element("span", { class: `route ${route}` }, route), " ",
       `${plural(cells, "cell")} bought on ${plural(detail.examples, "example")}, ${percent(share)} of its table` +
       `; at most ${format.format(most)} on one example; ${plural(reused, "cell")} were known before.` +
-      (box.dataset.unit !== "cells" ? ` It cost ${money(cost)} ${box.dataset.unit}`.trimEnd() + "." : "")),
+      (box.dataset.unit !== "cells" ? ` It cost ${money(cost, !Number.isInteger(cost))} ${box.dataset.unit}`.trimEnd() + "." : "")),
   ];
   if (detail.about) parts.push(element("p", {}, detail.about));
   if (detail.failure) parts.push(element("p", { class: "quiet" }, `Why what was known was not enough: ${detail.failure}`));
