@@ -15,7 +15,7 @@ CASES = [
     ("realizable", 120, 40, 4, 0),
     ("intermediate", 80, 24, 3, 60),
     ("large", 24, 24, 4, 144),
-    ("large", 40, 20, 4, 150),  # below m N / K = 200
+    pytest.param("large", 40, 20, 4, 150, marks=pytest.mark.slow),  # below m N / K = 200
 ]
 STUMPS = {
     "paper": thrifty.Trees(max_depth=1, learner=thrifty.Paper()),
