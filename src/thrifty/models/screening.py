@@ -42,7 +42,8 @@ Ints = NDArray[np.int64]
 #: features wait at most slimness * sqrt(n) rows; slimness is the second at the first number of
 #: cells, goes with a power of them, and is at most the last
 _CELLS, _SLIM, _POWER, _SLIMMEST = 450.0, 2.0, 0.5, 7.0
-#: of the most rows, with how many the table begins: features and rows then compete for the rest
+#: of the most rows, with how many the table begins at least, and features and rows then compete
+#: for the rest: 1 over what features tell on average, where that is more than chance, which is 1
 _AT_FIRST = 0.25
 #: how many of a task's features, the first bought, the memory calls useful, and how much more
 #: believed a feature is that every earlier task found useful
@@ -129,6 +130,7 @@ class _Hunt:
         # of the present model: how far the loss fell, and would fall with half as many rows again
         self.fall, self.by_more_rows = 0.0, np.inf
         self.losses: list[float] = []
+        self.told = 1.0  # how well features tell the classes apart in the first look, on average
 
     def _earlier_rows(self) -> tuple[Controls | None, float]:
         """Rows of earlier tasks as controls, and how many others go with a rare row then."""
@@ -159,6 +161,7 @@ class _Hunt:
             self.looked = upto
             if level == 0:
                 self._trust_controls()
+                self.told = float(self._tells(self.alive, None).mean())
             if level < rounds:
                 found = self._tells(self.alive, None)
                 keep = max(1, -(-len(self.alive) // 2))
@@ -195,7 +198,8 @@ class _Hunt:
         mean = float(self.prices[self.alive].mean())
         n = self.basket.left / max(mean, 1e-12)
         rows, enough = self.how.start * n, slimness(n) * n**0.5
-        self.rows = int(np.clip(min(rows, _AT_FIRST * enough), self.looked, len(self.basket.codes)))
+        first = float(np.clip(1 / max(self.told, 1e-9), _AT_FIRST, 1.0))
+        self.rows = int(np.clip(min(rows, first * enough), self.looked, len(self.basket.codes)))
         waiting, present, by_rows = self.alive, None, 0.0
         while True:
             tells = self._tells(waiting, present)
