@@ -177,3 +177,27 @@ def test_useful_features_are_remembered():
     life = thrifty.Lifetime()
     life.learn("worth", X, y, spend="20 %")
     assert {0, 1} <= set(life.representation) and life.representation.words["town"]
+
+
+def test_predictions_to_come_shorten_a_model_of_numbers():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 40))
+    y = 3 * X[:, 4] + X[:, 9] + 0.05 * X[:, 20:40].sum(axis=1) + 0.3 * rng.normal(size=900)
+    models = [
+        thrifty.Lifetime(thrifty.Models(predictions=n, random_state=0)).learn(
+            "t", X[:600], y[:600], spend="40 %"
+        )
+        for n in (None, 1, 1_000_000)
+    ]
+    widths = [len(one.model.features_) for one in models]
+    assert widths[0] == widths[1] > 2 * widths[2] and widths[2] >= 2
+    assert models[0].receipt.cells == models[2].receipt.cells  # what is bought is the same
+    assert models[2].model.score(X[600:], y[600:]) > 0.93
+
+
+def test_errors_are_for_classes():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    life = thrifty.Lifetime(thrifty.Models(errors=[[0, 1], [5, 0]]))
+    with pytest.raises(BadParameter, match="y holds numbers.*Leave it out, or say labels="):
+        life.learn("t", X, X[:, 0])
+    assert len(life) == 0 and life.balance().spent == 0

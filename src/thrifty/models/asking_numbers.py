@@ -17,6 +17,7 @@ from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.lazy import FINISHED, Asked
 from thrifty.models.fitting import fit
+from thrifty.models.horizon import prefix_lengths
 
 __all__ = ["ask_numbers"]
 
@@ -35,7 +36,7 @@ def ask_numbers(
             "per_row= and spend= limit what it asks for."
         )
     rows = np.asarray(rows, dtype=np.int64)
-    steps = _steps(len(model.features_))
+    steps = prefix_lengths(len(model.features_))
     costs = np.column_stack(
         [np.zeros(len(rows))]
         + [cells.row_costs(rows, model.features_[:k]) for k in steps[1:]]
@@ -58,19 +59,6 @@ def ask_numbers(
         here = np.flatnonzero(at == k)
         values[here] = _answers(model, cells, rows[here], steps[k])
     return Asked(values, None, tuple(why.tolist()))
-
-
-def _steps(n: int) -> list[int]:
-    """How many features a row may be asked: 0, 1, 2, 3, 4, 6, 8, 12, ...; all of them last.
-
-    >>> _steps(10)
-    [0, 1, 2, 3, 4, 6, 8, 10]
-    """
-    found, k = [0], 1
-    while k < n:
-        found.append(k)
-        k = k + 1 if k < 4 else k * 3 // 2 if k.bit_count() == 1 else k * 4 // 3
-    return [*found, n]
 
 
 def _answers(model: Any, cells: Cells, rows: Ints, k: int) -> Floats:

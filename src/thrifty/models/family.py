@@ -9,6 +9,7 @@ import numpy as np
 
 from thrifty.attempt import Expected, Failed, Found
 from thrifty.cells import Cells
+from thrifty.errors import BadParameter
 from thrifty.models.cohort import buy_cohort
 from thrifty.models.estimators import check_estimator, in_words
 from thrifty.models.horizon import read_predictions
@@ -44,7 +45,7 @@ class Models:
         how many predictions are to come, so that learning weighs what it spends once against what
         every prediction will cost; None: unknown
     errors : array-like or mapping
-        what wrong predictions cost; None: alike
+        what wrong predictions cost, for classes; None: alike
     recurring : bool
         whether a task may be an earlier label at another place; an earlier model is then accepted
         as it is where a small sample supports it (:mod:`thrifty.models.recurring`)
@@ -110,7 +111,13 @@ class Models:
         return Memory()
 
     def read_labels(self, y: Any) -> Labels | Numbers:
-        return read_any_labels(y, self._said)
+        labels = read_any_labels(y, self._said)
+        if isinstance(labels, Numbers) and self.errors is not None:
+            raise BadParameter(
+                f"errors= says what taking one class for another costs, and y holds numbers: got "
+                f"errors={self.errors!r}. Leave it out, or say labels='classes'."
+            )
+        return labels
 
     def expected_cells(self, representation: Memory, cells: Cells) -> Expected:
         """Known from earlier receipts alone."""
@@ -125,7 +132,9 @@ class Models:
             if again is not None:
                 return Found("reused", again[0], promise=again[1])
         if isinstance(labels, Numbers):
-            learned = learn_numbers(cells, labels, representation, self.given, seed)
+            learned = learn_numbers(
+                cells, labels, representation, self.given, seed, predictions=self.predictions
+            )
         else:
             learned = learn_table(
                 cells, labels, representation, self.given, seed, predictions=self.predictions,

@@ -8,6 +8,7 @@ tests plus errors stays.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,14 @@ from numpy.typing import NDArray
 
 from thrifty.errors import BadParameter
 from thrifty.lazy.stopping import Worth
+from thrifty.models.number_fit import error_left_out
 from thrifty.models.prefixes import Prefixes
+from thrifty.models.table import Table
 
-__all__ = ["best_prefix", "prefix_worth_keeping", "read_predictions"]
+__all__ = [
+    "best_prefix", "numbers_worth_keeping", "prefix_lengths", "prefix_worth_keeping",
+    "read_predictions",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 
@@ -85,3 +91,34 @@ def prefix_worth_keeping(
     return best_prefix(
         prefixes.prices, np.array(mean), predictions=predictions, spent=spent, in_money=True
     )
+
+
+def numbers_worth_keeping(
+    table: Table, price: Callable[[list[int]], float], *, predictions: int, spent: float
+) -> Table:
+    """The beginning of a table of numbers that so many predictions are worth.
+
+    Features stay in the order in which they were bought, the most useful first. The loss of a
+    beginning is the mean square error on rows left out of the better of a line and points over
+    bins; without a feature it is the variance.
+    """
+    if not table.width:
+        return table
+    steps = prefix_lengths(table.width)
+    prices = np.array([price(table.features[:k].tolist()) for k in steps])
+    losses = np.array([error_left_out(table.prefix(k)) for k in steps])
+    k = steps[best_prefix(prices, losses, predictions=predictions, spent=spent)]
+    return table.prefix(max(k, 1))
+
+
+def prefix_lengths(n: int) -> list[int]:
+    """How many features a row may be asked: 0, 1, 2, 3, 4, 6, 8, 12, ...; all of them last.
+
+    >>> prefix_lengths(10)
+    [0, 1, 2, 3, 4, 6, 8, 10]
+    """
+    found, k = [0], 1
+    while k < n:
+        found.append(k)
+        k = k + 1 if k < 4 else k * 3 // 2 if k.bit_count() == 1 else k * 4 // 3
+    return [*found, n]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from thrifty.errors import BadInput
 from thrifty.models.buying_numbers import ForNumbers
 from thrifty.models.choice import policy_for
 from thrifty.models.fitting import fit
-from thrifty.models.horizon import prefix_worth_keeping
+from thrifty.models.horizon import numbers_worth_keeping, prefix_worth_keeping
 from thrifty.models.in_order import InOrder
 from thrifty.models.memory import Memory
 from thrifty.models.numbers import Numbers
@@ -83,13 +84,25 @@ def learn_table(
 
 
 def learn_numbers(
-    cells: Cells, labels: Numbers, memory: Memory, estimator: Any, seed: int
+    cells: Cells,
+    labels: Numbers,
+    memory: Memory,
+    estimator: Any,
+    seed: int,
+    *,
+    predictions: int | None = None,
 ) -> LearnedTable:
     """The same for numeric labels."""
     rng = np.random.default_rng(seed)
     with threadpool_limits(1):
         bought = ForNumbers().buy(cells, labels, memory, allowance_of(cells), rng)
     bought, words = _with_words(bought, cells)
+    if predictions:
+        spent = cells.receipt().cost
+        kept = numbers_worth_keeping(
+            bought.table, partial(cells.price_between, []), predictions=predictions, spent=spent
+        )
+        bought = replace(bought, table=kept)
     with threadpool_limits(1 if estimator is None else None):
         fitted = fit(bought.table, estimator, seed=seed)
     return LearnedTable(bought, fitted, words)
