@@ -123,5 +123,6 @@ def _ours(tasks: list[ModelTask], seed: int, bill: float, memory: bool) -> Itera
             "cells": learned.receipt.cells / task.X.size,
             "features": len(learned.model.features_),
             "seconds": seconds,
+            "share": float(task.y.mean()),
             **scores(p, task.y_test),
         }

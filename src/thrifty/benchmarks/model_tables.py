@@ -132,19 +132,33 @@ def memory_rows(lines: list[Line]) -> list[Row]:
 
 
 def calibration_rows(lines: list[Line], bill: float = 0.1) -> list[Row]:
-    """Mean prediction over true share, and the log-loss's fall against the full model's."""
+    """Mean prediction over true share, and the log-loss's fall against the full model's.
+
+    What no model of the task's rows can know is beside it: their share of the label over that of
+    the test set; and what the full model predicts. Where the full model's loss does not fall below
+    the base rate's a ratio says nothing, and both falls are given, per row.
+    """
     rows = []
     for name, some in by_set(lines).items():
         at = some.both(bill, True)
         if at:
             ours = [some.ours[bill, True][x] for x in at]
-            share = sum(x["predicted"] for x in ours) / sum(x["true"] for x in ours)
+            true = sum(x["true"] for x in ours)
+            share = sum(x["predicted"] for x in ours) / true
             whole = sum(some.full[x][some.best]["fall"] for x in at)
             fall = sum(x["fall"] for x in ours)
+            known = [x["share"] for x in ours if "share" in x]
+            theirs = sum(some.full[x][some.best]["predicted"] for x in at) / true
+            ratio = f"{fall / whole:.3f}"
+            if whole <= 0:
+                ratio = f"{fall / len(at):+.4f} / {whole / len(at):+.4f}"
             seconds = float(np.mean([x["seconds"] for x in ours]))
             rows.append({
                 "set": name, "predicted / true": f"{share:.3f}",
-                "fall of log-loss / full": f"{fall / whole:.3f}", "seconds": f"{seconds:.2f}",
+                "share in the tasks / true": f"{sum(known) / true:.3f}"
+                if len(known) == len(ours) else "",
+                "full model / true": f"{theirs:.3f}",
+                "fall of log-loss / full": ratio, "seconds": f"{seconds:.2f}",
                 "features": round(float(np.mean([x["features"] for x in ours]))),
             })  # fmt: skip
     return rows
