@@ -105,28 +105,35 @@ learned = life.learn("stroke", source, [i % 2 for i in range(40)])
 """
 
 
-def test_the_running_line_writes_itself_over_in_a_notebook(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Any], list[Any], Path]:
+    """The tutorial, and after it a slow provider, executed by one kernel; and where."""
     nbformat = pytest.importorskip("nbformat")
-    cells = [nbformat.v4.new_code_cell(SLOW), nbformat.v4.new_code_cell("learned")]
-    done = executed(nbformat.v4.new_notebook(cells=cells), tmp_path)
-    said = "".join(out.get("text", "") for out in done.cells[0].outputs)
+    folder = tmp_path_factory.mktemp("notebook")
+    kept = nbformat.read(TUTORIAL, as_version=4)
+    n_cells = len(kept.cells)
+    kept.cells += [nbformat.v4.new_code_cell(SLOW), nbformat.v4.new_code_cell("learned")]
+    cells = executed(kept, folder).cells
+    return cells[:n_cells], cells[n_cells:], folder
+
+
+def test_the_running_line_writes_itself_over_in_a_notebook(done: Any) -> None:
+    _, (running, shown_last), _ = done
+    said = "".join(out.get("text", "") for out in running.outputs)
     states = [part for part in said.split("\r") if part.startswith("stroke: ")]
     assert len(states) >= 2 and len(set(states)) >= 2, said
     assert "EUR" in states[-1] and "\x1b" not in said
-    assert "<table" in done.cells[1].outputs[0]["data"]["text/html"]
+    assert "<table" in shown_last.outputs[0]["data"]["text/html"]
 
 
-def test_the_tutorial_runs(tmp_path: Path) -> None:
-    nbformat = pytest.importorskip("nbformat")
-    kept = nbformat.read(TUTORIAL, as_version=4)
-    code = [cell for cell in kept.cells if cell.cell_type == "code"]
-    assert len(code) >= 8
-    done = executed(kept, tmp_path)
+def test_the_tutorial_runs(done: Any) -> None:
+    cells, _, folder = done
+    assert len([cell for cell in cells if cell.cell_type == "code"]) >= 8
     pages = [
         out["data"]["text/html"]
-        for cell in done.cells
+        for cell in cells
         for out in cell.get("outputs", ())
         if "text/html" in out.get("data", {})
     ]
     assert len(pages) >= 5 and any("points double the odds" in page for page in pages)
-    assert (tmp_path / "clinic.html").stat().st_size > 20_000
+    assert (folder / "clinic.html").stat().st_size > 20_000
