@@ -19,6 +19,7 @@ from thrifty.errors import BadParameter
 from thrifty.lifetime import Lifetime
 from thrifty.outside import Json
 from thrifty.serving import serving_model
+from thrifty.stores.pages import SqlPages
 
 __all__ = ["register"]
 
@@ -82,7 +83,7 @@ def _everything(life: Lifetime) -> Json:
 def _cells(life: Lifetime) -> list[tuple[Any, ...]]:
     """Every value in the store, the latest where one was bought again; who bought it, and when."""
 
-    def work(pages: Any) -> list[tuple[Any, ...]]:
+    def work(pages: SqlPages) -> list[tuple[Any, ...]]:
         compact_all(pages)
         bought = _buyers(pages)
         at_time = _bookings(pages)
@@ -108,7 +109,7 @@ def _rolled_back(life: Lifetime, work: Any) -> Any:
     class Done(Exception):
         pass
 
-    def look(pages: Any) -> None:
+    def look(pages: SqlPages) -> None:
         found[:] = [work(pages)]
         raise Done
 
@@ -117,7 +118,7 @@ def _rolled_back(life: Lifetime, work: Any) -> Any:
     return found[0]
 
 
-def _buyers(pages: Any) -> dict[tuple[int, int], tuple[str, str]]:
+def _buyers(pages: SqlPages) -> dict[tuple[int, int], tuple[str, str]]:
     """Who bought each cell from a provider: (lifetime, task), the latest purchase."""
     lifetimes = dict(pages._run("SELECT id, name FROM lifetimes"))
     found = {}
@@ -128,7 +129,7 @@ def _buyers(pages: Any) -> dict[tuple[int, int], tuple[str, str]]:
     return found
 
 
-def _bookings(pages: Any) -> dict[float, tuple[str, str]]:
+def _bookings(pages: SqlPages) -> dict[float, tuple[str, str]]:
     """Tasks and predictions on tables, by the moment at which they were booked."""
     tasks = pages._run(  # of stores that kept no bookings
         "SELECT t.learned_at, l.name, t.name FROM tasks t JOIN lifetimes l ON l.id = t.lifetime"

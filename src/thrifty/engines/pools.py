@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 from thrifty.checks import whole_number
 from thrifty.errors import BadParameter
@@ -23,20 +23,27 @@ __all__ = ["ENGINES", "Pool", "open_pool", "read_n_jobs"]
 _RETRIES = 5
 
 
+class Promise(Protocol):
+    """Work that was started."""
+
+    def result(self) -> Any:
+        """What it gave, once it is done."""
+
+
 class Pool(ABC):
     """Runs functions on workers."""
 
     n_jobs: int
 
     @abstractmethod
-    def submit(self, function: Callable[..., Any], *args: object) -> Any:
+    def submit(self, function: Callable[..., object], *args: object) -> Promise:
         """Start the work; the answer's ``result()`` waits for it."""
 
     def share(self, value: object) -> Any:
         """A value that many pieces of work take, sent once where the engine can do that."""
         return value
 
-    def actor(self, kind: type[Any], *args: object) -> Actor:
+    def actor(self, kind: Callable[..., object], *args: object) -> Actor:
         """An object that stays on one worker; its methods are called through :class:`Actor`."""
         return _LocalActor(self, kind(*args))
 
@@ -55,15 +62,15 @@ class Actor(ABC):
     """An object on a worker."""
 
     @abstractmethod
-    def call(self, method: str, *args: object) -> Any:
+    def call(self, method: str, *args: object) -> Promise:
         """Start a method; the answer's ``result()`` waits for it."""
 
 
 class _LocalActor(Actor):
-    def __init__(self, pool: Pool, held: Any) -> None:
+    def __init__(self, pool: Pool, held: object) -> None:
         self._pool, self._held = pool, held
 
-    def call(self, method: str, *args: object) -> Any:
+    def call(self, method: str, *args: object) -> Promise:
         return self._pool.submit(getattr(self._held, method), *args)
 
 
@@ -74,7 +81,7 @@ class Threads(Pool):
         self.n_jobs = n_jobs
         self._threads = ThreadPoolExecutor(n_jobs, thread_name_prefix="thrifty")
 
-    def submit(self, function: Callable[..., Any], *args: object) -> Future[Any]:
+    def submit(self, function: Callable[..., object], *args: object) -> Promise:
         return self._threads.submit(function, *args)
 
     def close(self) -> None:
@@ -93,7 +100,7 @@ class Loky(Pool):
 
         return get_reusable_executor(max_workers=self.n_jobs, timeout=300)
 
-    def submit(self, function: Callable[..., Any], *args: object) -> Any:
+    def submit(self, function: Callable[..., object], *args: object) -> Promise:
         return _Again(self, function, args)
 
     def close(self) -> None:
@@ -103,7 +110,7 @@ class Loky(Pool):
 class _Again:
     """Work for loky that outlives its worker."""
 
-    def __init__(self, pool: Loky, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    def __init__(self, pool: Loky, function: Callable[..., object], args: tuple[Any, ...]) -> None:
         self._pool, self._work = pool, (function, *args)
         self._future = self._start()
 
@@ -148,12 +155,13 @@ class Dask(Pool):
                 )
         self.client = client
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> Any:
-        return self.client.submit(function, *args, pure=False, retries=_RETRIES)
+    def submit(self, function: Callable[..., object], *args: Any) -> Promise:
+        started: Promise = self.client.submit(function, *args, pure=False, retries=_RETRIES)
+        return started
 
     # Nothing is scattered: what is scattered is lost with the worker that holds it.
 
-    def actor(self, kind: type[Any], *args: Any) -> Actor:
+    def actor(self, kind: Callable[..., object], *args: Any) -> Actor:
         return _DaskActor(self.client.submit(kind, *args, actor=True, pure=False).result())
 
     def close(self) -> None:
@@ -164,11 +172,12 @@ class Dask(Pool):
 
 
 class _DaskActor(Actor):
-    def __init__(self, held: Any) -> None:
+    def __init__(self, held: object) -> None:
         self._held = held
 
-    def call(self, method: str, *args: object) -> Any:
-        return getattr(self._held, method)(*args)
+    def call(self, method: str, *args: object) -> Promise:
+        started: Promise = getattr(self._held, method)(*args)
+        return started
 
 
 class Ray(Pool):
@@ -180,9 +189,9 @@ class Ray(Pool):
         if self._own:
             local = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": n_jobs}
             self._ray.init(include_dashboard=False, log_to_driver=False, logging_level=40, **local)
-        self._known: dict[Callable[..., Any], Any] = {}
+        self._known: dict[Callable[..., object], Any] = {}
 
-    def submit(self, function: Callable[..., Any], *args: object) -> Any:
+    def submit(self, function: Callable[..., object], *args: object) -> Promise:
         if function not in self._known:
             self._known[function] = self._ray.remote(max_retries=_RETRIES)(function)
         return _RayResult(self._ray, self._known[function].remote(*args))
@@ -190,7 +199,7 @@ class Ray(Pool):
     def share(self, value: object) -> Any:
         return self._ray.put(value)
 
-    def actor(self, kind: type[Any], *args: object) -> Actor:
+    def actor(self, kind: Callable[..., object], *args: object) -> Actor:
         return _RayActor(self._ray, self._ray.remote(kind).remote(*args))
 
     def close(self) -> None:
@@ -207,10 +216,10 @@ class _RayResult:
 
 
 class _RayActor(Actor):
-    def __init__(self, ray: Any, held: Any) -> None:
+    def __init__(self, ray: Any, held: object) -> None:
         self._ray, self._held = ray, held
 
-    def call(self, method: str, *args: object) -> Any:
+    def call(self, method: str, *args: object) -> Promise:
         return _RayResult(self._ray, getattr(self._held, method).remote(*args))
 
 

@@ -27,7 +27,7 @@ _PURCHASE = (
     "spent, answer, note, settled_at, sequence, compacted, lifetime FROM purchases "
 )
 
-Run = Callable[..., Any]
+Run = Callable[..., list[Any]]
 #: values in one statement; both databases take more
 _AT_ONCE = 500
 
@@ -35,7 +35,7 @@ _AT_ONCE = 500
 class SqlPages(TaskPages):
     """One lifetime's pages inside one transaction. ``run(sql, params)`` gives rows."""
 
-    def __init__(self, run: Run, many: Run, lifetime: int) -> None:
+    def __init__(self, run: Run, many: Callable[..., None], lifetime: int) -> None:
         self._run, self._many, self._id = run, many, lifetime
 
     @contextmanager
@@ -334,7 +334,7 @@ def _batches(values: list[object]) -> Iterator[list[object]]:
         yield values[i : i + _AT_ONCE]
 
 
-def _reading(method: Callable[..., Any]) -> Callable[..., Any]:
+def _reading(method: Callable[..., object]) -> Callable[..., object]:
     """What a row holds may have been changed by somebody else: an error that says so."""
 
     @wraps(method)

@@ -11,9 +11,9 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from thrifty.cells.ledger.answers import redacted
@@ -29,6 +29,9 @@ from thrifty.stores.base import Store
 from thrifty.stores.forks import watch
 from thrifty.stores.migrations import LATEST, migrate
 from thrifty.stores.pages import SqlPages
+
+if TYPE_CHECKING:
+    from psycopg import Connection
 
 __all__ = ["PostgresStore"]
 
@@ -69,7 +72,7 @@ class PostgresStore(Store):
         self._url, self.wait, self.read_only = url, wait, read_only
         self.place = _without_password(url)
         self._lock = threading.RLock()
-        self._connection: Any = None
+        self._connection: Connection | None = None
         self._pid = 0
         self._psycopg = _psycopg()
         watch(self)
@@ -80,12 +83,12 @@ class PostgresStore(Store):
 
     # -- opening ------------------------------------------------------------------------------
 
-    def _open(self) -> Any:
+    def _open(self) -> Connection:
         connection = self._connection
         if connection is not None and self._pid == os.getpid() and not connection.closed:
             return connection
         self._connection = None
-        connection = self._psycopg.connect(self._url, autocommit=True, connect_timeout=10)
+        connection = self._new_connection()
         # Whatever the server's or the role's defaults are: ours are said.
         access = "READ ONLY" if self.read_only else "READ WRITE"
         connection.execute(
@@ -97,12 +100,16 @@ class PostgresStore(Store):
         self._connection, self._pid = connection, os.getpid()
         return connection
 
+    def _new_connection(self) -> Connection:
+        made: Connection = self._psycopg.connect(self._url, autocommit=True, connect_timeout=10)
+        return made
+
     def after_fork(self) -> None:
         """In a forked child the parent's connection is neither used nor closed."""
         _OF_PARENTS.append(self._connection)
         self._connection = None
 
-    def _prepare(self, connection: Any) -> None:
+    def _prepare(self, connection: Connection) -> None:
         version = self._version(connection)
         if version == LATEST:
             return
@@ -125,7 +132,7 @@ class PostgresStore(Store):
                 (str(LATEST),),
             )
 
-    def _version(self, connection: Any) -> int:
+    def _version(self, connection: Connection) -> int:
         # Not to_regclass: it answers from a cache that another process's upgrade does not refresh.
         there = connection.execute(
             "SELECT 1 FROM pg_catalog.pg_tables "
@@ -155,12 +162,12 @@ class PostgresStore(Store):
             "writing."
         )
 
-    def _refuse_others(self, connection: Any) -> None:
+    def _refuse_others(self, connection: Connection) -> None:
         row = connection.execute(
             "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = current_schema() "
             "AND tablename IN ('lifetimes', 'tasks', 'names', 'purchases', 'accounts')"
         ).fetchone()
-        if row[0]:
+        if row is not None and row[0]:
             raise NotAStore(
                 f"{self!r} holds tables of the names Thrifty uses that were not made by it. It was "
                 "left as it is; use a database or a schema of its own."
@@ -185,7 +192,7 @@ class PostgresStore(Store):
         return self._again_and_again(lambda c: self._transaction(c, begin, lifetime, work))
 
     def _transaction(
-        self, connection: Any, begin: str, lifetime: int, work: Callable[[SqlPages], T]
+        self, connection: Connection, begin: str, lifetime: int, work: Callable[[SqlPages], T]
     ) -> T:
         connection.execute(begin)
         try:
@@ -197,7 +204,7 @@ class PostgresStore(Store):
             raise
         return result
 
-    def _again_and_again(self, attempt: Callable[[Any], T]) -> T:
+    def _again_and_again(self, attempt: Callable[[Connection], T]) -> T:
         """Run a transaction, again where the server went away, for as long as we may wait."""
         until = time.monotonic() + self.wait
         while True:
@@ -248,7 +255,7 @@ class PostgresStore(Store):
         What the server archives of its log, and copies, are beyond our reach.
         """
 
-        def work(connection: Any) -> None:
+        def work(connection: Connection) -> None:
             connection.execute("VACUUM (FULL) cell_blocks")
             connection.execute("VACUUM (FULL) purchases")
 
@@ -259,12 +266,12 @@ class PostgresStore(Store):
             self._drop()
 
 
-def _pages(connection: Any, lifetime: int) -> SqlPages:
-    def run(sql: str, parameters: Any = ()) -> list[Any]:
+def _pages(connection: Connection, lifetime: int) -> SqlPages:
+    def run(sql: str, parameters: Sequence[object] = ()) -> list[Any]:
         cursor = connection.execute(sql.replace("?", "%s"), parameters)
         return cursor.fetchall() if cursor.description is not None else []
 
-    def many(sql: str, rows: Any) -> None:
+    def many(sql: str, rows: Iterable[Sequence[object]]) -> None:
         with connection.cursor() as cursor:
             cursor.executemany(sql.replace("?", "%s"), rows)
 

@@ -73,8 +73,8 @@ class PredictionRow:
 class TaskPages:
     """The pages of one lifetime; ``run(sql, params)`` gives rows."""
 
-    _run: Callable[..., Any]
-    _many: Callable[..., Any]
+    _run: Callable[..., list[Any]]
+    _many: Callable[..., None]
     _id: int
 
     # -- the lifetime and its tasks -----------------------------------------------------------

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from thrifty.cells.ledger.book import Column
 from thrifty.cells.ledger.purchase import Block, Purchase
 from thrifty.errors import BadInput, BudgetExceeded, LifetimeExists, StoreError
 from thrifty.stores import LifetimeBook, Store
-from thrifty.stores.pages import TaskRow
+from thrifty.stores.pages import SqlPages, TaskRow
 from thrifty.testing.provider import FakeProvider
 
 __all__ = ["StoreConformance"]
@@ -124,7 +124,7 @@ class StoreConformance:
     def test_what_raises_writes_nothing(self, tmp_path: Path) -> None:
         book = self._book(tmp_path)
 
-        def work(pages: Any) -> None:
+        def work(pages: SqlPages) -> None:
             pages.move("t", 5, 5)
             pages.number("example", IDS)
             raise BadInput("stop")
@@ -136,7 +136,7 @@ class StoreConformance:
     def test_a_savepoint_undoes_its_part_alone(self, tmp_path: Path) -> None:
         book = self._book(tmp_path)
 
-        def work(pages: Any) -> None:
+        def work(pages: SqlPages) -> None:
             pages.move("t", 1, 0)
             try:
                 with pages.savepoint():
@@ -152,7 +152,7 @@ class StoreConformance:
         place = self.new_place(tmp_path)
         first = self.open(place).book("test", {"family": "Test"}, {})
 
-        def add(pages: Any) -> None:
+        def add(pages: SqlPages) -> None:
             reserved, _ = pages.balance(None)  # read, then write: lost updates would show
             pages.move("t", 1, 0)
             assert pages.balance(None)[0] == reserved + 1
@@ -195,7 +195,7 @@ class StoreConformance:
         book = self._book(tmp_path)
         sent = book.write(lambda p: [p.add(_purchase(key)) for key in ("x", "y", "z")])
 
-        def finish(pages: Any) -> None:
+        def finish(pages: SqlPages) -> None:
             for purchase in (sent[2], sent[0]):
                 done = purchase.with_(status="settled", answer=b"\x00\xff", spent=3, reserved=0)
                 pages.finish(done)
@@ -284,7 +284,7 @@ class StoreConformance:
         assert sum(provider.bill().cells.values()) == 10
 
 
-def _raises(kind: type[Exception], act: Any) -> Exception:
+def _raises(kind: type[Exception], act: Callable[..., object]) -> Exception:
     try:
         act()
     except kind as error:

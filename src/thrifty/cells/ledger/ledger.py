@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -179,7 +178,7 @@ class Ledger:
         return buyer
 
     def _known(
-        self, pages: Pages, source: CallableSource, tariff: Tariff, look: Callable[..., Any]
+        self, pages: Pages, source: CallableSource, tariff: Tariff, look: Callable[..., NDArray[np.int32]]
     ) -> Known:
         return Known(
             look("example", source.examples),

@@ -258,7 +258,7 @@ class Source(ABC):
 
     @staticmethod
     def from_callable(
-        fn: Callable[..., Any],
+        fn: Callable[..., object],
         *,
         examples: Iterable[Any],
         features: Sequence[str],
@@ -331,7 +331,7 @@ class Source(ABC):
 
     @staticmethod
     def from_questions(
-        texts: Any, questions: Any, *, ask: Callable[..., Any], **options: Any
+        texts: Any, questions: Any, *, ask: Callable[..., object], **options: Any
     ) -> QuestionSource:
         """Questions put to a language model about texts.
 

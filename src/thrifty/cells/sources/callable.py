@@ -86,7 +86,7 @@ class CallableSource(Source):
 
     def __init__(
         self,
-        fn: Callable[..., Any],
+        fn: Callable[..., object],
         *,
         examples: Iterable[Any],
         features: Sequence[str],
@@ -195,7 +195,7 @@ def _kinds(boolean: bool | Collection[str], names: Sequence[str]) -> NDArray[np.
     return np.array([name in chosen for name in names])
 
 
-def _takes(fn: Callable[..., Any], name: str) -> bool:
+def _takes(fn: Callable[..., object], name: str) -> bool:
     try:
         parameters = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):

@@ -67,8 +67,8 @@ def _moved(codes: NDArray[Any], place: NDArray[np.float64]) -> NDArray[np.float6
 
 
 def answers_in_codes(
-    fn: Callable[..., Any], categories: Mapping[str, Sequence[str]]
-) -> Callable[..., Any]:
+    fn: Callable[..., object], categories: Mapping[str, Sequence[str]]
+) -> Callable[..., object]:
     """A provider whose answers name categories by text, as one that gives their places.
 
     A text that is no category stays as it is: the ledger, which checks every answer, says so.

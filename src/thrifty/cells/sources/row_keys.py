@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from thrifty.cells.sources.base import Source
 
 __all__ = ["row_keys"]
 
@@ -23,7 +26,7 @@ Keys = NDArray[np.uint64]
 _FEATURES = 256
 
 
-def row_keys(source: Any) -> Keys:
+def row_keys(source: Source) -> Keys:
     """A number of 64 bits for each example.
 
     >>> from thrifty.cells.sources import Source

@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from thrifty.cells import Budget, Cells
+from thrifty.cells.ledger.ledger import OpenPurchase
 from thrifty.errors import BadInput
+from thrifty.lifetime import Lifetime
 from thrifty.outside import Fields
 from thrifty.testing.tribunal.billing import Faults, begin_billing, read_log, tell
 from thrifty.testing.tribunal.history import Verdict, again_too_early, most_billed
@@ -288,7 +290,7 @@ class _Session:
             self._resolve_one(life, purchase, bills)
         life.close()
 
-    def _resolve_one(self, life: Any, purchase: Any, bills: list[Fields]) -> None:
+    def _resolve_one(self, life: Lifetime, purchase: OpenPurchase, bills: list[Fields]) -> None:
         room = self.room
         cells = [(e, f) for e in purchase.examples for f in purchase.features]
         if room.provider == "keyed":
@@ -313,7 +315,7 @@ class _Session:
             write_note(self.notes, "resolved", "too late")
 
     def _was_billed(
-        self, purchase: Any, cells: list[tuple[str, str]], bills: list[Fields]
+        self, purchase: OpenPurchase, cells: list[tuple[str, str]], bills: list[Fields]
     ) -> bool:
         """While a purchase is open nobody else may buy its cells: a later bill is its own."""
         if self.room.valid:

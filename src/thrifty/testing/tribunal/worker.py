@@ -36,7 +36,7 @@ def open_lifetime(room: Room, budget: Any) -> Lifetime:
     return Lifetime(Trees(max_depth=3), store=room.store, budget=budget)
 
 
-def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **options: Any) -> Any:
+def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **options: Any) -> Source:
     """The room's provider as a source, with the prices of one of its openers."""
 
     def post(ids: Sequence[str], names: Sequence[str], key: str | None) -> Any:
@@ -130,7 +130,7 @@ def _buy(room: Room, slot: int, state: Any, chance: random.Random, notes: Path) 
             time.sleep(0.002)
 
 
-def _look(room: Room, door: Any, chance: random.Random, notes: Path) -> None:
+def _look(room: Room, door: Cells, chance: random.Random, notes: Path) -> None:
     rows = chance.sample(range(room.n_examples), chance.randint(1, 5))
     features = chance.sample(range(len(FEATURES)), chance.randint(1, 3))
     values = door.get(rows, features)
@@ -141,7 +141,7 @@ def _look(room: Room, door: Any, chance: random.Random, notes: Path) -> None:
 
 
 def _learn(
-    room: Room, life: Any, which: int, state: object, slot: int, chance: random.Random, name: str
+    room: Room, life: Lifetime, which: int, state: object, slot: int, chance: random.Random, name: str
 ) -> None:
     """A whole task over a few examples: its commit moves purchases into columns."""
     examples = chance.sample(room.examples, 6)
@@ -150,7 +150,7 @@ def _learn(
     life.learn(name, source, [truth(e, target) for e in examples])
 
 
-def _predict(room: Room, life: Any, source: Any, name: str, notes: Path) -> None:
+def _predict(room: Room, life: Lifetime, source: Source, name: str, notes: Path) -> None:
     """What a task's model says of a few examples, also of those before the money ended."""
     ended = None
     try:
@@ -160,13 +160,13 @@ def _predict(room: Room, life: Any, source: Any, name: str, notes: Path) -> None
         if error.prediction is None:
             raise
         made = error.prediction
-    model = life[name]
+    model, ids = life[name], source.examples or ()
     names = model.feature_names_
-    table = np.array([[truth(e, f) for f in names] for e in source.examples], dtype=np.uint8)
+    table = np.array([[truth(e, f) for f in names] for e in ids], dtype=np.uint8)
     said = model.predict(Source.from_array(table, feature_names=names))
     for i in np.flatnonzero(made.answered).tolist():
         if made.values[i] != said[i]:
-            write_note(notes, "wrong", f"{name} on {source.examples[i]}: {made.values[i]}")
+            write_note(notes, "wrong", f"{name} on {ids[i]}: {made.values[i]}")
     if ended is not None:
         raise ended
 
