@@ -178,8 +178,9 @@ class Ledger:
         return buyer
 
     def _known(
-        self, pages: Pages, source: CallableSource, tariff: Tariff, look: Callable[..., NDArray[np.int32]]
-    ) -> Known:
+        self, pages: Pages, source: CallableSource, tariff: Tariff,
+        look: Callable[..., NDArray[np.int32]],
+    ) -> Known:  # fmt: skip
         return Known(
             look("example", source.examples),
             np.full(source.n_features, -1, dtype=np.int32),

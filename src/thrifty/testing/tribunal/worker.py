@@ -141,8 +141,9 @@ def _look(room: Room, door: Cells, chance: random.Random, notes: Path) -> None:
 
 
 def _learn(
-    room: Room, life: Lifetime, which: int, state: object, slot: int, chance: random.Random, name: str
-) -> None:
+    room: Room, life: Lifetime, which: int, state: object, slot: int, chance: random.Random,
+    name: str,
+) -> None:  # fmt: skip
     """A whole task over a few examples: its commit moves purchases into columns."""
     examples = chance.sample(room.examples, 6)
     target = chance.choice(FEATURES)
