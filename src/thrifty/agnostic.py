@@ -272,9 +272,18 @@ def after_attempt(
     return representation, counts.after(found.route)
 
 
-_BY_NAME: dict[str, type[Any]] = {
-    rule.__name__: rule for rule in (Expansion, Restart, Balanced, Doubling)
-}
+def _rules() -> dict[str, type[Rule]]:
+    """Every rule that this program knows, by name: ours, and those it has defined itself.
+
+    A store names a rule and runs none: what it may name is what was imported already.
+    """
+    found: dict[str, type[Rule]] = {}
+    waiting = Rule.__subclasses__()
+    while waiting:
+        kind = waiting.pop(0)
+        found.setdefault(kind.__name__, kind)  # ours were defined first
+        waiting += kind.__subclasses__()
+    return found
 
 
 def as_rule(agnostic: object) -> Rule:
@@ -305,7 +314,10 @@ def rule_from_dict(data: JsonLike) -> Rule:
     Balanced(k=3, r=10, n_tasks=None)
     """
     name = data.get("rule")
-    if name not in _BY_NAME:
-        raise BadParameter(f"agnostic must name one of {sorted(_BY_NAME)}; got {name!r}.")
-    made: Rule = _BY_NAME[name](**{key: data[key] for key in data if key != "rule"})
-    return made
+    known = _rules()
+    if name not in known:
+        raise BadParameter(
+            f"agnostic must name one of {sorted(known)}; got {name!r}. Import the module that "
+            "defines a rule of your own before its lifetime is opened."
+        )
+    return known[name](**{key: data[key] for key in data if key != "rule"})

@@ -36,7 +36,7 @@ from thrifty.cells.ledger.counted import count_as_owned, owned_by_id
 from thrifty.cells.ledger.everything import ToBuy
 from thrifty.cells.ledger.owner import me
 from thrifty.cells.ledger.purge import purged_rows
-from thrifty.cells.ledger.remembered import Remembered
+from thrifty.cells.ledger.remembered import RememberedTables
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.cells.sources.checks import can_be_stored, default_names
@@ -56,14 +56,14 @@ from thrifty.stores.pages import PredictionRow, SqlPages, TaskRow
 from thrifty.stores.saved import Finished, SavedLifetime, Snapshot, charge, commit_in_memory
 from thrifty.stores.settings import Settings
 
-__all__ = ["Desk", "Run", "Task"]
+__all__ = ["Desk", "Run", "OpenTask"]
 
 
 _MAKING = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class OpenTask:
     """A task that is being learned."""
 
     name: str
@@ -100,7 +100,7 @@ class Desk:
     ) -> None:
         self.family, self.settings, self.saved = family, settings, saved
         self._ledger: Ledger | None = None
-        self._remembered = Remembered()
+        self._remembered = RememberedTables()
         #: without a store: what there is to buy, and the predictions that were made
         self.to_buy: dict[tuple[str, str], ToBuy] = {}
         self.predictions: list[PredictionRow] = []
@@ -131,7 +131,7 @@ class Desk:
     def open_task(
         self, name: str, X: Any, y: Any, now: Snapshot, *, spend: Any = None, features: Any = None,
         kinds: Any = None, to_buy: bool = True,
-    ) -> Task:  # fmt: skip
+    ) -> OpenTask:  # fmt: skip
         """Check what a user brought, and open a door to it."""
         can_be_stored([str(name)], "name of a task")
         new = new_kinds(self.settings.kinds, kinds)
@@ -161,9 +161,9 @@ class Desk:
         if spend is not None:
             cells = door(self._read_spend(spend, cells))
         self._say_purged(source, cells)
-        return Task(name, source, labels, brought, cells, owned, place, new)
+        return OpenTask(name, source, labels, brought, cells, owned, place, new)
 
-    def open_background(self, X: Any, now: Snapshot, kinds: Any) -> Task:
+    def open_background(self, X: Any, now: Snapshot, kinds: Any) -> OpenTask:
         """A door to rows that are bought for what they teach of the features."""
         new = new_kinds(self.settings.kinds, kinds)
         source = self._source_of(X, kinds, _words(now)).recoded(_words(now))
@@ -176,9 +176,9 @@ class Desk:
             source, self.settings.prices, match=brought.match, owned=owned, task=name,
             ledger=self.ledger if self._needs_ledger(source) else None,
         )  # fmt: skip
-        return Task(name, source, None, brought, cells, owned, place, new)
+        return OpenTask(name, source, None, brought, cells, owned, place, new)
 
-    def counted(self, task: Task) -> Finished:
+    def counted(self, task: OpenTask) -> Finished:
         """A purchase that is no task: what it cost, and what is owned by it."""
         row = TaskRow(task.name, "screened", {}, {}, None, uuid.uuid4().hex, time.time())
 
@@ -252,7 +252,7 @@ class Desk:
                     stacklevel=5,
                 )
 
-    def finished(self, task: Task, learned: Learned, label: str | None) -> Finished:
+    def finished(self, task: OpenTask, learned: Learned, label: str | None) -> Finished:
         """A learned task as it is committed."""
         durable = self.saved is not None
         row = self._row(learned, task.features.names) if durable else _in_memory(learned)
@@ -285,7 +285,7 @@ class Desk:
             family=self.family.to_dict(),
         )
 
-    def _entry(self, task: Task) -> ToBuy:
+    def _entry(self, task: OpenTask) -> ToBuy:
         source = task.source
         if source.examples is None or self.saved is not None:
             examples = np.arange(source.n_examples)
@@ -306,7 +306,7 @@ class Desk:
         return replace(entry, examples=np.sort(numbers.astype(np.int64)))
 
     @staticmethod
-    def _count(pages: SqlPages, task: Task | Run, account: str, now: float) -> None:
+    def _count(pages: SqlPages, task: OpenTask | Run, account: str, now: float) -> None:
         if task.source.free and task.source.examples is not None:
             count_as_owned(pages, task.source, task.cells.meter, now)
             pages.note_booking(account, now)
@@ -316,9 +316,9 @@ class Desk:
         if self._ledger is not None:
             commit_in_memory(self._ledger, done)
 
-    def keep(self, task: Task | Run) -> None:
+    def keep(self, task: OpenTask | Run) -> None:
         """What was looked at is owned from now on, what was said of its features is known."""
-        if isinstance(task, Task) and task.kinds:
+        if isinstance(task, OpenTask) and task.kinds:
             if self.saved is not None:
                 self.saved.tell_kinds(task.kinds)
             kinds = {**(self.settings.kinds or {}), **task.kinds}

@@ -11,7 +11,7 @@ from thrifty.agnostic import Counts, after_attempt, learn_agnostic
 from thrifty.attempt import Found
 from thrifty.brought import label_name
 from thrifty.cells import Receipt
-from thrifty.desk import Task
+from thrifty.desk import OpenTask
 from thrifty.engines import learn_many
 from thrifty.errors import BadParameter, LabelLeftOut
 from thrifty.lazy import ask_within_budget
@@ -158,7 +158,7 @@ class Lifetime(OpenLifetime):
                 continue  # what it bought is owned: the next turn pays nothing for it
 
     def _learn(
-        self, family: Any, task: Task, good: bool | None, label: str | None
+        self, family: Any, task: OpenTask, good: bool | None, label: str | None
     ) -> Learned:
         if task.features.left_out:
             warnings.warn(
@@ -186,7 +186,12 @@ class Lifetime(OpenLifetime):
         return learned
 
     def _commit(
-        self, task: Task, learned: Learned, found: Found[object], after: Snapshot, label: str | None
+        self,
+        task: OpenTask,
+        learned: Learned,
+        found: Found[object],
+        after: Snapshot,
+        label: str | None,
     ) -> None:
         """Write the task down, in the store if there is one."""
         done = self._desk.finished(task, learned, label)
@@ -242,7 +247,7 @@ class Lifetime(OpenLifetime):
         self._desk.keep(task)
         return task.cells.receipt()
 
-    def _taught(self, representation: Any, lesson: Any, task: Task) -> object:
+    def _taught(self, representation: Any, lesson: Any, task: OpenTask) -> object:
         family: Any = self.family  # one that buys backgrounds
         return family.with_background(representation, lesson, task.cells.n_features)
 

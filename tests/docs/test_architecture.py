@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +54,8 @@ def test_a_rule_forgets_and_opens_its_store(tmp_path):
     assert 1 <= len(life.representation) <= 3
     again = example.main(str(tmp_path / "spring.db"))
     assert len(again) == len(life) and again.agnostic == example.Spring(3)
+    # A rule that the program has defined is known by its name, as ours are.
+    assert thrifty.Lifetime.open(tmp_path / "spring.db").agnostic == example.Spring(3)
 
 
 def test_a_source_is_read_and_predicted_on(tmp_path):
@@ -73,3 +77,15 @@ def test_a_family_passes_the_checks_and_opens_its_store(tmp_path):
         thrifty.Lifetime.open(path)
     again = thrifty.Lifetime.open(path, family=example.OneFeature())
     assert list(again.representation) == [3, 1]
+
+
+def test_two_things_never_share_a_name():
+    """A class is found by its name: whoever reads ``Line`` knows which one it is."""
+    names = Counter(
+        node.name
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    )
+    assert len(names) > 300
+    assert [name for name, times in names.items() if times > 1] == []

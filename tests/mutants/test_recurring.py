@@ -6,7 +6,7 @@ import numpy as np
 
 from thrifty.cells import Cells
 from thrifty.trees.tree import Leaf, Node, Split
-from thrifty.trees.verified.experience import Experience, Remembered
+from thrifty.trees.verified.experience import Experience, RememberedModel
 from thrifty.trees.verified.recurring import Recurring
 
 #: of 1,000 rows at home 300 are of class 1; the feature is true on 9 of 10 of them, else on 1 of 10
@@ -19,7 +19,7 @@ def tried(rare, common, seed=0, n=4000):
     codes = (np.arange(n) % 10 < 3).astype(np.int64)
     X = np.zeros((n, 3), dtype=bool)
     X[:, 0] = random.random(n) < np.where(codes == 1, rare, common)
-    experience = Experience(models=(Remembered(HOME, HOME, 0.42, 0),), tasks=1)
+    experience = Experience(models=(RememberedModel(HOME, HOME, 0.42, 0),), tasks=1)
     order = random.permutation(n)
     rows = order[np.argsort(codes[order], kind="stable")]
     return Recurring(experience, Cells(X), codes, rows, 32)

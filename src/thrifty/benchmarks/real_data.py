@@ -15,12 +15,12 @@ import thrifty
 from thrifty.benchmarks.real_learners import (
     DEPTH,
     FeaturesSeen,
-    Pilot,
+    PilotLearner,
     PlainRace,
     Scratch,
     leaf_probabilities,
 )
-from thrifty.benchmarks.real_sets import RealTask, Table, label_tasks, site_tasks
+from thrifty.benchmarks.real_sets import RealTask, SetTable, label_tasks, site_tasks
 from thrifty.cells import Cells
 from thrifty.outside import Fields
 
@@ -126,7 +126,7 @@ def _learners() -> dict[str, Callable[[RealTask], Result]]:
         "scikit-learn tree": _sklearn_tree,
         "LightGBM, CEGB": _lightgbm,
         "features seen": grown(FeaturesSeen()),
-        "pilot of 100, best 20": grown(Pilot()),
+        "pilot of 100, best 20": grown(PilotLearner()),
         "the paper's protocol": lambda task: _paper(paper, task),
         "race": grown(PlainRace(memory=False)),
         "race, known features first": grown(PlainRace(memory=True)),
@@ -157,7 +157,7 @@ def _summary(name: str, row: str, results: list[Result], reference: list[Result]
 
 
 def compare_learners(
-    table: Table, *, seeds: int, most: int | None, only: Iterable[str] = ()
+    table: SetTable, *, seeds: int, most: int | None, only: Iterable[str] = ()
 ) -> tuple[list[Result], list[Result]]:
     """A row per learner, and the raw results of the two Verified ones for the curves."""
     wanted = set(only)
@@ -202,7 +202,7 @@ def measure_memory(rows: list[Result]) -> list[Result]:
     return out
 
 
-def measure_sites(table: Table, *, seeds: int, most: int | None) -> list[Result]:
+def measure_sites(table: SetTable, *, seeds: int, most: int | None) -> list[Result]:
     """Each label met again at each of four sites: bill and quality by site."""
     got: dict[tuple[str, int], list[Result]] = {}
     for seed in range(seeds):
@@ -229,7 +229,7 @@ def measure_sites(table: Table, *, seeds: int, most: int | None) -> list[Result]
     return out
 
 
-def price_list(table: Table) -> thrifty.PriceList:
+def price_list(table: SetTable) -> thrifty.PriceList:
     """A test is paid once per example; all bits cut from it are then free there."""
     assert table.test_of_feature is not None and table.test_cost is not None
     parent: dict[int, str] = {}
@@ -243,7 +243,7 @@ def price_list(table: Table) -> thrifty.PriceList:
     return thrifty.PriceList(per_feature=prices, derived=derived)
 
 
-def measure_money(table: Table, *, seeds: int, most: int | None) -> list[Result]:
+def measure_money(table: SetTable, *, seeds: int, most: int | None) -> list[Result]:
     """Dollars per example: minding prices, not minding them, and buying every test."""
     from thrifty.trees.verified.experience import Experience
 

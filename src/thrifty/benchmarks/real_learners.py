@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from thrifty.benchmarks.real_sets import RealTask
 
-__all__ = ["FeaturesSeen", "Grown", "Pilot", "PlainRace", "Scratch", "leaf_probabilities"]
+__all__ = [
+    "FeaturesSeen", "GrownTree", "PilotLearner", "PlainRace", "Scratch", "leaf_probabilities",
+]  # fmt: skip
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -24,7 +26,7 @@ DEPTH = 6
 _M = 5.0
 
 
-class Grown:
+class GrownTree:
     """A tree and the cells it took."""
 
     def __init__(self, tree: Any, bought: NDArray[np.bool_]) -> None:
@@ -83,11 +85,11 @@ def _grow(task: RealTask, rows: Ints, depth: int, choose: Callable[[Ints], int])
 class Scratch:
     """Every cell, the feature of the highest gain."""
 
-    def learn(self, task: RealTask) -> Grown:
+    def learn(self, task: RealTask) -> GrownTree:
         return self._among(task, np.arange(task.X.shape[1]), np.zeros(task.X.shape, bool))
 
     @staticmethod
-    def _among(task: RealTask, features: Ints, bought: NDArray[np.bool_]) -> Grown:
+    def _among(task: RealTask, features: Ints, bought: NDArray[np.bool_]) -> GrownTree:
         """The features given, bought on every row of each node."""
 
         def choose(rows: Ints) -> int:
@@ -97,8 +99,8 @@ class Scratch:
             return int(features[best]) if gains[best] > 1e-9 else -1
 
         if not len(features):
-            return Grown((len(task.y), int(task.y.sum())), bought)
-        return Grown(_grow(task, np.arange(len(task.y)), DEPTH, choose), bought)
+            return GrownTree((len(task.y), int(task.y.sum())), bought)
+        return GrownTree(_grow(task, np.arange(len(task.y)), DEPTH, choose), bought)
 
 
 class FeaturesSeen(Scratch):
@@ -108,7 +110,7 @@ class FeaturesSeen(Scratch):
         self.seen: set[int] = set()
         self.left = warm
 
-    def learn(self, task: RealTask) -> Grown:
+    def learn(self, task: RealTask) -> GrownTree:
         if self.left:
             self.left -= 1
             grown = super().learn(task)
@@ -117,10 +119,10 @@ class FeaturesSeen(Scratch):
         return self._among(task, np.array(sorted(self.seen)), np.zeros(task.X.shape, bool))
 
 
-class Pilot(Scratch):
+class PilotLearner(Scratch):
     """The 20 best features of a label-balanced pilot of 100 rows."""
 
-    def learn(self, task: RealTask) -> Grown:
+    def learn(self, task: RealTask) -> GrownTree:
         mixed = np.random.default_rng(len(task.y)).permutation(len(task.y))
         some = np.concatenate([mixed[task.y[mixed] == c][:50] for c in (0, 1)])
         bought = np.zeros(task.X.shape, bool)
@@ -140,7 +142,7 @@ class PlainRace:
     def __init__(self, *, memory: bool) -> None:
         self.seen: set[int] | None = set() if memory else None
 
-    def learn(self, task: RealTask) -> Grown:
+    def learn(self, task: RealTask) -> GrownTree:
         bought = np.zeros(task.X.shape, bool)
         order = np.random.default_rng(len(task.y)).permutation(len(task.y))
         rank = np.argsort(order)
@@ -150,7 +152,7 @@ class PlainRace:
             rows = rows[np.argsort(rank[rows])]
             return self._race(task, rows, known, bought)
 
-        grown = Grown(_grow(task, np.arange(len(task.y)), DEPTH, choose), bought)
+        grown = GrownTree(_grow(task, np.arange(len(task.y)), DEPTH, choose), bought)
         if self.seen is not None:
             self.seen |= grown.features()
         return grown

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LIMITS", "RealTask", "Table", "data_folder", "label_tasks", "load", "site_tasks"]
+__all__ = ["LIMITS", "RealTask", "SetTable", "data_folder", "label_tasks", "load", "site_tasks"]
 
 Ints = NDArray[np.int64]
 
@@ -23,7 +23,7 @@ _LEAST = 20  # positives and negatives that a label must have
 
 
 @dataclass(frozen=True)
-class Table:
+class SetTable:
     """Boolean features, labels (-1: unknown), and what each feature's test costs, if it does."""
 
     name: str
@@ -59,13 +59,13 @@ def data_folder() -> Path | None:
     return None
 
 
-def load(name: str) -> Table:
+def load(name: str) -> SetTable:
     """A set by name; ``digits`` comes with scikit-learn and is always there."""
     if name == "digits":
         from sklearn.datasets import load_digits
 
         X, y = load_digits(return_X_y=True)
-        return Table(name, (X > 7).astype(np.uint8), np.eye(10, dtype=np.int8)[y])
+        return SetTable(name, (X > 7).astype(np.uint8), np.eye(10, dtype=np.int8)[y])
     folder = data_folder()
     if folder is None:
         raise FileNotFoundError(f"{name}: no data folder; set THRIFTY_DATA to it.")
@@ -74,7 +74,7 @@ def load(name: str) -> Table:
         if X.dtype != np.uint8:
             X = (np.median(X, axis=0) < X).astype(np.uint8)
         prices = "test_cost" in z.files
-        return Table(
+        return SetTable(
             name,
             np.ascontiguousarray(X),
             Y,
@@ -90,7 +90,7 @@ def _spread(items: Sequence[int], most: int | None) -> list[int]:
     return [items[int(i)] for i in np.linspace(0, len(items) - 1, most)]
 
 
-def _split(table: Table, label: int, pool: Ints, n_rows: int, seed: list[int]) -> RealTask:
+def _split(table: SetTable, label: int, pool: Ints, n_rows: int, seed: list[int]) -> RealTask:
     """Fresh training rows from the pool, the rest to test on; two rows of each class at least."""
     y = table.Y[:, label]
     known = pool[y[pool] >= 0]
@@ -107,7 +107,7 @@ def _split(table: Table, label: int, pool: Ints, n_rows: int, seed: list[int]) -
 
 
 def label_tasks(
-    table: Table, seed: int, *, most: int | None = None, n_rows: int = 1500
+    table: SetTable, seed: int, *, most: int | None = None, n_rows: int = 1500
 ) -> Iterator[RealTask]:
     """Every label once, in label order, each on its own random rows."""
     everyone = np.arange(len(table.X))
@@ -116,7 +116,7 @@ def label_tasks(
 
 
 def site_tasks(
-    table: Table, seed: int, *, sites: int = 4, most: int | None = None, n_rows: int = 1500
+    table: SetTable, seed: int, *, sites: int = 4, most: int | None = None, n_rows: int = 1500
 ) -> Iterator[tuple[int, RealTask]]:
     """The rows split at random into sites; each label met at each of them, site after site."""
     rows = np.random.default_rng([seed, 99]).permutation(len(table.X))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells.ledger.receipt import Receipt
 from thrifty.cells.priced_door import PricedDoor
-from thrifty.cells.prices.lines import Line, Lines, lines_of_counts
+from thrifty.cells.prices.lines import BillLine, Lines, lines_of_counts
 from thrifty.cells.prices.money import UNIT, product, to_units
 
 __all__ = ["BilledDoor"]
@@ -47,7 +47,7 @@ class BilledDoor(PricedDoor):
             looked_up = np.intersect1d(looked_up, self.offered)
         return self._paid.meter.owned.count(looked_up)
 
-    def _lines(self) -> list[Line]:
+    def _lines(self) -> list[BillLine]:
         """The bill line by line; none where nothing but cells has a price."""
         tariff = self._tariff
         if tariff is None or not (tariff.draws or tariff.parts or tariff.per_call is not None):

@@ -14,11 +14,11 @@ from thrifty.cells import Cells, as_source
 from thrifty.outside import LabelsLike, TableLike
 from thrifty.protocol import AnyFamily
 
-__all__ = ["Looked", "Tried", "TriedFamily", "try_task"]
+__all__ = ["LookedCells", "Tried", "TriedFamily", "try_task"]
 
 
 @dataclass(frozen=True, eq=False)
-class Looked:
+class LookedCells:
     """Which cells an attempt looked at: row masks by feature, or all of them."""
 
     features: NDArray[np.int64]
@@ -26,7 +26,7 @@ class Looked:
     everything: bool
 
     @classmethod
-    def at(cls, cells: Cells) -> Looked:
+    def at(cls, cells: Cells) -> LookedCells:
         """What went through this door."""
         touched = cells.meter.touched
         features = np.flatnonzero(touched.any(axis=1))
@@ -45,7 +45,7 @@ class Tried:
     """The attempt that a worker made, and what it looked at."""
 
     attempt: Attempt[Any]
-    looked: Looked
+    looked: LookedCells
 
 
 def try_task(
@@ -59,7 +59,7 @@ def try_task(
         attempt = family.use_rep(representation, cells, labels)
     except Exception:
         return None
-    return Tried(attempt, Looked.at(cells))
+    return Tried(attempt, LookedCells.at(cells))
 
 
 class TriedFamily:

@@ -26,7 +26,7 @@ from thrifty.models.ridge import fit_ridge
 from thrifty.models.table import Table
 
 __all__ = [
-    "Additive", "Line", "NumberMix", "error_left_out", "fit_numbers", "number_mix_from_dict",
+    "Additive", "NumberLine", "NumberMix", "error_left_out", "fit_numbers", "number_mix_from_dict",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -44,7 +44,7 @@ _BINS, _PER_CHI, _SMALL, _LARGE = 10, 0.02, 0.02, 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class NumberLine:
     """A linear model of standardised columns."""
 
     middles: Floats
@@ -54,7 +54,9 @@ class Line:
     intercept: float
 
     @classmethod
-    def fit(cls, values: Floats, y: Floats, weights: Floats, categories: tuple[int, ...]) -> Line:
+    def fit(
+        cls, values: Floats, y: Floats, weights: Floats, categories: tuple[int, ...]
+    ) -> NumberLine:
         middles, spreads = np.zeros(values.shape[1]), np.ones(values.shape[1])
         for j, column in enumerate(values.T):
             known = column[~np.isnan(column)]
@@ -141,7 +143,7 @@ class NumberMix:
         root of the mean square of what was wrong on rows left out; NaN where none were
     """
 
-    line: Line
+    line: NumberLine
     additive: Additive | None
     trees: BoostedTrees | None
     weights: Floats
@@ -178,7 +180,7 @@ def number_mix_from_dict(data: dict[str, Any]) -> NumberMix:
     """The inverse of :meth:`NumberMix.to_dict`."""
     kept = data["line"]
     arrays = {k: np.array(kept[k], dtype=float) for k in ("middles", "spreads", "coefficients")}
-    line = Line(categories=tuple(kept["categories"]), intercept=kept["intercept"], **arrays)
+    line = NumberLine(categories=tuple(kept["categories"]), intercept=kept["intercept"], **arrays)
     additive = None
     if data["bins"] is not None:
         tables = tuple(np.array(t, dtype=np.float64)[:, None] for t in data["points"])
@@ -199,7 +201,7 @@ def fit_numbers(table: Table, seed: int = 0) -> NumberMix:
     y = np.asarray(table.labels, dtype=np.float64)
     weights = table.weights / table.weights.mean()
     values, sizes = table.filled(), table.categories or (0,) * table.width
-    line = Line.fit(values, y, weights, sizes)
+    line = NumberLine.fit(values, y, weights, sizes)
     if len(y) < _LEAST or y.min() == y.max() or not table.width:
         return NumberMix(line, None, None, np.array([1.0, 0.0, 0.0]), 0.0, np.nan)
     named = np.array(sizes) > 0
@@ -209,7 +211,7 @@ def fit_numbers(table: Table, seed: int = 0) -> NumberMix:
     for fold in range(_FOLDS):
         rest, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         w = weights[rest]
-        left_out[out, 0] = Line.fit(values[rest], y[rest], w, sizes).predict(values[out])
+        left_out[out, 0] = NumberLine.fit(values[rest], y[rest], w, sizes).predict(values[out])
         left_out[out, 1] = Additive.fit(design, rest, y[rest], w).predict(values[out])
         trees = grow_boosted(values[rest], y[rest], w, named, seed)
         left_out[out, 2] = trees.scores(values[out])[:, 0]
@@ -240,7 +242,7 @@ def error_left_out(table: Table) -> float:
     for fold in range(_FOLDS):
         out = np.arange(len(y)) % _FOLDS == fold
         rest, w = np.flatnonzero(~out), weights[~out]
-        left_out[out, 0] = Line.fit(values[rest], y[rest], w, sizes).predict(values[out])
+        left_out[out, 0] = NumberLine.fit(values[rest], y[rest], w, sizes).predict(values[out])
         left_out[out, 1] = Additive.fit(design, rest, y[rest], w).predict(values[out])
     return float((share @ (left_out - y[:, None]) ** 2).min())
 

@@ -99,11 +99,11 @@ def find_order(
     folds, seed : int
         of the cross-validation
     """
-    search = _Search(table.own(), price, orders, exponent, folds, seed)
+    search = _OrderSearch(table.own(), price, orders, exponent, folds, seed)
     return search.run() if table.effects is None else search.by_belief(table.effects)
 
 
-class _Search:
+class _OrderSearch:
     def __init__(
         self,
         table: Table,

@@ -88,7 +88,7 @@ def _as_integers(values: np.ndarray) -> np.ndarray:
 
 
 @dataclass
-class _Search:
+class _LatticeSearch:
     """One UseRep in progress: rows bought, and what they showed."""
 
     door: LogValues
@@ -161,7 +161,7 @@ def reuse(
     """The monomial in the span of ``known`` behind these labels, or why there is none."""
     if not len(known):
         return Failure("empty-representation", "nothing has been learned yet")
-    search = _Search(door, target, rules, known)
+    search = _LatticeSearch(door, target, rules, known)
     order = search.order
     search.buy(1)
     n_rows = search.first_batch()
@@ -200,13 +200,13 @@ def reuse(
     )
 
 
-def _spare(search: _Search) -> int:
+def _spare(search: _LatticeSearch) -> int:
     """Rows beyond the first that are worth a try: more where one holds too little to decode."""
     bits_needed = search.log_points / math.log(2.0)
     return math.ceil(bits_needed / 30.0)
 
 
-def _too_few(search: _Search, needed: int | None) -> Failure:
+def _too_few(search: _LatticeSearch, needed: int | None) -> Failure:
     if search.coarse > 0.0:
         return Failure(
             "coarse-values",

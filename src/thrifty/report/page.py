@@ -18,13 +18,13 @@ from thrifty.report.rows import metafeature_rows, task_detail, task_row
 from thrifty.report.view import LifetimeView
 from thrifty.report.words import amount, knows, share, summary
 
-__all__ = ["Card", "cards_of", "moment", "report_page", "static_text", "templates"]
+__all__ = ["PageCard", "cards_of", "moment", "report_page", "static_text", "templates"]
 
 _SCRIPTS = ("tree.js", "table.js", "task.js", "report.js")
 
 
 @dataclass(frozen=True)
-class Card:
+class PageCard:
     """One of the figures at the top of a page."""
 
     name: str
@@ -32,26 +32,26 @@ class Card:
     value: str
 
 
-def cards_of(view: LifetimeView) -> list[Card]:
+def cards_of(view: LifetimeView) -> list[PageCard]:
     """The figures that the one who pays asks for first."""
     balance = view.balance
     unit = f" ({view.unit})" if view.unit else ""
     cards = []
     if balance is not None and balance.everything:
-        cards.append(Card("saved", f"saved{unit}", _short(balance.saved)))
-    cards.append(Card("learning", f"spent on learning{unit}", _short(view.spent_on_learning)))
+        cards.append(PageCard("saved", f"saved{unit}", _short(balance.saved)))
+    cards.append(PageCard("learning", f"spent on learning{unit}", _short(view.spent_on_learning)))
     if balance is not None:
         cards.append(
-            Card("predictions", f"spent on predictions{unit}", _short(balance.predictions))
+            PageCard("predictions", f"spent on predictions{unit}", _short(balance.predictions))
         )
         if balance.reserved:
-            cards.append(Card("reserved", f"reserved{unit}", _short(balance.reserved)))
+            cards.append(PageCard("reserved", f"reserved{unit}", _short(balance.reserved)))
         if balance.left is not None:
-            cards.append(Card("left", f"left of the budget{unit}", _short(balance.left)))
-    cards.append(Card("tasks", "tasks learned", f"{len(view.tasks):,}"))
+            cards.append(PageCard("left", f"left of the budget{unit}", _short(balance.left)))
+    cards.append(PageCard("tasks", "tasks learned", f"{len(view.tasks):,}"))
     if view.tasks:
         part = share(view.cells, view.everything)
-        cards.append(Card("share", "bought, of all there is", part))
+        cards.append(PageCard("share", "bought, of all there is", part))
     return cards
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-__all__ = ["Coefficient", "Fit", "fit_form", "fit_slope"]
+__all__ = ["Coefficient", "PowerFit", "fit_form", "fit_slope"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Coefficient:
 
 
 @dataclass(frozen=True)
-class Fit:
+class PowerFit:
     """Coefficients by the name of their term, and the share of the variance they explain."""
 
     coefficients: Mapping[str, Coefficient]
@@ -33,7 +33,7 @@ class Fit:
     n: int
 
 
-def fit_form(terms: Sequence[Mapping[str, float]], bills: Sequence[float]) -> Fit:
+def fit_form(terms: Sequence[Mapping[str, float]], bills: Sequence[float]) -> PowerFit:
     """bill = a term_1 + b term_2 + ..., without a constant.
 
     R^2 is against the mean of the bills, as if there were a constant: the stricter reading.
@@ -51,7 +51,7 @@ def fit_form(terms: Sequence[Mapping[str, float]], bills: Sequence[float]) -> Fi
     r_squared = 1.0 - float(residual @ residual) / max(float(total @ total), 1e-300)
     free = len(target) - len(names)
     found = {name: _interval(v, s, free) for name, v, s in zip(names, values, spread)}
-    return Fit(found, r_squared, len(target))
+    return PowerFit(found, r_squared, len(target))
 
 
 def fit_slope(x: Sequence[float], y: Sequence[float]) -> Coefficient:

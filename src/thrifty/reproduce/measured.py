@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from thrifty.outside import Fields, JsonLike
-from thrifty.reproduce.fit import Coefficient, Fit, fit_form, fit_slope
+from thrifty.reproduce.fit import Coefficient, PowerFit, fit_form, fit_slope
 from thrifty.reproduce.point import LETTERS, Grid, Point
 from thrifty.reproduce.row import Form, Row, Seen, Terms
 
-__all__ = ["Grown", "against_bounds", "beside_paper", "forms", "growth", "of_row", "point_of"]
+__all__ = ["SlopeOfPart", "against_bounds", "beside_paper", "forms", "growth", "of_row", "point_of"]
 
 Record = JsonLike
 
@@ -59,7 +59,7 @@ def against_bounds(records: Sequence[Record], rows: Iterable[Row]) -> list[Field
     return lines
 
 
-def forms(records: Sequence[Record], row: Row, form: Form) -> dict[str, Fit]:
+def forms(records: Sequence[Record], row: Row, form: Form) -> dict[str, PowerFit]:
     """The bill as a combination of the theory's terms, and of the leaner ones where there are.
 
     Bills and terms are means over the seeds of a point.
@@ -87,7 +87,7 @@ def _mean_terms(terms: Terms, point: Point, runs: Sequence[Record]) -> dict[str,
 
 
 @dataclass(frozen=True)
-class Grown:
+class SlopeOfPart:
     """The slope of one part of the bill on log axes, beside the theory's."""
 
     row: str
@@ -98,7 +98,7 @@ class Grown:
     theory: float
 
 
-def growth(records: Sequence[Record], row: Row, grid: Grid) -> list[Grown]:
+def growth(records: Sequence[Record], row: Row, grid: Grid) -> list[SlopeOfPart]:
     """Slopes along the row's axes."""
     found = []
     for expected in row.growth:
@@ -118,7 +118,7 @@ def growth(records: Sequence[Record], row: Row, grid: Grid) -> list[Grown]:
             parts = [_part_of_theory(row, run, expected.part) for run in runs]
             theory = fit_slope([r[expected.axis] for r in runs], parts).value
         found.append(
-            Grown(row.key, expected.learner, expected.part, expected.axis, slope, theory)
+            SlopeOfPart(row.key, expected.learner, expected.part, expected.axis, slope, theory)
         )
     return found
 

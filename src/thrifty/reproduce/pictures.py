@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thrifty.reproduce.measured import Record, of_row, point_of
-from thrifty.reproduce.placements import Contest
+from thrifty.reproduce.placements import RuleBills
 from thrifty.reproduce.point import LETTERS, Grid
 from thrifty.reproduce.row import Row
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Line", "contest_lines", "draw_contests", "draw_row", "row_lines"]
+__all__ = ["DrawnLine", "contest_lines", "draw_contests", "draw_row", "row_lines"]
 
 _COLOURS = {
     "paper": "#1b6ca8", "default": "#d1495b", "naive": "#8d8d8d", "expansion": "#1b6ca8",
@@ -33,7 +33,7 @@ _NAMES = {
 
 
 @dataclass(frozen=True)
-class Line:
+class DrawnLine:
     """A named line: x, and the mean, least and most of y over seeds."""
 
     name: str
@@ -43,7 +43,7 @@ class Line:
     high: tuple[float, ...]
 
 
-def row_lines(records: Sequence[Record], row: Row, grid: Grid, axis: str) -> list[Line]:
+def row_lines(records: Sequence[Record], row: Row, grid: Grid, axis: str) -> list[DrawnLine]:
     """Every learner's bill along an axis, and the bounds of the learner that the theory is of."""
     on_axis = set(grid.along(axis))
     runs = [r for r in of_row(records, row) if point_of(r) in on_axis]
@@ -59,10 +59,10 @@ def row_lines(records: Sequence[Record], row: Row, grid: Grid, axis: str) -> lis
     return lines
 
 
-def _line(name: str, axis: str, runs: Sequence[Record], part: str) -> Line:
+def _line(name: str, axis: str, runs: Sequence[Record], part: str) -> DrawnLine:
     xs = sorted({r[axis] for r in runs})
     ys = [[r[part] for r in runs if r[axis] == x] for x in xs]
-    return Line(
+    return DrawnLine(
         name,
         tuple(xs),
         tuple(float(np.mean(y)) for y in ys),
@@ -71,14 +71,14 @@ def _line(name: str, axis: str, runs: Sequence[Record], part: str) -> Line:
     )
 
 
-def contest_lines(found: Sequence[Contest], r: int) -> list[Line]:
+def contest_lines(found: Sequence[RuleBills], r: int) -> list[DrawnLine]:
     """Each rule's worst bill as a multiple of the better of Expansion and Restart, along m / KN."""
     line = sorted((c for c in found if c.n_unrelated == r), key=lambda c: c.n_tasks)
     x = tuple(c.m_over_kn for c in line)
     lines = []
     for rule in line[0].worst if line else ():
         y = tuple(c.times_better(rule) for c in line)
-        lines.append(Line(rule, x, y, y, y))
+        lines.append(DrawnLine(rule, x, y, y, y))
     return lines
 
 
@@ -107,7 +107,7 @@ def draw_row(records: Sequence[Record], row: Row, grid: Grid, path: Path) -> boo
     return True
 
 
-def draw_contests(found: Sequence[Contest], path: Path) -> None:
+def draw_contests(found: Sequence[RuleBills], path: Path) -> None:
     """A panel for every r: which rule is ahead, and by how much."""
     plt = _pyplot()
     every = sorted({c.n_unrelated for c in found})
@@ -128,7 +128,7 @@ def draw_contests(found: Sequence[Contest], path: Path) -> None:
     _save(plt, figure, path)
 
 
-def _draw_line(panel: Axes, line: Line) -> None:
+def _draw_line(panel: Axes, line: DrawnLine) -> None:
     colour = _COLOURS.get(line.name, "black")
     name = _NAMES.get(line.name, line.name.capitalize())
     if line.name in ("upper", "lower"):

@@ -14,13 +14,13 @@ import numpy as np
 from thrifty.outside import JsonLike
 from thrifty.reproduce.table_2 import RULES
 
-__all__ = ["Contest", "contests", "crossing"]
+__all__ = ["RuleBills", "contests", "crossing"]
 
 _STREAMS = ("against-expansion", "against-restart")
 
 
 @dataclass(frozen=True)
-class Contest:
+class RuleBills:
     """The rules at one m and r: bills in cells, mean over seeds."""
 
     n_tasks: int
@@ -50,7 +50,7 @@ class Contest:
         )
 
 
-def contests(records: Sequence[JsonLike]) -> list[Contest]:
+def contests(records: Sequence[JsonLike]) -> list[RuleBills]:
     """One contest for every m, N, K, r at which both placement streams were run."""
     bills: dict[tuple[int, ...], dict[str, dict[str, list[float]]]] = {}
     for record in records:
@@ -63,17 +63,17 @@ def contests(records: Sequence[JsonLike]) -> list[Contest]:
     return [_contest(at, streams) for at, streams in bills.items() if len(streams) == 2]
 
 
-def _contest(at: tuple[int, ...], streams: dict[str, dict[str, list[float]]]) -> Contest:
+def _contest(at: tuple[int, ...], streams: dict[str, dict[str, list[float]]]) -> RuleBills:
     means = {
         stream: {rule: float(np.mean(cells)) for rule, cells in rules.items()}
         for stream, rules in streams.items()
     }
     worst = {rule: max(bills[rule] for bills in means.values()) for rule in RULES}
     tasks, features, metafeatures, unrelated = at
-    return Contest(tasks, features, metafeatures, unrelated, worst, means)
+    return RuleBills(tasks, features, metafeatures, unrelated, worst, means)
 
 
-def crossing(found: Sequence[Contest], r: int) -> float | None:
+def crossing(found: Sequence[RuleBills], r: int) -> float | None:
     """The m / (K N) at which Restart overtakes Expansion, between two points of the grid."""
     line = sorted((c for c in found if c.n_unrelated == r), key=lambda c: c.n_tasks)
     ahead = [np.log(c.worst["expansion"] / c.worst["restart"]) for c in line]

@@ -11,7 +11,7 @@ from thrifty.protocol import AnyFamily
 from thrifty.reproduce.point import Grid, Point
 from thrifty.streams import Task
 
-__all__ = ["Condition", "Form", "Growth", "Learner", "Row", "Seen", "Terms"]
+__all__ = ["Condition", "Form", "GrowthClaim", "RowLearner", "Row", "Seen", "Terms"]
 
 
 def _as_posed(task: Task) -> object:
@@ -19,7 +19,7 @@ def _as_posed(task: Task) -> object:
 
 
 @dataclass(frozen=True)
-class Learner:
+class RowLearner:
     """A family, when to forget on streams with unrelated tasks, and the labels it is shown."""
 
     family: AnyFamily
@@ -44,7 +44,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Growth:
+class GrowthClaim:
     """One part of the bill along one axis, on log axes.
 
     The theory's exponent is that of its own sum over the same points: of its first term for
@@ -93,11 +93,11 @@ class Row:
     full: Grid
     quick: Grid
     stream: Callable[[Point, int], Iterable[Task]]
-    learners: Callable[[Point], Mapping[str, Learner]]
+    learners: Callable[[Point], Mapping[str, RowLearner]]
     upper: Callable[[Point, str, Seen], float | None]
     lower: Callable[[Point, Seen], float | None]
     forms: tuple[Form, ...]
-    growth: tuple[Growth, ...] = ()
+    growth: tuple[GrowthClaim, ...] = ()
     conditions: Callable[[Point], Iterable[Condition]] = field(default=lambda point: ())
     right: Callable[[Any, Task], bool] = field(default=lambda model, task: True)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from thrifty import bounds, streams
 from thrifty.reproduce.point import Grid, Point
-from thrifty.reproduce.row import Condition, Form, Growth, Learner, Row, Seen
+from thrifty.reproduce.row import Condition, Form, GrowthClaim, Row, RowLearner, Seen
 from thrifty.streams import Task
 from thrifty.trees import Lists, Paper, Race, Trees, WarmUp
 
@@ -77,15 +77,15 @@ def _stream(make: Callable[..., Iterable[Task]]) -> Callable[[Point, int], Itera
     return posed
 
 
-def _tree_learners(**paper: Any) -> Callable[[Point], Mapping[str, Learner]]:
+def _tree_learners(**paper: Any) -> Callable[[Point], Mapping[str, RowLearner]]:
     """The paper's protocol for a row, the same with racing, and the naive baseline."""
 
-    def learners(p: Point) -> Mapping[str, Learner]:
+    def learners(p: Point) -> Mapping[str, RowLearner]:
         said = {key: value(p) if callable(value) else value for key, value in paper.items()}
         return {
-            "paper": Learner(Trees(p.max_depth, Paper(**said))),
-            "default": Learner(Trees(p.max_depth, Race(**said))),
-            "naive": Learner(Trees(p.max_depth, learner=Paper(improve="features"))),
+            "paper": RowLearner(Trees(p.max_depth, Paper(**said))),
+            "default": RowLearner(Trees(p.max_depth, Race(**said))),
+            "naive": RowLearner(Trees(p.max_depth, learner=Paper(improve="features"))),
         }
 
     return learners
@@ -106,11 +106,11 @@ def _upper(bound: Callable[[Point], float]) -> Callable[[Point, str, Seen], floa
     return upper
 
 
-def _list_learners(p: Point) -> Mapping[str, Learner]:
+def _list_learners(p: Point) -> Mapping[str, RowLearner]:
     return {
-        "paper": Learner(Lists(p.max_depth)),
-        "default": Learner(Trees(p.max_depth, learner=Race())),
-        "naive": Learner(Trees(p.max_depth, learner=Paper(improve="features"))),
+        "paper": RowLearner(Lists(p.max_depth)),
+        "default": RowLearner(Trees(p.max_depth, learner=Race())),
+        "naive": RowLearner(Trees(p.max_depth, learner=Paper(improve="features"))),
     }
 
 
@@ -140,11 +140,11 @@ def _warm_conditions(p: Point) -> list[Condition]:
 
 
 _GROWTH = (
-    Growth("reused_cells", "n_tasks"),
-    Growth("scratch_cells", "n_features"),
-    Growth("scratch_cells", "n_metafeatures"),
-    Growth("reused_cells", "n_metafeatures"),
-    Growth("reused_cells", "max_depth"),
+    GrowthClaim("reused_cells", "n_tasks"),
+    GrowthClaim("scratch_cells", "n_features"),
+    GrowthClaim("scratch_cells", "n_metafeatures"),
+    GrowthClaim("reused_cells", "n_metafeatures"),
+    GrowthClaim("reused_cells", "max_depth"),
 )
 
 

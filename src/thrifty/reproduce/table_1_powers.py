@@ -14,7 +14,7 @@ from thrifty.powers import KnownTarget, Monomials, Polynomials
 from thrifty.powers.paper_monomials import rows_for_slopes
 from thrifty.powers.paper_polynomials import REFIT_ROWS
 from thrifty.reproduce.point import Grid, Point
-from thrifty.reproduce.row import Condition, Form, Growth, Learner, Row, Seen
+from thrifty.reproduce.row import Condition, Form, GrowthClaim, Row, RowLearner, Seen
 from thrifty.streams import Task, monomials, polynomials
 from thrifty.streams.products import metafeatures, product
 
@@ -70,11 +70,11 @@ def _stream(p: Point, seed: int) -> Iterable[Task]:
     )
 
 
-def _learners(p: Point) -> Mapping[str, Learner]:
+def _learners(p: Point) -> Mapping[str, RowLearner]:
     return {
-        "paper": Learner(Monomials(p.max_depth, method="paper", delta=_DELTA)),
-        "default": Learner(Monomials(p.max_depth)),
-        "naive": Learner(Monomials(p.max_depth, method="features", delta=_DELTA)),
+        "paper": RowLearner(Monomials(p.max_depth, method="paper", delta=_DELTA)),
+        "default": RowLearner(Monomials(p.max_depth)),
+        "naive": RowLearner(Monomials(p.max_depth, method="features", delta=_DELTA)),
     }
 
 
@@ -138,14 +138,14 @@ def _with_target(task: Task) -> KnownTarget:
     return KnownTarget(task.y, task.target)
 
 
-def _sum_learners(p: Point) -> Mapping[str, Learner]:
-    def learner(method: Any) -> Learner:
+def _sum_learners(p: Point) -> Mapping[str, RowLearner]:
+    def learner(method: Any) -> RowLearner:
         family = Polynomials(p.max_depth, p.max_terms, distribution=uniform(-1, 2), method=method)
-        return Learner(family, labels=_with_target)
+        return RowLearner(family, labels=_with_target)
 
     return {
         "paper": learner("paper"),
-        "default": Learner(Polynomials(p.max_depth, p.max_terms)),
+        "default": RowLearner(Polynomials(p.max_depth, p.max_terms)),
         "naive": learner("features"),
     }
 
@@ -193,11 +193,11 @@ POWER_ROWS = (
         lower=lambda p, seen: None,
         forms=(Form(_terms),),
         growth=(
-            Growth("reused_cells", "n_tasks"),
-            Growth("scratch_cells", "n_features"),
-            Growth("scratch_cells", "n_metafeatures"),
-            Growth("reused_cells", "n_metafeatures"),
-            Growth("reused_cells", "max_depth"),
+            GrowthClaim("reused_cells", "n_tasks"),
+            GrowthClaim("scratch_cells", "n_features"),
+            GrowthClaim("scratch_cells", "n_metafeatures"),
+            GrowthClaim("reused_cells", "n_metafeatures"),
+            GrowthClaim("reused_cells", "max_depth"),
         ),
         conditions=_conditions,
         right=_same,
@@ -219,10 +219,10 @@ POWER_ROWS = (
         lower=lambda p, seen: None,
         forms=(_SUMS_FORM,),
         growth=(
-            Growth("reused_cells", "n_tasks"),
-            Growth("scratch_cells", "n_features"),
-            Growth("scratch_cells", "n_metafeatures"),
-            Growth("reused_cells", "n_metafeatures"),
+            GrowthClaim("reused_cells", "n_tasks"),
+            GrowthClaim("scratch_cells", "n_features"),
+            GrowthClaim("scratch_cells", "n_metafeatures"),
+            GrowthClaim("reused_cells", "n_metafeatures"),
         ),
         conditions=_conditions,
         right=_same_terms,

@@ -28,7 +28,7 @@ from thrifty.reproduce.grids_2 import (
     for_monomials,
 )
 from thrifty.reproduce.point import Grid, Point
-from thrifty.reproduce.row import Condition, Form, Growth, Learner, Row, Seen
+from thrifty.reproduce.row import Condition, Form, GrowthClaim, Row, RowLearner, Seen
 from thrifty.streams import Task, adversary
 from thrifty.streams.adversary import Strategy, Target
 from thrifty.trees import Paper, Race, Trees
@@ -56,12 +56,12 @@ def _rules(p: Point) -> dict[str, Rule]:
 
 
 def _learners(paper: AnyFamily, default: AnyFamily, naive: AnyFamily) -> Callable[[Point], Any]:
-    def learners(p: Point) -> Mapping[str, Learner]:
-        ruled = {name: Learner(paper, rule) for name, rule in _rules(p).items()}
+    def learners(p: Point) -> Mapping[str, RowLearner]:
+        ruled = {name: RowLearner(paper, rule) for name, rule in _rules(p).items()}
         return {
             **ruled,
-            "default": Learner(default, Doubling()),
-            "naive": Learner(naive, Expansion()),
+            "default": RowLearner(default, Doubling()),
+            "naive": RowLearner(naive, Expansion()),
         }
 
     return learners
@@ -244,10 +244,10 @@ def _small_row(target: Target, name: str) -> Row:
         lower=_lower(bounds.lower_realizable, False),
         forms=(_EXPANSION_FORM,),
         growth=(
-            Growth("reused_cells", "n_tasks", "expansion"),
-            Growth("scratch_cells", "n_features", "expansion"),
-            Growth("scratch_cells", "n_metafeatures", "expansion"),
-            Growth("reused_cells", "n_metafeatures", "expansion"),
+            GrowthClaim("reused_cells", "n_tasks", "expansion"),
+            GrowthClaim("scratch_cells", "n_features", "expansion"),
+            GrowthClaim("scratch_cells", "n_metafeatures", "expansion"),
+            GrowthClaim("reused_cells", "n_metafeatures", "expansion"),
         ),
         conditions=_small,
         **_shared(target, SMALL_FULL, SMALL_QUICK),
@@ -328,8 +328,8 @@ _ROOT = Row(
     right=_same,
     forms=(Form(_balanced_terms, "balanced"),),
     growth=(
-        Growth("cells", "n_unrelated", "balanced", 0.5),
-        Growth("cells", "n_unrelated", "restart", 1.0),
+        GrowthClaim("cells", "n_unrelated", "balanced", 0.5),
+        GrowthClaim("cells", "n_unrelated", "restart", 1.0),
     ),
 )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from thrifty.reproduce.measured import Grown, Record, against_bounds, forms, growth
-from thrifty.reproduce.placements import Contest, contests, crossing
+from thrifty.reproduce.measured import Record, SlopeOfPart, against_bounds, forms, growth
+from thrifty.reproduce.placements import RuleBills, contests, crossing
 from thrifty.reproduce.point import LETTERS, Grid
 from thrifty.reproduce.row import Row
 
@@ -82,7 +82,7 @@ def _right(records: Sequence[Record], row: Row) -> Iterable[Verdict]:
         )  # fmt: skip
 
 
-def _form(records: Sequence[Record], row: Row, grown: Sequence[Grown]) -> Iterable[Verdict]:
+def _form(records: Sequence[Record], row: Row, grown: Sequence[SlopeOfPart]) -> Iterable[Verdict]:
     """The form holds if it explains the bills *and* each letter's power is the theory's.
 
     R^2 alone is not enough: a large term hides that a small one does not grow as it says.
@@ -113,17 +113,17 @@ def _form(records: Sequence[Record], row: Row, grown: Sequence[Grown]) -> Iterab
 _PARTS = {"cells": "the bill", "scratch_cells": "scratch", "reused_cells": "reuse"}
 
 
-def _what(grown: Grown) -> str:
+def _what(grown: SlopeOfPart) -> str:
     return f"{_PARTS[grown.part]} grows with {LETTERS[grown.axis]}"
 
 
-def _as_said(grown: Grown) -> bool:
+def _as_said(grown: SlopeOfPart) -> bool:
     """Whether the theory's power lies in the slope's interval, give or take what a grid bends."""
     low, high = grown.slope.low - _GIVE, grown.slope.high + _GIVE
     return low <= grown.theory <= high and grown.slope.high - grown.slope.low <= _WIDEST
 
 
-def _exponents(grown: Iterable[Grown]) -> Iterable[Verdict]:
+def _exponents(grown: Iterable[SlopeOfPart]) -> Iterable[Verdict]:
     for one in grown:
         if (one.axis, one.learner) == ("n_unrelated", "balanced"):
             continue
@@ -137,7 +137,7 @@ def _exponents(grown: Iterable[Grown]) -> Iterable[Verdict]:
         )  # fmt: skip
 
 
-def _root(every: Iterable[Grown]) -> Iterable[Verdict]:
+def _root(every: Iterable[SlopeOfPart]) -> Iterable[Verdict]:
     for grown in every:
         if (grown.axis, grown.learner) == ("n_unrelated", "balanced"):
             holds = abs(grown.slope.value - _SLOPE) <= _SLACK
@@ -148,7 +148,7 @@ def _root(every: Iterable[Grown]) -> Iterable[Verdict]:
             )  # fmt: skip
 
 
-def _placements(found: Sequence[Contest]) -> Iterable[Verdict]:
+def _placements(found: Sequence[RuleBills]) -> Iterable[Verdict]:
     if not found:
         return
     left = [c for c in found if c.m_over_kn < 1]
@@ -173,14 +173,14 @@ def _placements(found: Sequence[Contest]) -> Iterable[Verdict]:
         yield _within_on_each(found, rule, factor)
 
 
-def _crossings(found: Sequence[Contest]) -> str:
+def _crossings(found: Sequence[RuleBills]) -> str:
     every = sorted({c.n_unrelated for c in found})
     points = [(r, crossing(found, r)) for r in every]
     text = ", ".join(f"{x:.2f} K N (r={r})" for r, x in points if x is not None)
     return f"the lines cross at {text}" if text else "the lines do not cross on this grid"
 
 
-def _within(found: Sequence[Contest], rule: str, factor: float) -> Verdict:
+def _within(found: Sequence[RuleBills], rule: str, factor: float) -> Verdict:
     worst = max(found, key=lambda c: c.times_better(rule))
     times = worst.times_better(rule)
     return Verdict(
@@ -190,7 +190,7 @@ def _within(found: Sequence[Contest], rule: str, factor: float) -> Verdict:
     )  # fmt: skip
 
 
-def _within_on_each(found: Sequence[Contest], rule: str, factor: float) -> Verdict:
+def _within_on_each(found: Sequence[RuleBills], rule: str, factor: float) -> Verdict:
     worst = max(found, key=lambda c: c.times_better_on_a_stream(rule))
     times = worst.times_better_on_a_stream(rule)
     return Verdict(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.book import Column
 from thrifty.cells.ledger.columns import Facts, read_column, write_column
-from thrifty.cells.ledger.purchase import Block
+from thrifty.cells.ledger.purchase import CellBlock
 
 __all__ = ["Run", "move_cells"]
 
@@ -94,10 +94,10 @@ def _move_lifetime(
     #: who sold the cells of a feature or draw, the latest purchase last
     sold: defaultdict[tuple[str, int], list[tuple[str, NDArray[np.int32]]]] = defaultdict(list)
     for id, provider, status, raw, _sequence in rows:
-        block = Block.from_bytes(bytes(raw))
+        block = CellBlock.from_bytes(bytes(raw))
         if status == "settled":
             _note_sold(sold, str(provider), block)
-        moved = Block(
+        moved = CellBlock(
             old.now("example", "", block.examples), old.now("feature", provider, block.features),
             block.boolean, old.now("draw", provider, block.draws), block.draw_rows, block.costs,
         )  # fmt: skip
@@ -110,7 +110,7 @@ def _move_lifetime(
     _move_spending(run, lifetime, old)
 
 
-def _note_sold(sold: Any, provider: str, block: Block) -> None:
+def _note_sold(sold: Any, provider: str, block: CellBlock) -> None:
     for f in block.features.tolist():
         sold["feature", f].append((provider, block.examples))
     for i, d in enumerate(block.draws.tolist()):

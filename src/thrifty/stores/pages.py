@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.book import Column
-from thrifty.cells.ledger.purchase import BLOCKING, Block, Purchase
+from thrifty.cells.ledger.purchase import BLOCKING, CellBlock, Purchase
 from thrifty.stores.task_pages import PredictionRow, State, TaskHead, TaskPages, TaskRow
 from thrifty.strangers import readable
 
@@ -323,7 +323,7 @@ def _purchase(row: Sequence[Any]) -> Purchase:
      answer, note, settled_at, sequence, compacted, lifetime) = row  # fmt: skip
     return Purchase(
         str(key), str(task), str(provider), str(status), str(owner), float(created_at),
-        float(give_up_at), Block.from_bytes(bytes(block)), int(reserved), int(spent),
+        float(give_up_at), CellBlock.from_bytes(bytes(block)), int(reserved), int(spent),
         None if answer is None else bytes(answer), str(note), float(settled_at), int(sequence),
         bool(compacted), int(id), int(lifetime),
     )  # fmt: skip

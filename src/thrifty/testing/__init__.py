@@ -12,7 +12,7 @@ from thrifty.testing.crash import Crash, crash_at, kill_at
 from thrifty.testing.family_checks import Check, family_checks
 from thrifty.testing.malformed import malformed_answers
 from thrifty.testing.provider import Bill, FakeProvider
-from thrifty.testing.tribunal import Tribunal, Verdict
+from thrifty.testing.tribunal import Judgement, Tribunal
 
 __all__ = [
     "Bill",
@@ -22,7 +22,7 @@ __all__ = [
     "LocalChatServer",
     "StoreConformance",
     "Tribunal",
-    "Verdict",
+    "Judgement",
     "crash_at",
     "family_checks",
     "kill_at",

@@ -18,7 +18,7 @@ import numpy as np
 
 from thrifty.cells import Budget, Cells, Ledger, PriceList
 from thrifty.cells.ledger.book import Column
-from thrifty.cells.ledger.purchase import Block, Purchase
+from thrifty.cells.ledger.purchase import CellBlock, Purchase
 from thrifty.errors import BadInput, BudgetExceeded, LifetimeExists, StoreError
 from thrifty.stores import LifetimeBook, Store
 from thrifty.stores.pages import SqlPages, TaskRow
@@ -293,7 +293,7 @@ def _raises(kind: type[Exception], act: Callable[..., object]) -> Exception:
 
 
 def _purchase(key: str) -> Purchase:
-    block = Block(
+    block = CellBlock(
         np.array([3, 1, 2], dtype=np.int32),
         np.array([0, 7], dtype=np.int32),
         np.array([True, False]),

@@ -22,7 +22,7 @@ from thrifty.cells.ledger.plan import (
     still_missing,
     waits_for,
 )
-from thrifty.cells.ledger.purchase import Block, Purchase, is_live
+from thrifty.cells.ledger.purchase import CellBlock, Purchase, is_live
 from thrifty.cells.ledger.settlement import check_budget, close, intend
 from thrifty.cells.prices.money import LARGEST, refuse_too_large, total
 from thrifty.cells.prices.price_list import Tariff
@@ -265,7 +265,7 @@ class Asking:
         draws, draw_rows, costs = price_call(call, self.known, self.tariff)
         refuse_too_large(total(costs), "the price of one call")
         known, now = self.known, self.ledger.clock()
-        block = Block(
+        block = CellBlock(
             known.examples[call.rows], known.features[call.features],
             self.source.boolean[call.features], known.draws[draws], draw_rows, costs,
         )  # fmt: skip

@@ -25,9 +25,9 @@ from thrifty.cells.ledger.ending import end
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.owner import IN_FLIGHT, me
 from thrifty.cells.ledger.points import reached
-from thrifty.cells.ledger.purchase import Block, Purchase
+from thrifty.cells.ledger.purchase import CellBlock, Purchase
 from thrifty.cells.prices.budget import Limits
-from thrifty.cells.prices.lines import Line, Lines, lines_of_counts
+from thrifty.cells.prices.lines import BillLine, Lines, lines_of_counts
 from thrifty.cells.prices.price_list import Tariff
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import ProviderError, ThriftyError
@@ -152,7 +152,7 @@ class Buyer:
         lines = lines_of_counts(self.tariff, self.source.feature_names, cells, draws)
         rest = purchase.spent - sum(line.amount for line in lines)
         if rest:  # calls, the first of a group, what a provider billed otherwise than listed
-            lines.append(Line("calls and first tests", len(block.examples), rest))
+            lines.append(BillLine("calls and first tests", len(block.examples), rest))
         self.lines.add(lines)
 
     def _note(self, purchase: Purchase) -> None:
@@ -246,7 +246,7 @@ class Buyer:
         except ThriftyError:
             return False  # what cannot be looked up is not called
 
-    def _names(self, block: Block) -> tuple[list[object], list[str]]:
+    def _names(self, block: CellBlock) -> tuple[list[object], list[str]]:
         at, rows = self.known.place(block)
         ids = self.source.ids_of([self.source.examples[r] for r in rows.tolist()])
         return ids, [self.source.feature_names[f] for f in at.tolist()]

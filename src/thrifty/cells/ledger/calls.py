@@ -42,7 +42,7 @@ class _Raised:
     error: BaseException
 
 
-class _Again(Exception):
+class _CallAgain(Exception):
     """Carries nothing but a name: retry logs show it."""
 
 
@@ -89,7 +89,8 @@ async def call_provider(
     last = Outcome("unknown")
     try:
         async for attempt in stamina.retry_context(
-            on=_Again, attempts=source.limits.attempts, timeout=None, wait_initial=0.05, wait_max=5
+            on=_CallAgain, attempts=source.limits.attempts, timeout=None, wait_initial=0.05,
+            wait_max=5,
         ):
             with attempt:
                 last = await _once(source, examples, features, key, limiter, may_call)
@@ -97,8 +98,8 @@ async def call_provider(
                     uncertain = last.error
                 again = last.kind == "refused" or (last.kind == "unknown" and source.idempotent)
                 if again and last.leave is None:
-                    raise _Again(last.error)
-    except _Again:
+                    raise _CallAgain(last.error)
+    except _CallAgain:
         pass
     if uncertain and last.kind in ("refused", "failed", "withdrawn"):
         # An earlier try may have been billed; a later refusal does not undo that.

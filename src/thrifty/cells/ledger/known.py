@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells.ledger.book import Column, Pages
 from thrifty.cells.ledger.columns import read_column
-from thrifty.cells.ledger.purchase import Block, Purchase, unpack_values
+from thrifty.cells.ledger.purchase import CellBlock, Purchase, unpack_values
 from thrifty.errors import BadInput, StoreError
 
 __all__ = ["Known"]
@@ -209,7 +209,7 @@ class Known:
         """Rows of the mask on which each column is unknown: (k, W)."""
         return mask & ~self.known[columns]
 
-    def place(self, block: Block) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def place(self, block: CellBlock) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which of our features and rows a block is about; -1 where it is none of ours."""
         return self._features_at(block.features), _look_up(self._row_of, block.examples)
 

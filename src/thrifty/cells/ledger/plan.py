@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells.ledger.known import Known
-from thrifty.cells.prices.cover import Basket
+from thrifty.cells.prices.cover import OrderBasket
 from thrifty.cells.prices.money import refuse_too_large, total
-from thrifty.cells.prices.tariff import Bill, Filled, Part, Tariff
+from thrifty.cells.prices.tariff import Filled, Part, PriceOfCells, Tariff
 from thrifty.cells.sources.callable import CallLimits
 from thrifty.errors import BadInput
 
@@ -27,7 +27,7 @@ class Call:
 
     rows: NDArray[np.int64]
     features: NDArray[np.int64]
-    orders: tuple[tuple[Part, Basket], ...] = ()
+    orders: tuple[tuple[Part, OrderBasket], ...] = ()
 
     def on(self, rows: NDArray[np.int64]) -> Call:
         """The same, on some of its rows."""
@@ -72,13 +72,13 @@ def plan_calls(
     return calls + _alone(bill.features, mask, known, limits)
 
 
-def _row_by_row(bill: Bill, known: Known, limits: CallLimits) -> list[Call]:
+def _row_by_row(bill: PriceOfCells, known: Known, limits: CallLimits) -> list[Call]:
     """Each example in one call with all that it lacks, since a call costs by itself."""
     asked: dict[int, list[int]] = {}
     for f, words in zip(bill.features.tolist(), bill.fresh):
         for r in kernels.rows_of_mask(words).tolist():
             asked.setdefault(r, []).append(f)
-    orders: dict[int, list[tuple[Part, Basket]]] = {}
+    orders: dict[int, list[tuple[Part, OrderBasket]]] = {}
     for filled in bill.orders:
         lacking = kernels.unpack_columns(known.known[filled.features], filled.rows) == 0
         for r, lacks in zip(filled.rows.tolist(), lacking):
@@ -133,7 +133,7 @@ def _ordered(filled: Filled, known: Known, tariff: Tariff, limits: CallLimits) -
         offers = part.cover.offers
         left = set(features.tolist())
         for o in sorted(basket.offers, key=lambda o: sum(offers[o].begins.values())):
-            one = Basket((o,), offers[o].price)
+            one = OrderBasket((o,), offers[o].price)
             mine = np.array([f for f in part.filled(one).tolist() if f in left], dtype=np.int64)
             left -= set(mine.tolist())
             if len(mine) > most:

@@ -25,14 +25,14 @@ from thrifty.cells.ledger.owner import IN_FLIGHT, is_alive, me
 from thrifty.cells.prices.money import total
 from thrifty.strangers import readable
 
-__all__ = ["BLOCKING", "Block", "Purchase", "is_live", "pack_values", "unpack_values"]
+__all__ = ["BLOCKING", "CellBlock", "Purchase", "is_live", "pack_values", "unpack_values"]
 
 #: purchases of these kinds keep their cells from being bought again
 BLOCKING = ("pending", "doubt", "malformed", "changed")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class CellBlock:
     """The cells of one call, in the ledger's numbers: examples x features, and draws.
 
     ``draw_rows[i, j]`` says that draw i is paid with this purchase for the j-th example; ``costs``
@@ -67,12 +67,12 @@ class Block:
         )
 
     @classmethod
-    def from_bytes(cls, block: bytes) -> Block:
+    def from_bytes(cls, block: bytes) -> CellBlock:
         with readable("a purchase in the store"):
             return cls._from(unpack_arrays(block))
 
     @classmethod
-    def _from(cls, a: dict[str, NDArray[Any]]) -> Block:
+    def _from(cls, a: dict[str, NDArray[Any]]) -> CellBlock:
         n, k = len(a["examples"]), len(a["features"])
         shapes = [a[name].shape for name in ("examples", "features", "boolean", "draws", "costs")]
         if shapes != [(n,), (k,), (k,), (len(a["draws"]),), (n,)] or n * k > 1 << 28:
@@ -98,7 +98,7 @@ class Purchase:
     owner: str
     created_at: float
     give_up_at: float
-    block: Block
+    block: CellBlock
     reserved: int = 0
     spent: int = 0
     answer: bytes | None = None
@@ -134,7 +134,7 @@ def pack_values(values: NDArray[np.float64], boolean: NDArray[np.bool_]) -> byte
     return pack_arrays({"bits": bits, "reals": np.ascontiguousarray(values[:, ~boolean])})
 
 
-def unpack_values(answer: bytes, block: Block) -> NDArray[np.float64]:
+def unpack_values(answer: bytes, block: CellBlock) -> NDArray[np.float64]:
     """The inverse of :func:`pack_values`."""
     with readable("an answer in the store"):
         a = unpack_arrays(answer)

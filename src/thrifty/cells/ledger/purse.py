@@ -12,7 +12,7 @@ from thrifty.cells.ledger.meter import Meter
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.lines import Lines, lines_of_bill
 from thrifty.cells.prices.money import refuse_too_large
-from thrifty.cells.prices.tariff import Bill, OwnedCells, Tariff
+from thrifty.cells.prices.tariff import OwnedCells, PriceOfCells, Tariff
 
 __all__ = ["Purse"]
 
@@ -43,7 +43,7 @@ class Purse:
             None if limits.per_task is None else limits.per_task - self.spent,
         )
 
-    def pay(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> Bill | None:
+    def pay(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> PriceOfCells | None:
         """Refuse a look that would cost more than is left; otherwise note what it costs."""
         if self._meter.everything:
             return None

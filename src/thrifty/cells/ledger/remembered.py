@@ -10,7 +10,7 @@ from typing import Any
 from thrifty.cells.ledger.meter import Owned
 from thrifty.cells.sources import Source
 
-__all__ = ["Remembered"]
+__all__ = ["RememberedTables"]
 
 
 @dataclass(eq=False)
@@ -20,7 +20,7 @@ class _Entry:
     place: str
 
 
-class Remembered:
+class RememberedTables:
     """Objects that were learned from, by who they are; nothing keeps them alive.
 
     >>> import numpy as np

@@ -14,7 +14,7 @@ from thrifty.cells.ledger.answers import keep_answer, read_answer
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.points import reached
-from thrifty.cells.ledger.purchase import Block, Purchase, pack_values
+from thrifty.cells.ledger.purchase import CellBlock, Purchase, pack_values
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.money import amount_text, refuse_too_large, total
 from thrifty.cells.sources.answered import Answered
@@ -221,7 +221,7 @@ def book_late(
 
 
 def find_changes(
-    known: Known, block: Block, values: NDArray[np.float64]
+    known: Known, block: CellBlock, values: NDArray[np.float64]
 ) -> tuple[int, int, float, float] | None:
     """The first cell that is known with another value: (row, column, old, new)."""
     at, rows = known.place(block)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["PATIENCE", "Basket", "Cover", "Offer"]
+__all__ = ["PATIENCE", "OrderBasket", "Cover", "Offer"]
 
 #: steps of the search before the integer programme takes over
 PATIENCE = 5_000
@@ -42,7 +42,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Basket:
+class OrderBasket:
     """Orders that fill all that was wanted: their places in the list, in the order of the list."""
 
     offers: tuple[int, ...]
@@ -65,16 +65,16 @@ class Cover:
         self.within = 0
         for offer in self.offers:
             self.within |= offer.fills
-        self._kept: dict[tuple[int, int], Basket] = {}
+        self._kept: dict[tuple[int, int], OrderBasket] = {}
 
-    def cheapest(self, wanted: int, begun: int = 0) -> Basket:
+    def cheapest(self, wanted: int, begun: int = 0) -> OrderBasket:
         """The cheapest orders for these features where ``begun`` (bits) is paid already."""
         key = (wanted, begun)
         basket = self._kept.get(key)
         if basket is None:
             if wanted & ~self.within:
                 raise ValueError("no order fills some of the features that are wanted")
-            basket = self._kept[key] = _Search(self, wanted, begun).basket()
+            basket = self._kept[key] = _CoverSearch(self, wanted, begun).basket()
         return basket
 
     def price(self, chosen: Sequence[int], begun: int = 0) -> int:
@@ -87,7 +87,7 @@ class Cover:
         return sum(self.offers[o].price for o in chosen) + sum(due.values())
 
 
-class _Search:
+class _CoverSearch:
     """Depth first over the feature with the fewest orders left, cheapest order first."""
 
     def __init__(self, cover: Cover, wanted: int, begun: int) -> None:
@@ -107,7 +107,7 @@ class _Search:
         self.steps = 0
         self.best: tuple[int, tuple[int, ...]] = self._greedy()
 
-    def basket(self) -> Basket:
+    def basket(self) -> OrderBasket:
         try:
             self._go(self.wanted, 0, (), frozenset())
             exact = True
@@ -118,7 +118,7 @@ class _Search:
             if found is not None:
                 self.best = min(self.best, (self.cover.price(found, self.begun), found))
         price, chosen = self.best
-        return Basket(tuple(sorted(chosen)), price, exact)
+        return OrderBasket(tuple(sorted(chosen)), price, exact)
 
     def _begins(self, o: int) -> dict[int, int]:
         begins = self.cover.offers[o].begins

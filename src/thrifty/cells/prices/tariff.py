@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.prices.cover import Basket, Cover
+from thrifty.cells.prices.cover import Cover, OrderBasket
 from thrifty.cells.prices.money import UNIT
 
-__all__ = ["Bill", "Draw", "Filled", "Holdings", "OwnedCells", "Part", "Tariff"]
+__all__ = ["PriceOfCells", "Draw", "Filled", "Holdings", "OwnedCells", "Part", "Tariff"]
 
 Derive = Callable[..., NDArray[Any]]
 Words = NDArray[np.uint64]
@@ -68,7 +68,7 @@ class Part:
     single: tuple[int, ...]
     begins: tuple[int, ...]
 
-    def filled(self, basket: Basket) -> Ints:
+    def filled(self, basket: OrderBasket) -> Ints:
         """The features that some orders fill."""
         bits = 0
         for o in basket.offers:
@@ -77,7 +77,7 @@ class Part:
             [f for i, f in enumerate(self.features.tolist()) if bits >> i & 1], dtype=np.int64
         )
 
-    def begun(self, basket: Basket) -> tuple[int, ...]:
+    def begun(self, basket: OrderBasket) -> tuple[int, ...]:
         """The draws that these orders begin, whether or not they are paid already."""
         return tuple(
             sorted({self.begins[k] for o in basket.offers for k in self.cover.offers[o].begins})
@@ -89,13 +89,13 @@ class Filled:
     """Some orders on some rows: what each row pays for them and what they fill."""
 
     part: Part
-    basket: Basket
+    basket: OrderBasket
     rows: Ints
     features: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bill:
+class PriceOfCells:
     """What it costs to have some cells that are not there yet, in minor units."""
 
     own: Ints
@@ -244,7 +244,7 @@ class Tariff:
 
     def bill(
         self, features: Ints, mask: Words, holdings: Holdings, *, calls: bool = True
-    ) -> Bill:
+    ) -> PriceOfCells:
         """What the cells of features x mask cost that are not there, as cheaply as can be.
 
         ``calls``: with what asking costs by itself, each example in one call.
@@ -274,7 +274,7 @@ class Tariff:
         if calls and self.per_call is not None:
             asked = np.bitwise_or.reduce(missing, axis=0)
             asking = self.per_call * _unpacked(asked, len(self.per_call))
-        return Bill(
+        return PriceOfCells(
             self.own[wanted[plain]], wanted[plain], missing[plain], fees, tuple(orders), asking
         )
 
@@ -293,7 +293,7 @@ class Tariff:
             for k, d in enumerate(part.begins):
                 if d in fees:  # due in any case: it is paid with the rest
                     begun[k] |= fees[d][1]
-        by_basket: dict[Basket, list[Ints]] = {}
+        by_basket: dict[OrderBasket, list[Ints]] = {}
         for kind, some in _alike(np.vstack([missing, begun]), rows):
             lacks = sum(1 << f for i, f in enumerate(at) if kind >> i & 1)
             basket = part.cover.cheapest(lacks, kind >> len(at))

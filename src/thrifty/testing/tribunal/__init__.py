@@ -8,7 +8,7 @@ end the provider's own bill is held against what the ledger says.
     tribunal.py  who is killed and paused when, who resolves what, the verdict
 """
 
-from thrifty.testing.tribunal.history import Verdict
+from thrifty.testing.tribunal.history import Judgement
 from thrifty.testing.tribunal.tribunal import Tribunal
 
-__all__ = ["Tribunal", "Verdict"]
+__all__ = ["Tribunal", "Judgement"]

@@ -7,7 +7,7 @@ import sys
 import time
 
 from thrifty.testing.postgres import postgres_server
-from thrifty.testing.tribunal.history import Verdict
+from thrifty.testing.tribunal.history import Judgement
 from thrifty.testing.tribunal.tribunal import Tribunal
 
 __all__ = ["main"]
@@ -24,7 +24,7 @@ def main() -> int:
     given = parser.parse_args()
     begun = time.monotonic()
 
-    def progress(verdict: Verdict) -> None:
+    def progress(verdict: Judgement) -> None:
         print(
             f"{time.monotonic() - begun:6.0f} s  {verdict.kills} kills  {verdict.pauses} pauses  "
             f"{'sound' if verdict.sound else 'NOT SOUND'}",
@@ -32,7 +32,7 @@ def main() -> int:
             flush=True,
         )
 
-    def run(**options: object) -> Verdict:
+    def run(**options: object) -> Judgement:
         return Tribunal(
             given.kills, given.pauses, workers=given.workers, seed=given.seed, progress=progress,
             **options,  # type: ignore[arg-type]

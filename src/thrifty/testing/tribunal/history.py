@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 from thrifty.outside import JsonLike
 
-__all__ = ["Verdict", "again_too_early", "most_billed"]
+__all__ = ["Judgement", "again_too_early", "most_billed"]
 
 
 @dataclass
-class Verdict:
+class Judgement:
     """What was injected, and what was found; all of the second part must be 0."""
 
     rooms: Counter[str] = field(default_factory=Counter)

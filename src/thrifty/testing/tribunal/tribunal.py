@@ -23,7 +23,7 @@ from thrifty.errors import BadInput
 from thrifty.lifetime import Lifetime
 from thrifty.outside import Fields
 from thrifty.testing.tribunal.billing import Faults, begin_billing, read_log, tell
-from thrifty.testing.tribunal.history import Verdict, again_too_early, most_billed
+from thrifty.testing.tribunal.history import Judgement, again_too_early, most_billed
 from thrifty.testing.tribunal.rooms import FEATURES, Room, make_room, truth
 from thrifty.testing.tribunal.worker import (
     STATES,
@@ -76,7 +76,7 @@ class Tribunal:
         restart: Callable[[], None] | None = None,
         seed: int = 0,
         folder: Path | None = None,
-        progress: Callable[[Verdict], None] | None = None,
+        progress: Callable[[Judgement], None] | None = None,
         **chosen: Any,
     ) -> None:
         self.kills, self.pauses, self.workers = kills, pauses, workers
@@ -84,9 +84,9 @@ class Tribunal:
         self.new_database, self.restart = new_database, restart
         self.chance, self.chosen = random.Random(seed), chosen
         self.folder, self.progress = folder, progress
-        self.verdict = Verdict()
+        self.verdict = Judgement()
 
-    def run(self) -> Verdict:
+    def run(self) -> Judgement:
         """Rooms until there were kills and pauses enough."""
         warm_up()
         shm = Path("/dev/shm")

@@ -28,7 +28,7 @@ from thrifty.outside import AnyArray
 from thrifty.trees.gains.gain import Floats, Gain
 
 __all__ = [
-    "Choice", "Columns", "CutKernel", "best_by_gain", "block_columns", "choose", "cut_gain",
+    "Choice", "CutColumns", "CutKernel", "best_by_gain", "block_columns", "choose", "cut_gain",
     "halfway", "kernel_of", "true_side",
 ]  # fmt: skip
 
@@ -44,7 +44,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class CutColumns:
     """The best cut of each feature: class counts of its true side, and thresholds.
 
     ``thresholds`` holds NaN where the cut is told by its counts alone and the threshold is found
@@ -121,7 +121,7 @@ def best_by_gain(
 
 
 def choose(
-    columns: Columns,
+    columns: CutColumns,
     totals: Ints,
     prices: Floats,
     gain: Gain,
@@ -142,7 +142,7 @@ def choose(
 
 def block_columns(
     values: AnyArray, codes: Ints, totals: Ints, prices: Floats, gain: Gain
-) -> Columns:
+) -> CutColumns:
     """The best cuts of a few features: ``values`` (n, k) of the node's rows."""
     k = values.shape[1]
     counts = np.zeros((len(totals), k), dtype=np.int64)
@@ -166,7 +166,7 @@ def block_columns(
         counts[:, i], thresholds[i] = best_by_gain(
             values[:, i], codes, totals, float(prices[i]), by
         )
-    return Columns(counts, thresholds)
+    return CutColumns(counts, thresholds)
 
 
 def cut_gain(gain: Gain) -> Gain:

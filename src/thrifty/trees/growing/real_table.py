@@ -9,7 +9,7 @@ from thrifty import kernels
 from thrifty.outside import AnyArray
 from thrifty.trees.gains.cuts import (
     Choice,
-    Columns,
+    CutColumns,
     CutKernel,
     best_by_gain,
     choose,
@@ -57,7 +57,7 @@ class RealTable:
             counts[:, f], thresholds[f] = best_by_gain(
                 self.values[rows, f], codes, totals, float(prices[f]), by
             )
-        columns = Columns(counts, thresholds)
+        columns = CutColumns(counts, thresholds)
         return choose(columns, totals, prices, gain, lambda f: self.values[rows, f])
 
     def _by_kernel(self, rows: Ints, codes: Ints, totals: Ints, rule: CutKernel) -> Ints:

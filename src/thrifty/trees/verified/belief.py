@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "Belief", "belief_below", "first_belief", "prior_useful", "share_of_unlooked", "uncertainty",
+    "FeatureBeliefs", "belief_below", "first_belief", "prior_useful", "share_of_unlooked",
+    "uncertainty",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -35,7 +36,7 @@ _LEAST, _MOST = 0.005, 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Belief:
+class FeatureBeliefs:
     """Pseudo-counts (C + 1, 2, N) and the probability of being useful (N,)."""
 
     beta: Floats
@@ -51,7 +52,7 @@ def prior_useful(n_features: int) -> float:
     return min(0.05, 1.0 / math.sqrt(n_features))
 
 
-def first_belief(shares: Floats, rates: Floats, rows: Floats, useful: Floats) -> Belief:
+def first_belief(shares: Floats, rates: Floats, rows: Floats, useful: Floats) -> FeatureBeliefs:
     """At the root: ``rates`` are base rates, known as well as from ``rows`` rows each.
 
     A class that is nearly all rows has nearly the base rate p; a rare class of share w can have any
@@ -68,12 +69,12 @@ def first_belief(shares: Floats, rates: Floats, rows: Floats, useful: Floats) ->
         zeros = np.maximum(zeros, ones * (1 - top) / top)
         beta[c] = np.maximum(ones, zeros * (1 - low) / low), zeros
     beta[C] = np.maximum(0.02, rows * p), np.maximum(0.02, rows * (1 - p))
-    return Belief(beta, np.clip(useful, _LEAST, _MOST))
+    return FeatureBeliefs(beta, np.clip(useful, _LEAST, _MOST))
 
 
 def belief_below(
-    belief: Belief, likely: Floats, ones: Ints, looked: Ints, kept: Floats
-) -> Belief:
+    belief: FeatureBeliefs, likely: Floats, ones: Ints, looked: Ints, kept: Floats
+) -> FeatureBeliefs:
     """In a child that got the share ``kept[c]`` of class c's rows (last: of all rows)."""
     C = len(ones)
     seen = np.empty_like(belief.beta)
@@ -85,10 +86,10 @@ def belief_below(
     beta = np.maximum(after / rows[:, None] * firm[:, None], 0.01)
     fresh = (1 - _INHERITED) * prior_useful(len(likely))
     useful = np.clip(_INHERITED * likely + fresh, 1e-4, 1 - 1e-4)
-    return Belief(beta, useful)
+    return FeatureBeliefs(beta, useful)
 
 
-def uncertainty(belief: Belief, ones: Ints, looked: Ints, shares: Floats) -> Floats:
+def uncertainty(belief: FeatureBeliefs, ones: Ints, looked: Ints, shares: Floats) -> Floats:
     """(C, N): the part of the gain's variance that each class's unknown rate accounts for.
 
     To first order: (dG / dp_c)^2 var(p_c), with dG / dp_c = w_c (logit p_c - logit of the mean).

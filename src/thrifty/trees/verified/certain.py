@@ -24,7 +24,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.trees.verified.belief import Belief
+from thrifty.trees.verified.belief import FeatureBeliefs
 from thrifty.trees.verified.value_of_looks import Looks, NodeLooks, label_entropy
 
 __all__ = ["CertainLooks", "gain_of", "most_gain"]
@@ -103,7 +103,7 @@ def log_term_at(depth: int, task: Looks) -> float:
 class CertainLooks(Looks):
     """Looks whose every split is within the tolerance of the best, but with chance delta."""
 
-    def choose(self, here: NodeLooks, belief: Belief, depth: int) -> bool:
+    def choose(self, here: NodeLooks, belief: FeatureBeliefs, depth: int) -> bool:
         tolerance = self.epsilon * label_entropy(self.shares) / here.share
         here.ones = here.count(here.every)
         return drop_to_one(here, tolerance, log_term_at(depth, self))

@@ -19,7 +19,7 @@ from thrifty.trees.tree import Node, Tree, is_prefix, skeleton, tree_from_dict, 
 from thrifty.trees.verified.belief import prior_useful
 from thrifty.trees.verified.leaf_rates import row_counts
 
-__all__ = ["Experience", "Remembered"]
+__all__ = ["Experience", "RememberedModel"]
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ _TASKS = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class RememberedModel:
     """A model with the rows of each class at its leaves.
 
     ``core`` is the part of it that was surely not chosen by luck, and what is tested elsewhere;
@@ -49,7 +49,7 @@ class Remembered:
     def counts(self) -> Floats:
         return row_counts(self.tree)
 
-    def close_to(self, other: Remembered) -> bool:
+    def close_to(self, other: RememberedModel) -> bool:
         """Near-equal: one's splits are a pruning of the other's, on labels of about one share."""
         mine, theirs = self.counts, other.counts
         if len(mine) != len(theirs):
@@ -70,7 +70,7 @@ class Remembered:
         }
 
     @classmethod
-    def from_dict(cls, data: JsonLike) -> Remembered:
+    def from_dict(cls, data: JsonLike) -> RememberedModel:
         tree, core = tree_from_dict(data["tree"]), tree_from_dict(data["core"])
         return cls(tree, core, float(data["explained"]), int(data["met"]))
 
@@ -83,7 +83,7 @@ class Experience:
     (0, 'nothing learned yet')
     """
 
-    models: tuple[Remembered, ...] = ()
+    models: tuple[RememberedModel, ...] = ()
     tasks: int = 0
     ones: tuple[float, ...] = ()
     seen: tuple[float, ...] = ()
@@ -126,7 +126,7 @@ class Experience:
         """
         if not isinstance(core, Node):
             return self
-        new = Remembered(tree, core, explained, self.tasks)
+        new = RememberedModel(tree, core, explained, self.tasks)
         kept = [
             model
             for model in self.models
@@ -160,7 +160,7 @@ class Experience:
     @classmethod
     def from_dict(cls, data: JsonLike) -> Experience:
         """The inverse of :meth:`to_dict`."""
-        models = tuple(Remembered.from_dict(model) for model in data["models"])
+        models = tuple(RememberedModel.from_dict(model) for model in data["models"])
         sums = (tuple(map(float, data[key])) for key in ("ones", "seen", "useful"))
         return cls(models, int(data["tasks"]), *sums)
 

@@ -39,12 +39,12 @@ from thrifty.errors import BadInput
 from thrifty.outside import Json, JsonLike
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Leaf, Node, Tree
-from thrifty.trees.verified.belief import Belief, first_belief
+from thrifty.trees.verified.belief import FeatureBeliefs, first_belief
 from thrifty.trees.verified.certain import CertainLooks
 from thrifty.trees.verified.experience import Experience
 from thrifty.trees.verified.leaf_rates import pruned, smoothed
 from thrifty.trees.verified.recurring import Recurring
-from thrifty.trees.verified.value_of_looks import Account, Looks, Terms
+from thrifty.trees.verified.value_of_looks import Looks, RootFindings, Terms
 
 __all__ = ["Verified"]
 
@@ -58,7 +58,7 @@ class _Taught:
     """What ImproveRep takes from an attempt: the tree with its counts, the looks at features."""
 
     tree: Tree
-    account: Account
+    account: RootFindings
     shares: NDArray[np.float64]
 
 
@@ -130,7 +130,7 @@ class Verified:
         kind = CertainLooks if self.certain else Looks
         task = kind(cells, codes, order, terms)
         tree = None
-        belief: Belief | None = None
+        belief: FeatureBeliefs | None = None
         if len(experience) and len(back) == labels.n_classes and not self.certain:
             known = Recurring(experience, cells, codes, task.rows, task.first)
             if known.left:
@@ -189,7 +189,7 @@ def _only_booleans(cells: Cells) -> None:
         )
 
 
-def _first_look(experience: Experience, task: Looks) -> Belief:
+def _first_look(experience: Experience, task: Looks) -> FeatureBeliefs:
     """Look at a few rows of every feature, and say what is believed before they are counted.
 
     With base rates known, only the rarest class is looked at: its rates are what they do not tell.

@@ -27,7 +27,7 @@ from scipy.special import chdtrc
 
 from thrifty.cells import Cells
 from thrifty.trees.tree import Leaf, Path, Tree, subtree
-from thrifty.trees.verified.experience import Experience, Remembered
+from thrifty.trees.verified.experience import Experience, RememberedModel
 from thrifty.trees.verified.leaf_rates import leaf_rates, row_counts
 
 __all__ = ["Recurring"]
@@ -66,7 +66,7 @@ class Recurring:
         self.shares = self.sizes / len(codes)
         self.starts = np.searchsorted(codes[rows], np.arange(len(self.sizes)))
         rare = int(self.sizes.argmin())
-        scored: list[tuple[float, int, Remembered]] = []
+        scored: list[tuple[float, int, RememberedModel]] = []
         for model in experience.models:
             if self._alike(model):
                 score = self._score(model, first, only=rare)
@@ -74,7 +74,7 @@ class Recurring:
         scored.sort(key=lambda one: (-one[0], one[1]))
         self.left = [model for value, _, model in scored[:_AT_MOST] if value > 0]
 
-    def _alike(self, model: Remembered) -> bool:
+    def _alike(self, model: RememberedModel) -> bool:
         """Whether the classes have about the shares they had at the model's home."""
         counts = model.counts
         if len(counts) != len(self.shares) or model.explained <= 0:
@@ -86,7 +86,7 @@ class Recurring:
     def accepted(self, to_beat: float) -> Tree | None:
         """The hypothesis that explains most here, if it explains enough and more than to_beat."""
         left = self.left
-        best: tuple[float, Remembered] | None = None
+        best: tuple[float, RememberedModel] | None = None
         for rows in _ROUNDS:
             scores = [self._score(model, rows) for model in left]
             left, scores = _still_possible(left, scores)
@@ -99,7 +99,7 @@ class Recurring:
         holds = score.explained - score.error >= enough and self._same_leaves(best[1])
         return best[1].tree if holds else None
 
-    def _same_leaves(self, model: Remembered) -> bool:
+    def _same_leaves(self, model: RememberedModel) -> bool:
         """Whether the rarest class falls into the model's leaves as it did at home."""
         c = int(self.sizes.argmin())
         start = int(self.starts[c])
@@ -110,7 +110,7 @@ class Recurring:
         home = np.array([row_counts(subtree(model.core, path))[c] for path in paths])
         return _chance_of_two_samples(here, home) >= _OTHER
 
-    def _score(self, model: Remembered, n: int, only: int | None = None) -> _Score:
+    def _score(self, model: RememberedModel, n: int, only: int | None = None) -> _Score:
         home = row_counts(model.core)
         rates = leaf_rates(model.core, _M)
         explained, variance = 0.0, 0.0
@@ -127,8 +127,8 @@ class Recurring:
 
 
 def _still_possible(
-    models: list[Remembered], scores: list[_Score]
-) -> tuple[list[Remembered], list[_Score]]:
+    models: list[RememberedModel], scores: list[_Score]
+) -> tuple[list[RememberedModel], list[_Score]]:
     """Without those that are two standard errors short, here or of the best one."""
     top = max(score.explained - score.error for score in scores)
     both = [

@@ -33,10 +33,15 @@ from thrifty.cells import Cells
 from thrifty.trees.growing.candidates import AllFeatures
 from thrifty.trees.growing.grow import Chosen, Half, Reason, grow, leaf_of, one_by_one
 from thrifty.trees.tree import Leaf, Path, Split, Tree
-from thrifty.trees.verified.belief import Belief, belief_below, share_of_unlooked, uncertainty
+from thrifty.trees.verified.belief import (
+    FeatureBeliefs,
+    belief_below,
+    share_of_unlooked,
+    uncertainty,
+)
 from thrifty.trees.verified.look_prices import look_prices
 
-__all__ = ["Account", "NodeLooks", "Looks", "first_look", "label_entropy"]
+__all__ = ["RootFindings", "NodeLooks", "Looks", "first_look", "label_entropy"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -76,7 +81,7 @@ class Terms:
 
 
 @dataclass
-class Account:
+class RootFindings:
     """What the looks at the root found of each feature, for the representation."""
 
     ones: Ints
@@ -100,7 +105,7 @@ class Looks:
         worth = terms.epsilon * terms.delta * label_entropy(self.shares) / self.first
         self.prices = look_prices(cells, worth)
         self.draws = kernels.rate_draws(self.n_classes)
-        self.account = Account(self.looked, self.looked, np.zeros(cells.n_features))
+        self.account = RootFindings(self.looked, self.looked, np.zeros(cells.n_features))
 
     def look(self, c: int) -> None:
         """The first look at every feature, in one class."""
@@ -113,18 +118,18 @@ class Looks:
         """Ones so far among all rows, by class and feature."""
         return NodeLooks(self, self.rows, self.looked).count(np.arange(self.cells.n_features))
 
-    def judged(self, belief: Belief) -> Floats:
+    def judged(self, belief: FeatureBeliefs) -> Floats:
         """What the looks so far say of each feature at the root: see ``kernels.judge``."""
         return kernels.judge(
             self.counts(), self.looked, belief.beta, belief.useful, self.shares, 0.0, 0.0,
             self.draws,
         )  # fmt: skip
 
-    def choose(self, here: NodeLooks, belief: Belief, depth: int) -> bool:
+    def choose(self, here: NodeLooks, belief: FeatureBeliefs, depth: int) -> bool:
         """Whether some feature is worth splitting on at a node, after buying what pays."""
         return here.choose(belief)
 
-    def grow(self, belief: Belief) -> Tree:
+    def grow(self, belief: FeatureBeliefs) -> Tree:
         """The one grower, with this task's looks as the choice; a node that is stuck is a leaf."""
         root = LookedAt((), NodeLooks(self, self.rows, self.looked), belief)
         everything = AllFeatures(self.cells.n_features)
@@ -136,14 +141,14 @@ class Looks:
         if len(here.rows) < 2 * _LEAF or not self.choose(here, place.belief, len(path)):
             return None
         if not path:
-            self.account = Account(here.ones, here.looked.copy(), here.likely)
+            self.account = RootFindings(here.ones, here.looked.copy(), here.likely)
         true = self.values[here.best, here.rows] == 1
         return Chosen(Split(here.best), place.below(~true, False), place.below(true, True))
 
     def _stuck(self, place: LookedAt, reason: Reason, half: Half) -> Leaf:
         here = place.node
         if not place.path:
-            self.account = Account(here.count(here.every), here.looked, here.likely)
+            self.account = RootFindings(here.count(here.every), here.looked, here.likely)
         return leaf_of(place)
 
 
@@ -153,7 +158,7 @@ class LookedAt:
 
     path: Path
     node: NodeLooks
-    belief: Belief
+    belief: FeatureBeliefs
 
     @property
     def totals(self) -> Ints:
@@ -181,7 +186,7 @@ class NodeLooks:
         self.likely = np.zeros(looked.shape[1])
         self.ones = np.zeros_like(looked)
 
-    def choose(self, belief: Belief) -> bool:
+    def choose(self, belief: FeatureBeliefs) -> bool:
         """Buy what pays; whether some feature then is worth splitting on."""
         task = self.task
         if self.share * label_entropy(self.shares) <= task.prices.least:
@@ -282,7 +287,7 @@ class NodeLooks:
             out[c] = before[self.looked[c]]
         return out
 
-    def belief_for(self, belief: Belief, side: NDArray[np.bool_]) -> Belief:
+    def belief_for(self, belief: FeatureBeliefs, side: NDArray[np.bool_]) -> FeatureBeliefs:
         there = np.bincount(self.task.codes[self.rows[side]], minlength=self.task.n_classes)
         kept = np.append(there / np.maximum(self.sizes, 1), side.mean())
         return belief_below(belief, self.likely, self.ones, self.looked, kept)
