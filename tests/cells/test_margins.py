@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -94,3 +95,15 @@ def test_a_matched_door_counts_in_its_own_features():
     assert cells.margins([0, 1], [0, 1, 2]).tolist() == [[0, 0, 0], [0, 6, 6]]
     assert cells.depends.tolist() == [False, True, True]
     assert cells.prices_after([2])[1:].tolist() == [0, 0]
+
+
+def test_a_wide_table_is_priced_in_little_memory():
+    """A share of everything is priced before anything is bought: no table of prices is made."""
+    cells = Cells(np.zeros((600, 20_000), dtype=bool), prices=np.full(20_000, 0.5))
+    cells.get([3], np.arange(7))
+    tracemalloc.start()
+    whole = cells.price_of(np.arange(600), np.arange(20_000))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert whole == 0.5 * (600 * 20_000 - 7)
+    assert peak < 30e6  # as floats it would be 96 MB

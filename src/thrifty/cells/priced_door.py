@@ -16,6 +16,9 @@ from thrifty.cells.prices.tariff import Holdings, OwnedCells
 
 __all__ = ["PricedDoor"]
 
+#: cells that are priced at once
+_AT_ONCE = 1 << 20
+
 
 class PricedDoor(OpenDoor):
     """A door that says what cells would cost, given what is owned."""
@@ -176,8 +179,13 @@ class PricedDoor(OpenDoor):
         self, rows: NDArray[np.int64], features: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         if self._tariff is None:
-            known = kernels.unpack_columns(self.meter.had(features), rows)
-            return np.asarray((known == 0) @ self._each[features], dtype=np.float64)
+            costs = np.zeros(len(rows))
+            some = max(1, _AT_ONCE // max(len(rows), 1))
+            for start in range(0, len(features), some):  # a wide table takes no table of prices
+                part = features[start : start + some]
+                known = kernels.unpack_columns(self.meter.had(part), rows)
+                costs += (known == 0) @ self._each[part]
+            return costs
         if self._paid is not None:
             self._paid.load(np.union1d(self._tariff.wanted(features), self._tariff.tied))
         mask = kernels.mask_of_rows(rows, self.n_examples)
