@@ -18,7 +18,7 @@ import thrifty
 #: rooms that any work may pass through: values, words, the door itself
 COMMON = {
     "attempt", "checks", "errors", "kernels", "protocol", "agnostic", "lifetime", "learned",
-    "open_lifetime", "brought", "desk", "progress", "strangers",
+    "open_lifetime", "brought", "desk", "doors", "prediction_runs", "progress", "strangers",
     "cells", "cells.sources", "cells.prices", "cells.ledger", "stores", "trees",
 }  # fmt: skip
 LEARNING = {"trees.gains", "trees.growing", "trees.paper", "trees.race"}

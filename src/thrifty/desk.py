@@ -8,58 +8,39 @@ and its cost is booked, in the store or in memory.
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
 import uuid
-import warnings
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty.brought import (
     Features,
     aligned_labels,
-    check_read,
-    kinds_here,
-    known_categories,
     label_name,
     new_kinds,
     read_features,
 )
-from thrifty.cells import Cells, Ledger, Owned, Receipt, Source, as_source
+from thrifty.cells import Cells, Owned, Source
 from thrifty.cells.ledger.allowance import read_spend
-from thrifty.cells.ledger.counted import count_as_owned, owned_by_id
 from thrifty.cells.ledger.everything import ToBuy
-from thrifty.cells.ledger.owner import me
-from thrifty.cells.ledger.purge import purged_rows
-from thrifty.cells.ledger.remembered import RememberedTables
 from thrifty.cells.matched import open_cells
-from thrifty.cells.matching import Match, match_features
+from thrifty.cells.matching import Match
 from thrifty.cells.sources.checks import can_be_stored, default_names
+from thrifty.doors import Opened, Words
 from thrifty.errors import (
     BadInput,
     BadParameter,
-    ExamplePurged,
     FeaturesChanged,
-    ThriftyError,
 )
 from thrifty.learned import Learned, model_to_store, receipt_to_store
 from thrifty.outside import JsonLike
-from thrifty.prediction import prediction_receipt
-from thrifty.protocol import AnyFamily
-from thrifty.stores import MemoryStore
-from thrifty.stores.pages import PredictionRow, SqlPages, TaskRow
-from thrifty.stores.saved import Finished, SavedLifetime, Snapshot, charge, commit_in_memory
-from thrifty.stores.settings import Settings
+from thrifty.prediction_runs import PredictionRuns
+from thrifty.stores.pages import SqlPages, TaskRow
+from thrifty.stores.saved import Finished, Snapshot, commit_in_memory
 
-__all__ = ["Desk", "Run", "OpenTask"]
-
-
-_MAKING = threading.Lock()
+__all__ = ["Desk", "OpenTask"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,56 +58,8 @@ class OpenTask:
     kinds: JsonLike = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
-    """A prediction that is being made; its spending has an account of its own."""
-
-    account: str
-    task: str
-    source: Source
-    cells: Cells
-    owned: Owned
-    rows: NDArray[np.int64]
-    begun_at: float
-    spend: float | None = None
-    per_row: float | None = None
-
-
-class Desk:
-    """Doors and bookings of one lifetime."""
-
-    def __init__(
-        self, family: AnyFamily, settings: Settings, saved: SavedLifetime | None
-    ) -> None:
-        self.family, self.settings, self.saved = family, settings, saved
-        self._ledger: Ledger | None = None
-        self._remembered = RememberedTables()
-        #: without a store: what there is to buy, and the predictions that were made
-        self.to_buy: dict[tuple[str, str], ToBuy] = {}
-        self.predictions: list[PredictionRow] = []
-
-    def use(self, family: AnyFamily, settings: Settings) -> None:
-        """From now on, this family and these settings."""
-        self.family, self.settings = family, settings
-        if self._ledger is not None:
-            self._ledger.budget = settings.budget
-
-    @property
-    def has_ledger(self) -> bool:
-        return self._ledger is not None or self.saved is not None
-
-    @property
-    def ledger(self) -> Ledger:
-        """The lifetime's ledger, in its store or in memory."""
-        if self._ledger is None:
-            with _MAKING:  # two threads with a ledger each would pay twice
-                if self._ledger is None:
-                    saved = self.saved
-                    book = saved.book if saved is not None else MemoryStore().book("memory", {}, {})
-                    self._ledger = Ledger(book, self.settings.budget)
-        return self._ledger
-
-    # -- tasks --------------------------------------------------------------------------------
+class Desk(PredictionRuns):
+    """Doors and bookings of one lifetime: those of its predictions, and of its tasks."""
 
     def open_task(
         self, name: str, X: Any, y: Any, now: Snapshot, *, spend: Any = None, features: Any = None,
@@ -213,45 +146,6 @@ class Desk:
             f"lacks {lacking}. Add them, or begin another lifetime."
         )
 
-    def _source_of(self, X: Any, kinds: Any, words: Any) -> Source:
-        kept = {**known_categories(words, X), **kinds_here(self.settings.kinds, X)}
-        return as_source(
-            X,
-            allow_missing=getattr(self.family, "allow_missing", False),
-            categories=getattr(self.family, "reads_categories", False),
-            kinds={**kept, **(kinds or {})} or None,
-            lazily=True,
-        )
-
-    def _needs_ledger(self, source: Source) -> bool:
-        budget = self.settings.budget
-        return budget is not None or not source.free or source.examples is not None
-
-    def _owned_of(self, X: Any, source: Source) -> tuple[Owned, str]:
-        """What was paid for before: of this very object, or of its examples by their ids."""
-        if source.examples is None:
-            return self._remembered.of(X, source)
-        if not source.free:
-            return Owned(source.n_examples, source.n_features), source.name
-        read = self.ledger.book.read
-        return read(lambda pages: owned_by_id(pages, source)), source.name
-
-    def _say_purged(self, source: Source, cells: Cells) -> None:
-        """Warn of examples whose values were taken out of the store, and are not owned again."""
-        if source.examples is None or self.saved is None:
-            return
-        ids = source.examples
-        rows = self.saved.book.read(lambda pages: purged_rows(pages, ids))
-        for row, at in rows.items():
-            if not cells.owns_any_of(row):
-                warnings.warn(
-                    f"the values of {ids[row]!r} were taken out of the store on "
-                    f"{time.strftime('%Y-%m-%d', time.gmtime(at))} (thrifty purge): what is asked "
-                    "of it is bought again.",
-                    ExamplePurged,
-                    stacklevel=5,
-                )
-
     def finished(self, task: OpenTask, learned: Learned, label: str | None) -> Finished:
         """A learned task as it is committed."""
         durable = self.saved is not None
@@ -305,129 +199,19 @@ class Desk:
         numbers = pages.number("example", source.examples)
         return replace(entry, examples=np.sort(numbers.astype(np.int64)))
 
-    @staticmethod
-    def _count(pages: SqlPages, task: OpenTask | Run, account: str, now: float) -> None:
-        if task.source.free and task.source.examples is not None:
-            count_as_owned(pages, task.source, task.cells.meter, now)
-            pages.note_booking(account, now)
-
     def commit_in_memory(self, done: Finished) -> None:
         """Without a store only the ledger has something to commit, where there is one."""
         if self._ledger is not None:
             commit_in_memory(self._ledger, done)
 
-    def keep(self, task: OpenTask | Run) -> None:
+    def keep(self, opened: Opened) -> None:
         """What was looked at is owned from now on, what was said of its features is known."""
-        if isinstance(task, OpenTask) and task.kinds:
+        if isinstance(opened, OpenTask) and opened.kinds:
             if self.saved is not None:
-                self.saved.tell_kinds(task.kinds)
-            kinds = {**(self.settings.kinds or {}), **task.kinds}
+                self.saved.tell_kinds(opened.kinds)
+            kinds = {**(self.settings.kinds or {}), **opened.kinds}
             self.settings = replace(self.settings, kinds=kinds)
-        if task.source.examples is None:
-            task.owned.add(task.cells.meter)
-
-    # -- predictions --------------------------------------------------------------------------
-
-    def open_prediction(
-        self, name: str, model: Any, X: Any, spend: Any, per_row: Any
-    ) -> Run:
-        """A door to the examples that a model is to predict."""
-        features: NDArray[np.int64] = model.features_
-
-        def match(source: Source) -> Match | None:
-            check_read(source, [model.feature_names_[f] for f in features.tolist()])
-            return match_features(
-                model.feature_names_, source, needed=features.tolist(),
-                whose=f"the model of {name!r}",
-            )  # fmt: skip
-
-        words = getattr(model, "words_", {})
-        run = self._open_run(name, X, match, words=words)
-        rows, cells = run.rows, run.cells
-
-        def everything() -> float:
-            return cells.price_of(rows, features)
-
-        most = read_spend(spend, cells.currency, everything)
-        each = read_spend(per_row, cells.currency, lambda: everything() / len(rows), "per_row")
-        if most is not None:
-            run = self._open_run(name, X, match, most, words=words)
-        run = replace(run, spend=most, per_row=each)
-        self._begin(run)
-        self._say_purged(run.source, run.cells)
-        return run
-
-    def open_metered(
-        self, title: str, X: object, match: Callable[[Source], Match | None]
-    ) -> Run:
-        """A door to the examples of a foreign model."""
-        run = self._open_run(title, X, match, allow_missing=True)
-        self._begin(run)
-        self._say_purged(run.source, run.cells)
-        return run
-
-    def _open_run(
-        self, name: str, X: object, match: Callable[[Source], Match | None],
-        most: float | None = None, *, words: Any = None, allow_missing: bool = False,
-    ) -> Run:  # fmt: skip
-        words = words or {}
-        if allow_missing:  # a model of another library, which knows gaps or does not
-            source = as_source(X, allow_missing=True)
-        else:
-            source = self._source_of(X, None, words)
-        found = match(source)
-        source = source.recoded(words)
-        account = f"{name} (prediction {uuid.uuid4().hex[:12]})"
-        owned, _ = self._owned_of(X, source)
-        ledger = self.ledger if self._needs_ledger(source) else None
-        cells = open_cells(
-            source, self.settings.prices, match=found, owned=owned, ledger=ledger,
-            task=account, spend=most, is_task=False,
-        )  # fmt: skip
-        return Run(account, name, source, cells, owned, np.arange(source.n_examples), time.time())
-
-    def _begin(self, run: Run) -> None:
-        """A run that buys is written down first: its account is then never nobody's."""
-        if self.saved is not None and not run.source.free:
-            self.saved.book.write(
-                lambda pages: pages.begin_prediction(run.task, run.account, me(), run.begun_at)
-            )
-
-    def leave_prediction(self, run: Run) -> None:
-        """A prediction that was given up: what it bought until then is on its bill, and owned.
-
-        Of sources that are free to read nothing was bought, and nobody has seen a value.
-        """
-        if not run.source.free:
-            with suppress(ThriftyError):  # what made it stop is said, not this
-                self.end_prediction(run, prediction_receipt(run.cells), finished=False)
-
-    def end_prediction(self, run: Run, receipt: Receipt, *, finished: bool = True) -> None:
-        """Book what a prediction has cost; what it looked at is owned."""
-        whole = {f: getattr(receipt, f) for f in Receipt.__slots__}
-        data = {**Receipt(**whole).to_dict(), **({} if finished else {"finished": False})}
-
-        def work(pages: SqlPages) -> None:
-            if self.saved is not None:
-                pages.begin_prediction(run.task, run.account, me(), run.begun_at)
-                if not pages.end_prediction(run.account, data):
-                    return  # done already, as the connection was lost
-            self._count(pages, run, run.account, run.begun_at)
-            charge(self.ledger, pages, run.account, run.cells.counted, receipt.currency)
-            self.ledger.compact(pages, run.account)
-
-        if self.saved is not None or self._needs_ledger(run.source):
-            self.ledger.book.write(work)
-        if self.saved is None:
-            self._note_in_memory(run, data)
-        self.keep(run)
-
-    def _note_in_memory(self, run: Run, data: dict[str, object]) -> None:
-        others = [one for one in self.predictions if one.account != run.account]
-        number = len(others) + 1
-        self.predictions[:] = [
-            *others, PredictionRow(number, run.task, run.account, me(), run.begun_at, data)
-        ]  # fmt: skip
+        super().keep(opened)
 
 
 def _in_memory(learned: Learned) -> TaskRow:
@@ -435,9 +219,10 @@ def _in_memory(learned: Learned) -> TaskRow:
     return TaskRow(learned.name, learned.route, {}, {}, None, "", time.time())
 
 
-def _words(now: Snapshot) -> Any:
+def _words(now: Snapshot) -> Words:
     """Categories as the lifetime knows them: each means the same in every task."""
-    return getattr(now.representation, "words", {})
+    words: Words = getattr(now.representation, "words", {})
+    return words
 
 
 def _features_key(source: Source, cells: Cells) -> str:

@@ -122,41 +122,55 @@ def register(app: typer.Typer) -> None:
         spec = read_any_file(
             file, label or (), id=id, features=feature or (), without=without or (), spend=spend
         )
-        console = Console(stderr=True, quiet=as_json)
-        learned: list[Learned] = []
-        life = Lifetime(
-            make_family(spec),
-            store=store or spec.store,
-            name=spec.lifetime,
-            prices=spec.prices,
-            budget=spec.budget,
-            progress=False if as_json else None,
-        )
-        failed: ThriftyError | None = None
-        try:
-            for one in _learn_all(life, spec, task, console):
-                learned.append(one)
-        except ThriftyError as error:
-            failed = error
-        balance = life.balance()
+        _learn_and_tell(spec, store, task, as_json)
+
+
+def _learn_and_tell(
+    spec: TaskFile, store: str | None, tasks: list[str] | None, as_json: bool
+) -> None:
+    """Learn what the file says, and print what it came to, also where it ended early."""
+    console = Console(stderr=True, quiet=as_json)
+    learned: list[Learned] = []
+    life = Lifetime(
+        make_family(spec),
+        store=store or spec.store,
+        name=spec.lifetime,
+        prices=spec.prices,
+        budget=spec.budget,
+        progress=False if as_json else None,
+    )
+    failed: ThriftyError | None = None
+    try:
+        for one in _learn_all(life, spec, tasks, console):
+            learned.append(one)
+    except ThriftyError as error:
+        failed = error
+    _tell(life, learned, failed, console, as_json)
+    if failed is not None:
         if as_json:
-            print_json(
-                {
-                    "learned": [one.bill_row() for one in learned],
-                    "spent": balance.spent,
-                    "reserved": balance.reserved,
-                    "currency": balance.currency,
-                    "error": None if failed is None else str(failed),
-                    "in_doubt": [p.id for p in life.ledger.open_purchases()],
-                }
-            )
-        else:
-            spent = money(balance.spent, balance.currency)
-            console.print(f"{len(life)} tasks learned, {spent} spent in all.", highlight=False)
-        if failed is not None:
-            if as_json:
-                raise typer.Exit(1)
-            raise failed
+            raise typer.Exit(1)
+        raise failed
+
+
+def _tell(
+    life: Lifetime, learned: list[Learned], failed: ThriftyError | None, console: Console,
+    as_json: bool,
+) -> None:  # fmt: skip
+    balance = life.balance()
+    if as_json:
+        print_json(
+            {
+                "learned": [one.bill_row() for one in learned],
+                "spent": balance.spent,
+                "reserved": balance.reserved,
+                "currency": balance.currency,
+                "error": None if failed is None else str(failed),
+                "in_doubt": [p.id for p in life.ledger.open_purchases()],
+            }
+        )
+    else:
+        spent = money(balance.spent, balance.currency)
+        console.print(f"{len(life)} tasks learned, {spent} spent in all.", highlight=False)
 
 
 def features_line(names: Sequence[str]) -> str:
