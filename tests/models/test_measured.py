@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import thrifty
@@ -73,10 +74,34 @@ def test_quality_is_kept(model: ModelClassifier) -> None:
 
 
 def test_a_model_without_a_card_says_so() -> None:
-    from sklearn.linear_model import LogisticRegression
-
     rng = np.random.default_rng(3)
     X = rng.normal(size=(200, 2))
     model = ModelClassifier(LogisticRegression()).fit(X, X[:, 0] > 0)
-    assert not hasattr(model, "card_") and model.quality_ is None
-    assert "Quality was not measured" in str(model)
+    assert not hasattr(model, "card_")
+    assert model.quality_.auc.value > 0.99
+
+
+def test_an_own_estimator_is_measured_when_asked():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 12))
+    y = (X[:, 0] + X[:, 1] + rng.logistic(size=3000) > 0).astype(int)
+    family = thrifty.Models(LogisticRegression(), random_state=0)
+    model = thrifty.Lifetime(family).learn("t", X[:900], y[:900], spend="40 %").model
+    said = model.quality_
+    held_out = roc_auc_score(y[900:], model.predict_proba(X[900:])[:, 1])
+    assert said.auc.low - 0.02 < held_out < said.auc.high + 0.02 and said.auc.low > 0.6
+    assert model.quality_ is said and f"{said.average_precision.value:.2f}" in str(model)
+
+
+@pytest.mark.parametrize("estimator", [None, Ridge()])
+def test_models_of_numbers_are_measured_when_asked(estimator, tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(2000, 12))
+    y = X[:, 0] + X[:, 1] + rng.normal(size=2000)
+    life = thrifty.Lifetime(thrifty.Models(estimator, labels="numbers"), store=tmp_path / "s.db")
+    model = life.learn("t", X[:600], y[:600], spend="40 %").model
+    said = model.quality_
+    assert said.r2.low < model.score(X[600:], y[600:]) < said.r2.high and said.rows > 100
+    assert said.error.value == pytest.approx(1.0, abs=0.2)
+    stored = thrifty.Lifetime.open(tmp_path / "s.db")["t"].quality_
+    assert (stored is None) if estimator is not None else stored == said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,10 +16,11 @@ from thrifty.lazy import Asked
 from thrifty.models.as_card import model_card
 from thrifty.models.at_the_door import ask_model
 from thrifty.models.card import Card
-from thrifty.models.estimators import check_estimator
-from thrifty.models.fitting import NotBrought
+from thrifty.models.estimators import Prepared, check_estimator
+from thrifty.models.fitting import NotBrought, fit
 from thrifty.models.learning import learn_table
 from thrifty.models.measured import Quality
+from thrifty.models.measured_own import quality_left_out
 from thrifty.models.memory import Memory
 from thrifty.models.on_cells import OnCells, check_lengths, fitted_again, one_column, words_of
 from thrifty.models.printed import in_plain_words
@@ -118,9 +120,19 @@ class ModelClassifier(ClassifierMixin, OnCells):
 
     @property
     def quality_(self) -> Quality | None:
-        """Cross-validated quality with an interval; None where it was not measured."""
-        found: Quality | None = getattr(self.estimator_, "quality", None)
-        return found
+        """Cross-validated quality with an interval; None where it was not measured.
+
+        A user's own estimator is measured when this is first asked for.
+        """
+        if not isinstance(self.estimator_, Prepared) or self.estimator is None:
+            found: Quality | None = getattr(self.estimator_, "quality", None)
+            return found
+        if not self._measured:
+            seed = self.random_state or 0
+            fit_again = partial(fit, estimator=self.estimator, seed=seed)
+            self._measured.append(quality_left_out(self.table_, fit_again, seed))
+        measured: Quality | None = self._measured[0]
+        return measured
 
     def __str__(self) -> str:
         return repr(self) if not hasattr(self, "features_") else in_plain_words(self)

@@ -64,6 +64,7 @@ class OnCells(BaseEstimator):
         self.words_ = {name: tuple(said) for name, said in words.items()}
         self._words = in_words(self.estimator)
         self._prefixes: dict[Any, Any] = {}
+        self._measured: list[Any] = []
         return self
 
     def _values(self, X: Any) -> NDArray[np.float64]:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from thrifty.cells import Cells
 from thrifty.lazy import Asked
 from thrifty.models.asking_numbers import ask_numbers
 from thrifty.models.estimators import check_estimator
-from thrifty.models.fitting import NotBrought
+from thrifty.models.fitting import NotBrought, fit
 from thrifty.models.learning import learn_numbers
+from thrifty.models.measured_own import NumberQuality, numbers_left_out
 from thrifty.models.memory import Memory
 from thrifty.models.numbers import read_numbers
 from thrifty.models.on_cells import OnCells, check_lengths, fitted_again, one_column, words_of
@@ -92,6 +96,23 @@ class ModelRegressor(RegressorMixin, OnCells):
     ) -> Self:
         """A fitted regressor around an estimator."""
         return cls(estimator)._set(table, fitted, feature_names, words or {})
+
+    @property
+    def quality_(self) -> NumberQuality | None:
+        """R squared and error on rows left out, with intervals; measured when first asked for.
+
+        None with too few rows, and where the user's estimator was not brought along.
+        """
+        check_is_fitted(self, "estimator_")
+        if isinstance(self.estimator_, NotBrought):
+            return None
+        if not self._measured:
+            seed = self.random_state or 0
+            with threadpool_limits(1 if self.estimator is None else None):
+                fit_again = partial(fit, estimator=self.estimator, seed=seed)
+                self._measured.append(numbers_left_out(self.table_, fit_again, seed))
+        measured: NumberQuality | None = self._measured[0]
+        return measured
 
     def __str__(self) -> str:
         if not hasattr(self, "features_"):

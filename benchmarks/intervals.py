@@ -1,0 +1,82 @@
+"""How often a model's held-out figure lies in the 95 % interval it reports of itself.
+
+    python benchmarks/intervals.py [--sets ...] [--labels 5] [--bills .05 .1]
+
+Each label is a task with 1,500 rows at most, in one lifetime for each set and bill, without ids.
+``model.quality_`` is from the rows that were bought; the figure it is held against is that of all
+test rows of the set, whose own error is not taken off. Printed: models with a figure, those whose
+held-out average precision and AUC lie inside, and the mean of reported less held-out figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score, roc_auc_score
+from threadpoolctl import threadpool_limits
+
+import thrifty
+from thrifty.benchmarks.measure import table
+from thrifty.benchmarks.model_tasks import model_tasks
+
+SETS = ("tmc2007_500", "slashdot", "nhanes", "jester_items", "yeast")
+
+
+def judged(name: str, labels: int, bill: float, seed: int, estimator) -> list[tuple]:
+    """(reported, low, high, held out) of average precision and of the AUC, for each model."""
+    life, found = thrifty.Lifetime(thrifty.Models(estimator, random_state=seed)), []
+    for task in model_tasks(name, labels, seed):
+        X = task.X.astype(bool) if task.X.dtype == np.uint8 else task.X
+        model = life.learn(f"{task.label}", X, task.y, spend=f"{100 * bill:g} %").model
+        said = model.quality_
+        if said is None or said.rare is None:
+            found.append(None)
+            continue
+        rare = (task.y_test == said.rare).astype(int)
+        p = model.predict_proba(task.X_test)[:, said.rare]
+        found.append(tuple(
+            (one.value, one.low, one.high, float(score(rare, p)))
+            for one, score in ((said.average_precision, average_precision_score),
+                               (said.auc, roc_auc_score))
+        ))  # fmt: skip
+    return found
+
+
+def line(name: str, bill: float, found: list[tuple]) -> dict[str, str]:
+    said = [one for one in found if one is not None]
+    inside = [sum(low <= at <= high for _, low, high, at in which) for which in zip(*said)]
+    above = [np.mean([value - at for value, _, _, at in which]) for which in zip(*said)]
+    row = {"set": name, "bill %": f"{100 * bill:g}", "models": f"{len(found)}",
+           "measured": f"{len(said)}"}  # fmt: skip
+    for i, kind in enumerate(("precision", "AUC")):
+        row[f"{kind} inside"] = f"{inside[i]}" if said else ""
+        row[f"{kind} too high by"] = f"{above[i]:+.3f}" if said else ""
+    return row
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--sets", nargs="+", default=SETS)
+    arguments.add_argument("--labels", type=int, default=5)
+    arguments.add_argument("--bills", type=float, nargs="+", default=(0.05, 0.1))
+    arguments.add_argument("--seed", type=int, default=0)
+    arguments.add_argument("--own", action="store_true", help="a user's estimator: logistic")
+    given = arguments.parse_args()
+    estimator = LogisticRegression(max_iter=1000) if given.own else None
+    warnings.simplefilter("ignore")
+    rows, every = [], []
+    with threadpool_limits(1):
+        for name in given.sets:
+            for bill in given.bills:
+                found = judged(name, given.labels, bill, given.seed, estimator)
+                rows.append(line(name, bill, found))
+                every += found
+                print(rows[-1], flush=True)
+    print(table([*rows, line("all", 0.0, every)]))
+
+
+if __name__ == "__main__":
+    main()
