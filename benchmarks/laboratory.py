@@ -5,6 +5,8 @@ PhysioNet 2012: who died in hospital, from the first 48 hours in intensive care;
 panels that overlap and a draw that is paid once per patient (../shared/data or $THRIFTY_DATA). Two
 thirds of the patients are for learning.
 
+Seed 0 is the split that the way of predicting was chosen on; --first 1 leaves it out.
+
 Learning: every method may spend so much per learning patient; its model is then judged on the last
 third, whatever it asks there. Predicting: every method learns from all cells, and then pays per
 patient of the last third. Cells are priced as the cheapest set of orders that fills them; a method
@@ -28,6 +30,7 @@ import argparse
 import json
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import lightgbm
@@ -219,18 +222,20 @@ def predict_columns(data: Patients) -> list[dict[str, object]]:
     return out
 
 
-def measure(seed: int, parts: list[str]) -> dict[str, list[dict[str, object]]]:
+def measure(seed: int, parts: list[str], blind: bool) -> dict[str, list[dict[str, object]]]:
     data = Patients(seed)
     found: dict[str, list[dict[str, object]]] = {}
     if "learning" in parts:
         rows = [learn_free(data), predict_cegb(data, (0.0,))[0]]
         for usd in LEARN_USD:
             rows += [learn_ours(data, usd), learn_pilot(data, usd)]
-        found["learning"] = rows + [learn_blind(data, cells) for cells in (0.3, 1, 3, 8)]
+        found["learning"] = rows
+        if blind:
+            rows += [learn_blind(data, cells) for cells in (0.3, 1, 3, 8)]
     if "predicting" in parts:
         found["predicting"] = [
-            *predict_in_order(data, False), *predict_in_order(data, True), *predict_cegb(data),
-            *predict_columns(data),
+            *predict_in_order(data, False), *(predict_in_order(data, True) if blind else ()),
+            *predict_cegb(data), *predict_columns(data),
         ]  # fmt: skip
     for rows in found.values():
         for row in rows:
@@ -239,19 +244,23 @@ def measure(seed: int, parts: list[str]) -> dict[str, list[dict[str, object]]]:
 
 
 def mean_rows(runs: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Means over the seeds, place by place: every seed gives the same list of settings."""
+    """Means over the seeds, setting by setting of each method: every seed has the same ones."""
     seeds = sorted({r["seed"] for r in runs})
-    lists = [[r for r in runs if r["seed"] == s] for s in seeds]
     out = []
-    for same in zip(*lists):
-        row = {"method": same[0]["method"]}
-        for key, digits in (("USD", 2), ("AP", 4), ("asks for", 2)):
-            values = [r[key] for r in same if key in r]
-            if values:
-                name = "USD per patient" if key == "USD" else key
-                row[name] = round(float(np.mean(values)), digits)
-        out.append(row)
+    for method in dict.fromkeys(r["method"] for r in runs):
+        mine = [[r for r in runs if r["seed"] == s and r["method"] == method] for s in seeds]
+        out += [_mean_row(same) for same in zip(*filter(None, mine))]
     return out
+
+
+def _mean_row(same: Sequence[dict[str, object]]) -> dict[str, object]:
+    row: dict[str, object] = {"method": same[0]["method"]}
+    for key, digits in (("USD", 2), ("AP", 4), ("asks for", 2)):
+        values = [r[key] for r in same if key in r]
+        if values:
+            name = "USD per patient" if key == "USD" else key
+            row[name] = round(float(np.mean(values)), digits)
+    return row
 
 
 def draw(both: dict[str, list[dict[str, object]]], path: Path) -> None:
@@ -260,7 +269,11 @@ def draw(both: dict[str, list[dict[str, object]]], path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
+    figure, table_of_axes = plt.subplots(
+        1, len(both), figsize=(5 * len(both) + 1, 4), sharey=True, layout="constrained",
+        squeeze=False,
+    )  # fmt: skip
+    axes = table_of_axes[0]
     for axis, (name, runs) in zip(axes, both.items()):
         rows = mean_rows(runs)
         for method in dict.fromkeys(r["method"] for r in rows):
@@ -282,6 +295,7 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first", type=int, default=0, help="the seed to begin with")
     parser.add_argument("--parts", nargs="*", default=["learning", "predicting"])
+    parser.add_argument("--not-blind", action="store_true", help="leave out the price-blind")
     parser.add_argument("--save", type=Path)
     parser.add_argument("--from", dest="saved", type=Path, nargs="*", help="draw what was saved")
     parser.add_argument("--picture", type=Path)
@@ -295,7 +309,7 @@ if __name__ == "__main__":
     with threadpool_limits(1):
         for seed in range(given.first, 0 if given.saved else given.seeds):
             lacking = [p for p in given.parts if all(r["seed"] != seed for r in both.get(p, ()))]
-            for name, rows in measure(seed, lacking).items():
+            for name, rows in measure(seed, lacking, not given.not_blind).items():
                 both.setdefault(name, []).extend(rows)
             if given.save:
                 given.save.write_text(json.dumps(both, indent=0))
