@@ -32,9 +32,10 @@ rm -rf "$place/root/thrifty"
 mkdir -p "$place/root/thrifty"
 git archive HEAD | tar -x -C "$place/root/thrifty"
 
-leave() { umount -l "$place/proc" "$place/dev" 2>/dev/null || true; }
+leave() { umount -l "$place/proc" "$place/sys" "$place/dev" 2>/dev/null || true; }
 trap leave EXIT
 mount -t proc proc "$place/proc"
+mount --rbind /sys "$place/sys" # where the number of cores is looked up
 mount --rbind /dev "$place/dev"
 for target in "$@"; do
   began=$(date +%s)
