@@ -135,28 +135,26 @@ def ruled_out_two_classes(
 
 
 @jit
+def _edge(out: int, inside: int, n: int, k: int, m: int, limit: float, lf: Floats) -> int:
+    """Towards ``out``, the last a from ``inside`` on whose log P_a is above the limit."""
+    while abs(inside - out) > 1:
+        middle = (out + inside) // 2
+        if _log_p(middle, n, k, m, lf) > limit:
+            inside = middle
+        else:
+            out = middle
+    return inside
+
+
+@jit
 def count_interval(m: int, n: int, log_delta: float, lf: Floats) -> Ints:
     """(2, m + 1): for each k the smallest and the largest a with Q / P_a < 1/delta (one class)."""
     out = np.empty((2, m + 1), dtype=np.int64)
     for k in range(m + 1):
         limit = _log_q_own(k, m, lf) + log_delta
         top = min(max(_mode(n, k, m), k), n - m + k)
-        low, high = k - 1, top
-        while high - low > 1:
-            middle = (low + high) // 2
-            if _log_p(middle, n, k, m, lf) > limit:
-                high = middle
-            else:
-                low = middle
-        out[0, k] = high
-        low, high = top, n - m + k + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            if _log_p(middle, n, k, m, lf) > limit:
-                low = middle
-            else:
-                high = middle
-        out[1, k] = low
+        out[0, k] = _edge(k - 1, top, n, k, m, limit, lf)
+        out[1, k] = _edge(n - m + k + 1, top, n, k, m, limit, lf)
     return out
 
 

@@ -10,10 +10,15 @@ import numpy as np
 from thrifty.attempt import Failure
 from thrifty.errors import NotEnoughExamples, NotInFamily
 
-__all__ = ["correlation_between", "correlated", "refuse"]
+__all__ = ["correlated", "correlation_between", "refuse", "too_few_rows"]
 
 #: Pairs of features are compared on at most this many of them.
 COMPARED = 500
+
+
+def too_few_rows(n_rows: int, needed: float, message: str) -> Failure:
+    """There may be a formula, and there are fewer examples than finding it takes."""
+    return Failure("too-few-rows", message, {"rows": n_rows, "rows_needed": needed})
 
 
 def refuse(failure: Failure) -> NoReturn:

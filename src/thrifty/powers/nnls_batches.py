@@ -16,6 +16,7 @@ from scipy.optimize import nnls
 
 from thrifty.attempt import Failure
 from thrifty.powers.evidence import coarsest, rows_needed
+from thrifty.powers.failures import too_few_rows
 from thrifty.powers.lattice import log_legal_points
 from thrifty.powers.log_values import LogValues
 from thrifty.powers.representation import Exponents, degree, exponents, written
@@ -161,11 +162,11 @@ def _too_coarse(n_rows: int, coarse: float, log_candidates: float, rules: Rules)
 def _gave_up(n_rows: int, limit: int, n_features: int, rules: Rules) -> Failure:
     needed = row_limit(n_features, rules)
     if n_rows < needed:
-        return Failure(
-            "too-few-rows",
+        return too_few_rows(
+            n_rows,
+            needed,
             f"{n_rows} examples do not single out one monomial of degree <= {rules.max_degree} "
             f"over {n_features} features; up to {needed} may be needed",
-            {"rows": n_rows, "rows_needed": needed},
         )
     return Failure(
         "no-monomial-found",

@@ -20,7 +20,7 @@ from scipy.stats import norm
 from thrifty.attempt import Failure
 from thrifty.powers.evidence import coarsest, log_density
 from thrifty.powers.exact_linear import combination, row_basis, solve
-from thrifty.powers.failures import correlated
+from thrifty.powers.failures import correlated, too_few_rows
 from thrifty.powers.lattice import log_legal_points
 from thrifty.powers.log_values import LogValues
 from thrifty.powers.representation import Exponents, PowersRepresentation, degree, exponents
@@ -131,11 +131,11 @@ def _verified(
 
 def _why(work: Slopes, verdict: Failure, needed: int, n_rows: int) -> Failure:
     if n_rows < needed:
-        return Failure(
-            "too-few-rows",
+        return too_few_rows(
+            n_rows,
+            needed,
             f"{n_rows} examples are too few for slopes of {len(work.features)} features: "
             f"S = {needed} is predicted",
-            {"rows": n_rows, "rows_needed": needed},
         )
     return correlated(work.logs, work.features) or verdict
 
@@ -162,11 +162,11 @@ def use_rep(task: SlopeTask, known: PowersRepresentation) -> Exponents | Failure
             if reproduces(task.door, task.target, monomial, rules, _coarse(work, known)):
                 return monomial
     if n_rows < needed:
-        return Failure(
-            "too-few-rows",
+        return too_few_rows(
+            n_rows,
+            needed,
             f"{n_rows} examples are too few for slopes of {len(basis)} features: S = {needed} is "
             "predicted; or the target is outside the span",
-            {"rows": n_rows, "rows_needed": needed},
         )
     return Failure(
         "outside-span",

@@ -29,7 +29,7 @@ from thrifty.powers.correlations import (
     partitions,
 )
 from thrifty.powers.exact_linear import combination, row_basis, solve
-from thrifty.powers.failures import correlated
+from thrifty.powers.failures import correlated, too_few_rows
 from thrifty.powers.laws import Laws, mismatch
 from thrifty.powers.real_values import RealValues
 from thrifty.powers.representation import Exponents, PowersRepresentation, degree, exponents
@@ -147,12 +147,12 @@ def _oracle(
         return ExactCorrelations(labels.target, bases)
     needed = rows_for_search(labels, bases, int(features[0]), settings.smallest)
     if len(labels) < needed:
-        return Failure(
-            "too-few-rows",
+        return too_few_rows(
+            len(labels),
+            needed,
             f"the lexicographic search needs about {needed:.3g} examples for this distribution, "
             f"degree <= {settings.rules.max_degree} and coefficients down to {settings.smallest}; "
             f"there are {len(labels)}. method='lattice' needs a few hundred",
-            {"rows": len(labels), "rows_needed": needed},
         )
     values = door.values(rows, features)
     problem = mismatch(settings.laws, features, values) or correlated(values, features)

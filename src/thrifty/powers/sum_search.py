@@ -11,7 +11,7 @@ from thrifty.attempt import Failure
 from thrifty.powers.beam import Support
 from thrifty.powers.design import design
 from thrifty.powers.evidence import coarsest
-from thrifty.powers.failures import correlation_between
+from thrifty.powers.failures import correlation_between, too_few_rows
 from thrifty.powers.legal_points import legal_points
 from thrifty.powers.pursuit import best_support, find_terms
 from thrifty.powers.real_values import RealValues
@@ -123,12 +123,12 @@ class SumSearch:
                 {"rows": n_rows, "rows_needed": limit + 10},
             )
         if n_rows < needed:
-            return Failure(
-                "too-few-rows",
+            return too_few_rows(
+                n_rows,
+                needed,
                 f"{n_rows} examples do not lead to a polynomial of degree <= {rules.max_degree} "
                 f"with at most {rules.max_terms} terms over {n_features} features; up to {needed} "
                 "may be needed",
-                {"rows": n_rows, "rows_needed": needed},
             )
         return Failure(
             "no-polynomial-found",
