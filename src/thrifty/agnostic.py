@@ -15,14 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, Self, TypeVar, runtime_checkable
 
 from thrifty.attempt import Found, Route
 from thrifty.cells import Cells
 from thrifty.checks import set_checked, whole_number
 from thrifty.errors import BadParameter
 from thrifty.outside import Json, JsonLike
-from thrifty.protocol import AnyFamily, Ordered, attempt_task
+from thrifty.protocol import Family, Ordered, attempt_task
 
 __all__ = [
     "Balanced",
@@ -40,6 +40,18 @@ __all__ = [
     "rule_from_dict",
     "rule_to_dict",
 ]
+
+
+Known = TypeVar("Known")
+Labels = TypeVar("Labels")
+Model = TypeVar("Model")
+
+
+@runtime_checkable
+class _Taught(Protocol):
+    """A representation that knows which examples taught it."""
+
+    def with_rows(self, keys: object) -> Self: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +90,11 @@ class Counts:
 class Rule(Protocol):
     """Which parts of a representation to try, and when to forget it."""
 
-    def portions(self, representation: object) -> Iterable[object]:
+    def portions(self, representation: Known) -> Iterable[Known]:
         """What UseRep is given, one after the other until it succeeds; all of it last."""
         return (representation,)
 
-    def after_reuse(self, representation: object, model: object) -> object:
+    def after_reuse(self, representation: Known, model: object) -> Known:
         """The representation once a task was learned from it."""
         return representation
 
@@ -191,7 +203,7 @@ class Doubling(Rule):
     [1, 2, 4, 7]
     """
 
-    def portions(self, representation: object) -> Iterable[object]:
+    def portions(self, representation: Known) -> Iterable[Known]:
         if isinstance(representation, Ordered):
             n = 1
             while n < len(representation):
@@ -200,9 +212,10 @@ class Doubling(Rule):
             representation = representation.newest(len(representation))
         yield representation
 
-    def after_reuse(self, representation: object, model: object) -> object:
+    def after_reuse(self, representation: Known, model: object) -> Known:
         if isinstance(representation, Ordered):
-            return representation.refreshed(model)
+            refreshed: Known = representation.refreshed(model)
+            return refreshed
         return representation
 
 
@@ -240,27 +253,32 @@ def most_unrelated(*, n_tasks: int, n_features: int, k: int) -> float:
 
 
 def learn_agnostic(
-    family: AnyFamily, rule: Rule, representation: Any, counts: Counts, cells: Cells, labels: Any
-) -> tuple[Found[Any], Any, Counts]:
+    family: Family[Known, Labels, Model],
+    rule: Rule,
+    representation: Known,
+    counts: Counts,
+    cells: Cells,
+    labels: Labels,
+) -> tuple[Found[Model], Known, Counts]:
     """One turn of Algorithm 1 under a rule: what was found, the representation, the counts."""
     found = attempt_task(family, rule.portions(representation), cells, labels)
     return found, *after_attempt(family, rule, representation, counts, cells, found)
 
 
 def after_attempt(
-    family: AnyFamily,
+    family: Family[Known, Labels, Model],
     rule: Rule,
-    representation: Any,
+    representation: Known,
     counts: Counts,
     cells: Cells,
-    found: Found[Any],
-) -> tuple[Any, Counts]:
+    found: Found[Model],
+) -> tuple[Known, Counts]:
     """What the task taught; others may have learned meanwhile, so the values may be newer."""
     if found.route == "reused":
         after = representation
         for model in (*found.beside, found.model):
             after = rule.after_reuse(after, model)
-        if after is not representation and found.seen is not None:
+        if after is not representation and found.seen is not None and isinstance(after, _Taught):
             after = after.with_rows(found.seen)  # in another order because of these examples
         representation = after
     elif found.route == "scratch" and rule.before_improving(counts, cells.n_features):

@@ -9,7 +9,7 @@ variant of the paper, every agnostic rule and every engine is built from these t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 from thrifty.attempt import Attempt, Expected, Failed, Found
 from thrifty.cells import Cells
@@ -26,7 +26,7 @@ class Representation(Protocol):
     """What past tasks taught: an immutable value, so snapshots and retries are simple."""
 
     def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[Any]: ...
+    def __iter__(self) -> Iterator[object]: ...
     def to_dict(self) -> Json: ...
 
 
@@ -36,10 +36,10 @@ class Ordered(Protocol):
 
     def __len__(self) -> int: ...
 
-    def newest(self, n: int) -> Any:
+    def newest(self, n: int) -> Self:
         """The n that were learned or used last."""
 
-    def refreshed(self, model: object) -> Any:
+    def refreshed(self, model: object) -> Self:
         """The same, with the parts that the model is made of as the newest."""
 
 

@@ -20,10 +20,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from thrifty.agnostic import Rule
-from thrifty.cells import Source
+from thrifty.cells import Budget, Source
 from thrifty.engines.attempts import Tried, TriedFamily, try_task
 from thrifty.engines.pools import Pool, open_pool
 from thrifty.errors import BadInput
+from thrifty.learned import Learned
 from thrifty.outside import LabelsLike, TableLike
 from thrifty.protocol import AnyFamily
 
@@ -40,7 +41,7 @@ class Life(Protocol):
     agnostic: Rule
 
     @property
-    def budget(self) -> Any: ...
+    def budget(self) -> Budget | None: ...
 
     @property
     def representation(self) -> Any: ...
@@ -53,7 +54,7 @@ class Life(Protocol):
 
     def learn_as(
         self, family: object, name: str, X: TableLike, y: LabelsLike, *, good: bool | None = None
-    ) -> Any:
+    ) -> Learned:
         """``learn``, with another object in the family's place."""
 
 
@@ -70,11 +71,11 @@ class _Waiting:
 
 
 def learn_many(
-    life: Life, tasks: Iterable[Any], *, n_jobs: int | None = None, engine: Any = "threads"
-) -> list[Any]:
+    life: Life, tasks: Iterable[Any], *, n_jobs: int | None = None, engine: object = "threads"
+) -> list[Learned]:
     """Learn tasks, each (name, X, y) or an object with these attributes; see the module."""
     coming = _read_tasks(tasks)
-    learned: list[Any] = []
+    learned: list[Learned] = []
     pool = open_pool(engine, n_jobs)
     try:
         window: deque[_Waiting] = deque()
@@ -121,12 +122,12 @@ def _may_be_tried(life: Life, X: TableLike) -> bool:
     return not isinstance(X, Source) or (X.free and getattr(X, "examples", None) is None)
 
 
-def _take_turn(life: Life, task: _Waiting) -> Any:
-    family: Any = life.family
+def _take_turn(life: Life, task: _Waiting) -> Learned:
+    family: AnyFamily | TriedFamily = life.family
     if task.future is not None:
         tried: Tried | None = task.future.result()
         if tried is not None:
-            family = TriedFamily(family, task.representation, tried)
+            family = TriedFamily(life.family, task.representation, tried)
     return life.learn_as(family, task.name, task.X, task.y, good=task.good)
 
 

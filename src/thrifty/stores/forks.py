@@ -27,7 +27,7 @@ class Forked(Protocol):
         """In the child: leave the parent's connection alone."""
 
 
-_stores: WeakSet[Any] = WeakSet()
+_stores: WeakSet[Forked] = WeakSet()
 _held: list[Any] = []
 
 

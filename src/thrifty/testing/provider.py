@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from thrifty.cells.sources import Source
+from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadParameter, NotBilled, PurchaseFailed
 from thrifty.outside import Fields, JsonLike
 
@@ -85,17 +86,17 @@ class FakeProvider:
         self.calls = 0
 
     def source(
-        self, examples: Iterable[Any], features: Sequence[str], **options: Any
-    ) -> Any:
+        self, examples: Iterable[object], features: Sequence[str], **options: Any
+    ) -> CallableSource:
         """A source of this provider's cells."""
         options.setdefault("idempotent", self.idempotent)
         options.setdefault("name", "provider")
-        fn: Any = self if self.idempotent else self.ask
+        fn: Callable[..., object] = self if self.idempotent else self.ask
         return Source.from_callable(fn, examples=examples, features=features, **options)
 
     def async_source(
-        self, examples: Iterable[Any], features: Sequence[str], **options: Any
-    ) -> Any:
+        self, examples: Iterable[object], features: Sequence[str], **options: Any
+    ) -> CallableSource:
         """The same through an async function."""
         options.setdefault("idempotent", self.idempotent)
         options.setdefault("name", "provider")
@@ -103,13 +104,13 @@ class FakeProvider:
         async def plain(ids: Sequence[object], names: Sequence[str]) -> object:
             return self(ids, names)
 
-        async def keyed(ids: Sequence[Any], names: Sequence[str], idempotency_key: str) -> Any:
+        async def keyed(ids: Sequence[object], names: Sequence[str], idempotency_key: str) -> Any:
             return self(ids, names, idempotency_key)
 
-        fn = keyed if self.idempotent else plain
+        fn: Callable[..., object] = keyed if self.idempotent else plain
         return Source.from_callable(fn, examples=examples, features=features, **options)
 
-    def ask(self, ids: Sequence[Any], names: Sequence[str]) -> Any:
+    def ask(self, ids: Sequence[object], names: Sequence[str]) -> object:
         """A call without a key."""
         return self(ids, names)
 

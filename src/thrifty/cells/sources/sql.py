@@ -116,8 +116,8 @@ class SqlSource(ColumnSource):
                 out[i] = low is not None and low >= 0 and high <= 1
         return out
 
-    def fetch(self, names: Sequence[str]) -> list[list[Any]]:
-        out: list[list[Any]] = []
+    def fetch(self, names: Sequence[str]) -> list[list[object]]:
+        out: list[list[object]] = []
         for start in range(0, len(names), _COLUMNS_AT_ONCE):
             some = names[start : start + _COLUMNS_AT_ONCE]
             columns = [self._reflected.columns[name] for name in some]

@@ -39,7 +39,7 @@ def open_lifetime(room: Room, budget: Any) -> Lifetime:
 def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **options: Any) -> Source:
     """The room's provider as a source, with the prices of one of its openers."""
 
-    def post(ids: Sequence[str], names: Sequence[str], key: str | None) -> Any:
+    def post(ids: Sequence[str], names: Sequence[str], key: str | None) -> object:
         if state is not None:
             state[slot] = 2
         body = {"ids": list(ids), "names": list(names), "key": key, "contract": which}
@@ -59,10 +59,10 @@ def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **option
     def plain(ids: Sequence[str], names: Sequence[str]) -> object:
         return post(ids, names, None)
 
-    async def later(ids: Sequence[str], names: Sequence[str]) -> Any:
+    async def later(ids: Sequence[str], names: Sequence[str]) -> object:
         return await asyncio.to_thread(post, ids, names, None)
 
-    def keyed(ids: Sequence[str], names: Sequence[str], idempotency_key: str) -> Any:
+    def keyed(ids: Sequence[str], names: Sequence[str], idempotency_key: str) -> object:
         return post(ids, names, idempotency_key)
 
     fn: Any = {"plain": plain, "async": later, "keyed": keyed}[room.provider]
@@ -77,7 +77,7 @@ def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **option
 def warm_up() -> None:
     """Import and compile all that a worker needs, once: what is forked then begins at once."""
 
-    def fn(ids: Sequence[str], names: Sequence[str]) -> Any:
+    def fn(ids: Sequence[str], names: Sequence[str]) -> object:
         return [[truth(e, f) for f in names] for e in ids]
 
     source = Source.from_callable(

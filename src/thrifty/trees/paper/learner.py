@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
@@ -95,13 +95,13 @@ class Paper(OverMetafeatures):
         stuck = consistent_within(max_depth)
         return scratch_tree(cells, labels, gain, max_depth=max_depth, stuck=stuck)
 
-    def _plain(self, name: str) -> Any:
+    def _plain(self, name: str) -> object:
         if name == "class_weight":
             return class_weight_to_json(self.class_weight)
         return super()._plain(name)
 
     @classmethod
-    def from_dict(cls, data: JsonLike) -> Any:
+    def from_dict(cls, data: JsonLike) -> Self:
         """The inverse of :meth:`to_dict`."""
         weight = class_weight_from_json(data.get("class_weight"))
         return super().from_dict({**data, "class_weight": weight})

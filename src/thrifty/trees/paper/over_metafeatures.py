@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,7 +143,7 @@ class OverMetafeatures:
             **{field.name: self._plain(field.name) for field in fields(self)},
         }
 
-    def _plain(self, name: str) -> Any:
+    def _plain(self, name: str) -> object:
         value = getattr(self, name)
         if isinstance(value, Gain):
             return value.name
@@ -155,7 +155,7 @@ class OverMetafeatures:
         return value.to_dict() if isinstance(value, WarmUp) else value
 
     @classmethod
-    def from_dict(cls, data: JsonLike) -> Any:
+    def from_dict(cls, data: JsonLike) -> Self:
         """The inverse of :meth:`to_dict`."""
         given = {key: value for key, value in data.items() if key != "learner"}
         if isinstance(given.get("warm_up"), dict):
