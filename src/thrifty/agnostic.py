@@ -48,7 +48,7 @@ Model = TypeVar("Model")
 
 
 @runtime_checkable
-class _Taught(Protocol):
+class _KnowsRows(Protocol):
     """A representation that knows which examples taught it."""
 
     def with_rows(self, keys: object) -> Self: ...
@@ -278,7 +278,7 @@ def after_attempt(
         after = representation
         for model in (*found.beside, found.model):
             after = rule.after_reuse(after, model)
-        if after is not representation and found.seen is not None and isinstance(after, _Taught):
+        if after is not representation and found.seen is not None and isinstance(after, _KnowsRows):
             after = after.with_rows(found.seen)  # in another order because of these examples
         representation = after
     elif found.route == "scratch" and rule.before_improving(counts, cells.n_features):
