@@ -18,8 +18,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 import thrifty
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged
 
-lightgbm = pytest.importorskip("lightgbm")
-xgboost = pytest.importorskip("xgboost")
+try:
+    import lightgbm
+    import xgboost
+except (ImportError, OSError) as error:  # OSError: a bare system has no OpenMP library for them
+    pytest.skip(f"LightGBM or XGBoost cannot be loaded: {error}", allow_module_level=True)
 
 QUIET = {"n_jobs": 1, "verbose": -1, "random_state": 0}
 

@@ -24,7 +24,7 @@ class RememberedTables:
     """Objects that were learned from, by who they are; nothing keeps them alive.
 
     >>> import numpy as np
-    >>> X, memory = np.eye(3, dtype=bool), Remembered()
+    >>> X, memory = np.eye(3, dtype=bool), RememberedTables()
     >>> first, _ = memory.of(X, Source.from_array(X))
     >>> memory.of(X, Source.from_array(X))[0] is first
     True

@@ -67,10 +67,10 @@ def lines_of_counts(
 class Lines:
     """Lines that come purchase by purchase, one kept for each thing.
 
-    >>> lines = Lines([Line("sodium", 2, 962), Line("draw", 1, 909)])
-    >>> lines.add([Line("sodium", 1, 481)])
+    >>> lines = Lines([BillLine("sodium", 2, 962), BillLine("draw", 1, 909)])
+    >>> lines.add([BillLine("sodium", 1, 481)])
     >>> lines.sorted()
-    [Line(what='sodium', count=3, amount=1443), Line(what='draw', count=1, amount=909)]
+    [BillLine(what='sodium', count=3, amount=1443), BillLine(what='draw', count=1, amount=909)]
     """
 
     def __init__(self, lines: Iterable[BillLine] = ()) -> None:
