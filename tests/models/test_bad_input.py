@@ -194,7 +194,7 @@ def test_what_is_owned_needs_no_money(boolean) -> None:
     X = np.random.default_rng(0).normal(size=(N, 12))
     X = X > 0.5 if boolean else X
     life = thrifty.Lifetime()
-    life.learn("first", X, X[:, 0] > 0.5)
+    life.learn("first", X, X[:, 0] > 0.5, spend="100 %")
     assert life.learn("second", X, X[:, 1] > 0.5, spend="5 %").receipt.cells == 0
 
 
