@@ -75,14 +75,16 @@ lowest:
 release-check: wheel docs
 	$(BIN)/python tools/release_check.py
 
-# The browser tests need Chromium. As root on Debian it is installed; elsewhere they are skipped.
+# The browser tests need Chromium, and what drives it libatomic, which a bare Debian 12 lacks. As root
+# on Debian both are installed; elsewhere the tests are skipped.
 browser:
-	@command -v chromium chromium-browser google-chrome >/dev/null 2>&1 || \
+	@{ command -v chromium chromium-browser google-chrome && \
+	   PATH="$$PATH:/sbin:/usr/sbin" ldconfig -p | grep libatomic.so.1; } >/dev/null 2>&1 || \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "== installing Chromium for the browser tests"; \
-	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium libatomic1; } \
 	    >/dev/null 2>&1 || echo "Chromium could not be installed: browser tests will be skipped"; \
-	else echo "no Chromium found: browser tests will be skipped"; fi
+	else echo "no Chromium (or no libatomic) found: browser tests will be skipped"; fi
 
 clean:
 	rm -rf $(VENV) .venv-* build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
