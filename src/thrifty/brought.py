@@ -35,7 +35,7 @@ class Features:
     left_out: tuple[str, ...] = ()
 
 
-def aligned_labels(X: TableLike, y: LabelsLike) -> Any:
+def aligned_labels(X: TableLike, y: Any) -> Any:
     """The labels in the order of the examples, where both say which row is which.
 
     A pandas series and a pandas frame (or the source made of one) carry an index. Where the two
@@ -48,7 +48,7 @@ def aligned_labels(X: TableLike, y: LabelsLike) -> Any:
     [8, 7]
     """
     mine = y.index if hasattr(y, "index") and hasattr(y, "reindex") else None
-    theirs = getattr(X, "index", None)
+    theirs: Any = getattr(X, "index", None)
     if mine is None:
         return y
     if theirs is None:
@@ -67,7 +67,7 @@ def aligned_labels(X: TableLike, y: LabelsLike) -> Any:
     )
 
 
-def _by_ids(ids: Sequence[str] | None, y: LabelsLike) -> object:
+def _by_ids(ids: Sequence[str] | None, y: Any) -> Any:
     """Labels whose index holds the ids of the examples, in the order of the examples."""
     said = [str(label) for label in y.index] if ids is not None and len(ids) == len(y) else None
     if ids is None or said is None or tuple(said) == tuple(ids) or set(said) != set(ids):
@@ -76,7 +76,7 @@ def _by_ids(ids: Sequence[str] | None, y: LabelsLike) -> object:
     return y.iloc[[at[i] for i in ids]]
 
 
-def label_name(y: LabelsLike, source: Source) -> str | None:
+def label_name(y: LabelsLike | None, source: Source) -> str | None:
     """The column of the source that the labels are, where they say so: a series with its name."""
     name = getattr(y, "name", None)
     return str(name) if name is not None and source.named else None
@@ -184,7 +184,7 @@ def kinds_here(kept: JsonLike | None, X: TableLike) -> Json:
         return {}
     columns = getattr(X, "columns", None)
     if columns is None:
-        shape = np.shape(X)
+        shape = getattr(X, "shape", None) or np.shape(np.asarray(X))
         columns = default_names(shape[1]) if len(shape) == 2 else ()
     there = set(map(str, columns))
     return {name: kind for name, kind in kept.items() if name in there}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,7 +36,7 @@ from thrifty.errors import (
     FeaturesChanged,
 )
 from thrifty.learned import Learned, model_to_store, receipt_to_store
-from thrifty.outside import JsonLike
+from thrifty.outside import JsonLike, KindsLike, LabelsLike, MoneyLike, TableLike
 from thrifty.prediction_runs import PredictionRuns
 from thrifty.stores.pages import SqlPages, TaskRow
 from thrifty.stores.saved import Finished, Snapshot, commit_in_memory
@@ -62,8 +63,8 @@ class Desk(PredictionRuns):
     """Doors and bookings of one lifetime: those of its predictions, and of its tasks."""
 
     def open_task(
-        self, name: str, X: Any, y: Any, now: Snapshot, *, spend: Any = None, features: Any = None,
-        kinds: Any = None, to_buy: bool = True,
+        self, name: str, X: TableLike, y: LabelsLike, now: Snapshot, *, spend: MoneyLike = None,
+        features: Sequence[str] | None = None, kinds: KindsLike = None, to_buy: bool = True,
     ) -> OpenTask:  # fmt: skip
         """Check what a user brought, and open a door to it."""
         can_be_stored([str(name)], "name of a task")
@@ -96,7 +97,7 @@ class Desk(PredictionRuns):
         self._say_purged(source, cells)
         return OpenTask(name, source, labels, brought, cells, owned, place, new)
 
-    def open_background(self, X: Any, now: Snapshot, kinds: Any) -> OpenTask:
+    def open_background(self, X: TableLike, now: Snapshot, kinds: KindsLike) -> OpenTask:
         """A door to rows that are bought for what they teach of the features."""
         new = new_kinds(self.settings.kinds, kinds)
         source = self._source_of(X, kinds, _words(now)).recoded(_words(now))
@@ -130,7 +131,7 @@ class Desk(PredictionRuns):
         whole = (np.arange(cells.n_examples), np.arange(cells.n_features))
         return read_spend(spend, cells.currency, lambda: cells.price_of(*whole))
 
-    def _label_columns(self, source: Source, y: Any) -> set[str]:
+    def _label_columns(self, source: Source, y: LabelsLike | None) -> set[str]:
         """Columns of a source that are a label now, or were one before."""
         found = {label} if (label := label_name(y, source)) is not None else set()
         if source.name and self.has_ledger:

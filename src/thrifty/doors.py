@@ -6,7 +6,7 @@ import threading
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from thrifty.brought import kinds_here, known_categories
 from thrifty.cells import Cells, Ledger, Owned, Source, as_source
@@ -15,6 +15,7 @@ from thrifty.cells.ledger.everything import ToBuy
 from thrifty.cells.ledger.purge import purged_rows
 from thrifty.cells.ledger.remembered import RememberedTables
 from thrifty.errors import ExamplePurged
+from thrifty.outside import Fields, KindsLike, TableLike
 from thrifty.protocol import AnyFamily
 from thrifty.stores import MemoryStore
 from thrifty.stores.pages import PredictionRow, SqlPages
@@ -73,8 +74,8 @@ class Doors:
                     self._ledger = Ledger(book, self.settings.budget)
         return self._ledger
 
-    def _source_of(self, X: Any, kinds: Any, words: Words) -> Source:
-        kept = {**known_categories(words, X), **kinds_here(self.settings.kinds, X)}
+    def _source_of(self, X: TableLike, kinds: KindsLike, words: Words) -> Source:
+        kept: Fields = {**known_categories(words, X), **kinds_here(self.settings.kinds, X)}
         return as_source(
             X,
             allow_missing=getattr(self.family, "allow_missing", False),
@@ -87,7 +88,7 @@ class Doors:
         budget = self.settings.budget
         return budget is not None or not source.free or source.examples is not None
 
-    def _owned_of(self, X: Any, source: Source) -> tuple[Owned, str]:
+    def _owned_of(self, X: TableLike, source: Source) -> tuple[Owned, str]:
         """What was paid for before: of this very object, or of its examples by their ids."""
         if source.examples is None:
             return self._remembered.of(X, source)

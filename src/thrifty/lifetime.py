@@ -15,8 +15,10 @@ from thrifty.desk import OpenTask
 from thrifty.engines import learn_many
 from thrifty.errors import BadParameter, LabelLeftOut
 from thrifty.lazy import ask_within_budget
+from thrifty.lazy.stopping import StoppingRule
 from thrifty.learned import Learned
 from thrifty.open_lifetime import OpenLifetime
+from thrifty.outside import KindsLike, LabelsLike, MoneyLike, TableLike
 from thrifty.prediction import Prediction, out_of_money
 from thrifty.quote import Quote, quote_task
 from thrifty.stores.saved import FeaturesMoved, Snapshot, task_exists
@@ -74,12 +76,12 @@ class Lifetime(OpenLifetime):
     def learn(
         self,
         name: str,
-        X: Any,
-        y: Any,
+        X: TableLike,
+        y: LabelsLike,
         *,
-        spend: Any = None,
+        spend: MoneyLike = None,
         features: Sequence[str] | None = None,
-        kinds: Any = None,
+        kinds: KindsLike = None,
         good: bool | None = None,
     ) -> Learned:
         """Learn a task: from the representation if it can, from scratch if it must.
@@ -140,8 +142,8 @@ class Lifetime(OpenLifetime):
         self,
         family: Any,
         name: str,
-        X: Any,
-        y: Any,
+        X: TableLike,
+        y: LabelsLike,
         *,
         good: bool | None = None,
         **given: Any,
@@ -209,7 +211,7 @@ class Lifetime(OpenLifetime):
             self._take_in(now, heads, self._now.forgets, learned)
         self._desk.keep(task)
 
-    def background(self, X: object, *, rows: int, kinds: object = None) -> Receipt:
+    def background(self, X: TableLike, *, rows: int, kinds: KindsLike = None) -> Receipt:
         """Buy a control cohort on purpose: so many rows of X whole, drawn without any label.
 
         What they teach of the features need not be bought again by later tasks; where X has ids,
@@ -252,7 +254,13 @@ class Lifetime(OpenLifetime):
         return family.with_background(representation, lesson, task.cells.n_features)
 
     def predict(
-        self, name: str, X: Any, *, stop: Any = None, spend: Any = None, per_row: Any = None
+        self,
+        name: str,
+        X: TableLike,
+        *,
+        stop: StoppingRule | None = None,
+        spend: MoneyLike = None,
+        per_row: MoneyLike = None,
     ) -> Prediction:
         """Predict with a task's model, buying what it asks for, row by row, through the ledger.
 
@@ -296,7 +304,7 @@ class Lifetime(OpenLifetime):
     def metered(
         self,
         fitted: object,
-        source: object,
+        source: TableLike,
         *,
         confidence: float | None = None,
         budget: object = None,
@@ -318,11 +326,11 @@ class Lifetime(OpenLifetime):
     def quote(
         self,
         name: str,
-        X: object,
-        y: object,
+        X: TableLike,
+        y: LabelsLike,
         *,
         features: Sequence[str] | None = None,
-        kinds: object = None,
+        kinds: KindsLike = None,
     ) -> Quote:
         """What the task would cost, reused and from scratch; nothing is bought, nothing written.
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Self
 
 from thrifty.agnostic import Counts, Rule, as_rule
 from thrifty.billing import Bills
 from thrifty.cells import Balance, Budget, Ledger
+from thrifty.cells.prices.price_list import PricesLike
 from thrifty.desk import Desk
 from thrifty.errors import ThriftyError, UnknownTask
 from thrifty.learned import Learned, parts_of_row
 from thrifty.models import Models
-from thrifty.outside import JsonLike
+from thrifty.outside import JsonLike, KindsLike
 from thrifty.progress import Progress
 from thrifty.protocol import AnyFamily
 from thrifty.shown import facts_html, table_html
@@ -36,7 +37,7 @@ class OpenLifetime:
         self,
         family: AnyFamily | None = None,
         *,
-        prices: Any = None,
+        prices: PricesLike = None,
         agnostic: Rule | None = None,
         store: Any = None,
         budget: Budget | None = None,
@@ -64,7 +65,7 @@ class OpenLifetime:
         store: object,
         *,
         name: str = "lifetime",
-        prices: object = None,
+        prices: PricesLike = None,
         budget: Budget | None = None,
         family: AnyFamily | None = None,
         progress: bool | None = None,
@@ -142,9 +143,9 @@ class OpenLifetime:
         *,
         family: AnyFamily | None = None,
         agnostic: Rule | None = None,
-        prices: object = None,
+        prices: PricesLike = None,
         budget: Budget | None = None,
-        kinds: Mapping[str, object] | None = None,
+        kinds: KindsLike = None,
     ) -> None:
         """Change what the lifetime was given, on purpose; its store records when and what.
 

@@ -1,17 +1,22 @@
 """Names for what comes from outside, and for plain data: the few places where a type says little.
 
-What a user brings is read and checked at the door; behind it every type is known. An alias says
-what may come, where ``Any`` would say nothing.
+What a user brings is read and checked at the door; behind it every type is known. Where a package
+without types is on the other side, its own class is named (``pandas.DataFrame``), and ``Any``
+stands only in the modules that ``tests/docs/test_any.py`` lists, each a border.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, SupportsFloat, TypeAlias
 
-from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["AnyArray", "Json", "JsonLike", "LabelsLike", "PricesLike", "Fields", "TableLike"]
+__all__ = [
+    "AnyArray", "FrameLike", "Fields", "Json", "JsonLike", "KindsLike", "LabelsLike", "MoneyLike",
+    "PerFeatureLike", "SourceLike", "SparseLike", "TableLike",
+]  # fmt: skip
 
 #: plain data, as ``to_dict`` gives it and JSON holds it: made here, read by others
 Json: TypeAlias = dict[str, object]
@@ -21,9 +26,41 @@ JsonLike: TypeAlias = Mapping[str, Any]
 Fields: TypeAlias = dict[str, Any]
 #: Booleans, or numbers of any width
 AnyArray: TypeAlias = NDArray[Any]
+
+
+class FrameLike(Protocol):
+    """A frame of pandas or Polars: columns with names and a type each."""
+
+    @property
+    def columns(self) -> Any: ...
+    @property
+    def dtypes(self) -> Any: ...
+
+
+class SparseLike(Protocol):
+    """A matrix or array of scipy.sparse."""
+
+    @property
+    def shape(self) -> Any: ...
+    def tocsr(self) -> Any: ...
+
+
+class SourceLike(Protocol):
+    """What :class:`thrifty.Source` is to those that only pass it on."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...]: ...
+    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray: ...
+
+
 #: an array, a frame, scipy sparse, or a :class:`thrifty.Source`; read by ``as_source``
-TableLike: TypeAlias = Any
+TableLike: TypeAlias = ArrayLike | Sequence[Sequence[object]] | FrameLike | SparseLike | SourceLike
 #: labels: a sequence, an array or a series; read by a family's ``read_labels``
-LabelsLike: TypeAlias = Any
-#: None, a number, a sequence, a mapping by feature, or a :class:`thrifty.PriceList`
-PricesLike: TypeAlias = Any
+LabelsLike: TypeAlias = ArrayLike | Sequence[object]
+#: a price for all, one each in order, or a mapping by feature; ``PricesLike`` is
+#: this or a :class:`thrifty.PriceList`
+PerFeatureLike: TypeAlias = ArrayLike | Mapping[str, Any] | None
+#: an amount: a number in the unit of the prices, or text such as "300 EUR" or "5 %"
+MoneyLike: TypeAlias = SupportsFloat | str | None
+#: what features are, by name: "number", "category", "boolean" or a list of categories
+KindsLike: TypeAlias = Mapping[str, str | Sequence[str]] | None

@@ -20,7 +20,7 @@ from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.doors import Doors, Words
 from thrifty.errors import ThriftyError
-from thrifty.outside import Json
+from thrifty.outside import Json, MoneyLike, TableLike
 from thrifty.prediction import prediction_receipt
 from thrifty.stores.pages import PredictionRow, SqlPages
 from thrifty.stores.saved import charge
@@ -47,7 +47,7 @@ class PredictionRuns(Doors):
     """Doors and bookings of predictions."""
 
     def open_prediction(
-        self, name: str, model: Any, X: object, spend: object, per_row: object
+        self, name: str, model: Any, X: TableLike, spend: MoneyLike, per_row: MoneyLike
     ) -> Run:
         """A door to the examples that a model is to predict."""
         features: NDArray[np.int64] = model.features_
@@ -76,7 +76,7 @@ class PredictionRuns(Doors):
         return run
 
     def open_metered(
-        self, title: str, X: object, match: Callable[[Source], Match | None]
+        self, title: str, X: TableLike, match: Callable[[Source], Match | None]
     ) -> Run:
         """A door to the examples of a foreign model."""
         run = self._open_run(title, X, match, allow_missing=True)
@@ -85,7 +85,7 @@ class PredictionRuns(Doors):
         return run
 
     def _open_run(
-        self, name: str, X: object, match: Callable[[Source], Match | None],
+        self, name: str, X: TableLike, match: Callable[[Source], Match | None],
         most: float | None = None, *, words: Words | None = None, allow_missing: bool = False,
     ) -> Run:  # fmt: skip
         words = words or {}

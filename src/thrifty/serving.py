@@ -30,7 +30,7 @@ from thrifty.models.points import Points
 from thrifty.models.scorecard import ScorecardClassifier
 from thrifty.models.stack import Stack
 from thrifty.models.with_trees import LinearAndTrees
-from thrifty.outside import Json
+from thrifty.outside import AnyArray, Json
 from thrifty.trees.model import TreeClassifier
 from thrifty.trees.over_bits import OverBits
 
@@ -39,7 +39,7 @@ __all__ = ["serving_model"]
 Leaf = list[float]
 Node = Json | Leaf
 Floats = NDArray[np.float64]
-Words = Mapping[str, Sequence[str]]
+Words = Mapping[str, Sequence[object]]
 
 
 def serving_model(model: Any) -> dict[str, object]:
@@ -81,7 +81,7 @@ def serving_model(model: Any) -> dict[str, object]:
 
 def _file(
     names: Sequence[str],
-    classes: NDArray[Any],
+    classes: AnyArray,
     base: Floats,
     trees: list[Node],
     softmax: bool = True,
@@ -108,7 +108,7 @@ def _before(threshold: float) -> float:
 
 
 def _fitted(
-    fitted: object, names: list[str], words: Words, classes: NDArray[Any]
+    fitted: object, names: list[str], words: Words, classes: AnyArray
 ) -> dict[str, object]:
     """The model over class codes that a ModelClassifier holds."""
     if isinstance(fitted, Prepared) and fitted.fills is None:
@@ -160,7 +160,7 @@ def _card(
     return times * points.intercepts, trees
 
 
-def _bins(name: str, bins: Bins, leaves: list[Leaf], words: Sequence[str] | None) -> Node:
+def _bins(name: str, bins: Bins, leaves: list[Leaf], words: Sequence[object] | None) -> Node:
     """First whether it is a gap, then which bin; a category never seen adds nothing."""
     nothing = [0.0] * len(leaves[0])
     gap = leaves[-1] if bins.weight[-1] > 0 else nothing
@@ -187,7 +187,7 @@ def _between(name: str, edges: list[float], leaves: list[Leaf]) -> Node:
     }
 
 
-def _word(code: float, words: Sequence[str] | None) -> object:
+def _word(code: float, words: Sequence[object] | None) -> object:
     return code if words is None else words[int(code)]
 
 

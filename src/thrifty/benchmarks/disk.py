@@ -14,7 +14,7 @@ from thrifty.benchmarks.measure import best_of
 from thrifty.cells.sources import Source
 from thrifty.cells.sources.packed_file import PackedFile
 from thrifty.lifetime import Lifetime
-from thrifty.outside import Json, TableLike
+from thrifty.outside import AnyArray, Json
 from thrifty.packed import pack
 from thrifty.streams import trees
 from thrifty.trees import Paper, Trees
@@ -91,7 +91,7 @@ def _fetched() -> int:
         return next(int(line.split()[1]) for line in lines if line.startswith("read_bytes"))
 
 
-def _parquet(folder: Path, X: TableLike, names: list[str]) -> float | None:
+def _parquet(folder: Path, X: AnyArray, names: list[str]) -> float | None:
     try:
         import pyarrow
         import pyarrow.parquet

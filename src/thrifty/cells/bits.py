@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from thrifty import kernels
 from thrifty.cells.door import Cells
 from thrifty.cells.ledger.receipt import Receipt
 from thrifty.errors import UnknownFeature
+from thrifty.outside import AnyArray
 
 __all__ = ["FIRST_ROWS", "Bit", "BitCells", "bits_of", "bits_to_dict", "read_bits"]
 
@@ -124,7 +125,7 @@ def _cuts(values: NDArray[np.float64]) -> list[float]:
     return [float(there[i] / 2 + there[i + 1] / 2) for i in steps]
 
 
-def bits_to_dict(bits: Iterable[Bit]) -> list[list[Any]]:
+def bits_to_dict(bits: Iterable[Bit]) -> list[list[object]]:
     """Plain data, for JSON."""
     return [[bit.feature, bit.test, bit.what] for bit in bits]
 
@@ -226,7 +227,7 @@ class BitCells(Cells):
         several = np.bincount(self.parents, minlength=self.cells.n_features) > 1
         return np.asarray((self.cells.depends | several)[self.parents])
 
-    def cell_of(self, features: Any) -> NDArray[np.int64]:
+    def cell_of(self, features: object) -> NDArray[np.int64]:
         return np.asarray(self.parents[self._indices(features, self.n_features, "feature")])
 
     def _margins(
@@ -235,7 +236,7 @@ class BitCells(Cells):
         parents, back = np.unique(self.parents[features], return_inverse=True)
         return np.asarray(self.cells.margins(rows, parents)[:, back.ravel()])
 
-    def get(self, rows: Any, features: Any) -> NDArray[Any]:
+    def get(self, rows: ArrayLike, features: ArrayLike) -> AnyArray:
         which = self._indices(features, self.n_features, "feature")
         parents, back = np.unique(self.parents[which], return_inverse=True)
         values = np.asarray(self.cells.get(rows, parents), dtype=np.float64)
@@ -244,7 +245,7 @@ class BitCells(Cells):
             out[:, j] = self._answers(i, values[:, back[j]])
         return out if not self._boolean[which].all() else out.astype(np.bool_)
 
-    def _answers(self, i: int, values: NDArray[np.float64]) -> NDArray[Any]:
+    def _answers(self, i: int, values: NDArray[np.float64]) -> AnyArray:
         bit = self.bits[i]
         if bit.test == "value":
             return values
@@ -267,7 +268,7 @@ class BitCells(Cells):
     def everything(self) -> NDArray[np.uint64]:
         return kernels.pack_tiles(self.table() != 0)
 
-    def table(self) -> NDArray[Any]:
+    def table(self) -> AnyArray:
         return self.get(np.arange(self.n_examples), np.arange(self.n_features))
 
     def _row_costs(
@@ -278,8 +279,8 @@ class BitCells(Cells):
     def row_keys(self) -> NDArray[np.uint64]:
         return self.cells.row_keys()
 
-    def owned_rows(self, features: Any) -> NDArray[np.int64]:
-        return self.cells.owned_rows(self.parents[np.atleast_1d(features)])
+    def owned_rows(self, features: object) -> NDArray[np.int64]:
+        return self.cells.owned_rows(self.parents[np.atleast_1d(np.asarray(features))])
 
     def paid_on(self, row: int, features: Sequence[int]) -> list[float]:
         """A cell is paid with the first of its bits."""

@@ -6,14 +6,13 @@ however often and in whatever shape it is asked for. A learner never sees the so
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from thrifty import kernels
 from thrifty.cells.billed_door import BilledDoor
 from thrifty.cells.sources.row_keys import row_keys
+from thrifty.outside import AnyArray
 
 __all__ = ["Cells"]
 
@@ -40,7 +39,7 @@ class Cells(BilledDoor):
         seed = [salt, self.row_seed] if self.row_seed else salt
         return np.random.default_rng(seed).permutation(self.n_examples)
 
-    def get(self, rows: Any, features: Any) -> NDArray[Any]:
+    def get(self, rows: ArrayLike, features: ArrayLike) -> AnyArray:
         """Values of rows x features, shape (len(rows), len(features))."""
         at = self._indices(rows, self.n_examples, "row")
         which = self._indices(features, self._source.n_features, "feature")
@@ -74,7 +73,7 @@ class Cells(BilledDoor):
         self._look_at_everything()
         return self._source.tiles()
 
-    def table(self) -> NDArray[Any]:
+    def table(self) -> AnyArray:
         """Buy every cell; all values (S, N), whatever their kind. Not to be written to."""
         if self._paid is not None:
             return self._paid.get(np.arange(self.n_examples), np.arange(self._source.n_features))

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from thrifty import kernels
 from thrifty.cells.door import Cells
 from thrifty.cells.matching import Match
+from thrifty.cells.open_door import Opening
+from thrifty.cells.prices.price_list import PricesLike
+from thrifty.outside import AnyArray, TableLike
 
 __all__ = ["MatchedCells", "open_cells"]
 
 
-def open_cells(source: Any, prices: Any = None, *, match: Match | None, **given: Any) -> Cells:
+def open_cells(
+    source: TableLike, prices: PricesLike = None, *, match: Match | None, **how: Unpack[Opening]
+) -> Cells:
     """A door to a source; with a match, to the features that the match names, in its order."""
     if match is None:
-        return Cells(source, prices, **given)
-    return MatchedCells(source, prices, match=match, **given)
+        return Cells(source, prices, **how)
+    return MatchedCells(source, prices, match=match, **how)
 
 
 class MatchedCells(Cells):
@@ -35,8 +40,10 @@ class MatchedCells(Cells):
     ([[0], [1]], {'a': 2})
     """
 
-    def __init__(self, source: Any, prices: Any = None, *, match: Match, **given: Any) -> None:
-        super().__init__(source, prices, **given)
+    def __init__(
+        self, source: TableLike, prices: PricesLike = None, *, match: Match, **how: Unpack[Opening]
+    ) -> None:
+        super().__init__(source, prices, **how)
         self._match, self._place = match, match.place
         here = np.flatnonzero(match.place >= 0)
         there = match.place[here]
@@ -90,7 +97,7 @@ class MatchedCells(Cells):
         turned = [[int(self._back[m]) for m in members] for members in super().orders]
         return tuple(tuple(m for m in members if m >= 0) for members in turned)
 
-    def get(self, rows: Any, features: Any) -> NDArray[Any]:
+    def get(self, rows: ArrayLike, features: ArrayLike) -> AnyArray:
         which = self._indices(features, self.n_features, "feature")
         place = self._place[which]
         here = place >= 0
@@ -149,5 +156,5 @@ class MatchedCells(Cells):
             kernels.tile_of_columns(self.columns(some, mask), tiles[b])
         return tiles
 
-    def table(self) -> NDArray[Any]:
+    def table(self) -> AnyArray:
         return self.get(np.arange(self.n_examples), np.arange(self.n_features))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,25 @@ from thrifty.cells.ledger.purse import Purse
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.prices.per_feature import read_prices
-from thrifty.cells.prices.price_list import PriceList, as_price_list
+from thrifty.cells.prices.price_list import PriceList, PricesLike, as_price_list
 from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.sources import Source, as_source
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
+from thrifty.outside import TableLike
 
-__all__ = ["OpenDoor"]
+__all__ = ["OpenDoor", "Opening"]
+
+
+class Opening(TypedDict, total=False):
+    """What a door may be opened with beside a source and its prices."""
+
+    owned: Owned | None
+    ledger: Ledger | None
+    task: str
+    spend: float | None
+    is_task: bool
+    to_buy: bool
 
 
 class OpenDoor:
@@ -30,8 +42,8 @@ class OpenDoor:
 
     def __init__(
         self,
-        source: Any,
-        prices: Any = None,
+        source: TableLike,
+        prices: PricesLike = None,
         owned: Owned | None = None,
         *,
         ledger: Ledger | None = None,
@@ -55,7 +67,7 @@ class OpenDoor:
         self.prices: NDArray[np.float64] = self._each
 
     def _open_paid(
-        self, source: CallableSource, prices: object, ledger: Ledger | None, task: str
+        self, source: CallableSource, prices: PricesLike, ledger: Ledger | None, task: str
     ) -> None:
         if ledger is None:
             raise BadInput(
@@ -70,7 +82,7 @@ class OpenDoor:
         self._each = self._tariff.marginal
         self.meter = self._paid.meter
 
-    def _open_free(self, prices: object, owned: Owned | None, ledger: Ledger | None) -> None:
+    def _open_free(self, prices: PricesLike, owned: Owned | None, ledger: Ledger | None) -> None:
         """Free to read: counted in memory, nothing is logged until the task is learned."""
         source = self._source
         budget = ledger.budget if ledger is not None else None

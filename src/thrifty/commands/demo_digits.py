@@ -21,7 +21,6 @@ from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +33,7 @@ from thrifty.cells import PriceList, Source
 from thrifty.lazy import Sure
 from thrifty.lifetime import Lifetime
 from thrifty.models import Models
-from thrifty.outside import AnyArray, Fields, LabelsLike, TableLike
+from thrifty.outside import AnyArray, Fields
 
 __all__ = ["Digits", "digits_table", "start_digits"]
 
@@ -130,14 +129,14 @@ def _judge(store: Path, d: int, bill: int) -> _Judged:
         return measured, _by_hand(X[train], y, X[test], held_out, bill)
 
 
-def _scans() -> tuple[Any, Any]:
+def _scans() -> tuple[AnyArray, AnyArray]:
     from sklearn.datasets import load_digits
 
     X, digit = load_digits(return_X_y=True)
     return X, digit
 
 
-def _split() -> tuple[Any, Any]:
+def _split() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The scans to learn from, and those that nothing is learned from."""
     order = np.random.default_rng(0).permutation(1797)
     return order[_N_TEST:], order[:_N_TEST]
@@ -154,14 +153,14 @@ def _precision(y: AnyArray, probabilities: NDArray[np.float64] | None) -> float:
     return float(average_precision_score(y, probabilities[:, 1]))
 
 
-def _everything(X: TableLike, y: LabelsLike, test_X: Any, test_y: Any) -> float:
+def _everything(X: AnyArray, y: AnyArray, test_X: AnyArray, test_y: AnyArray) -> float:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     model = HistGradientBoostingClassifier(random_state=0).fit(X, y)
     return _precision(test_y, model.predict_proba(test_X))
 
 
-def _by_hand(X: TableLike, y: LabelsLike, test_X: Any, test_y: Any, bill: int) -> Tried:
+def _by_hand(X: AnyArray, y: AnyArray, test_X: AnyArray, test_y: AnyArray, bill: int) -> Tried:
     """A share of the bill for a pilot of both classes, the rest for the best pixels on more rows.
 
     Ways to divide the bill: the pilot's share, and how many others for each row of the rare class.

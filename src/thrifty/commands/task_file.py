@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from thrifty.cells import Budget, PriceList
+from thrifty.cells.prices.price_list import PricesLike
 from thrifty.errors import BadInput, ThriftyError
-from thrifty.outside import Json, JsonLike, PricesLike
+from thrifty.outside import Json, JsonLike, MoneyLike
 from thrifty.strangers import readable
 
 __all__ = ["TaskFile", "TaskSpec", "read_any_file", "read_task_file"]
@@ -49,7 +50,7 @@ class TaskSpec:
     name: str
     label: str | None = None
     labels: Path | None = None
-    spend: Any = None
+    spend: MoneyLike = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ bit.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from thrifty.cells import Source, as_source
 from thrifty.cells.sources.packed import PackedSource
 from thrifty.engines.pools import Actor, Pool, open_pool
 from thrifty.errors import BadInput, BadParameter
-from thrifty.outside import LabelsLike
+from thrifty.outside import LabelsLike, TableLike
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.boolean_counts import (
     BUFFER,
@@ -44,12 +44,18 @@ __all__ = ["Shard", "grow_sharded"]
 _RETRIES = 3
 
 
+class _Packed(Protocol):
+    """Columns that are packed already: a source's own, or those on their way to a worker."""
+
+    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]: ...
+
+
 class Shard:
     """The features first..last - 1 of every example, on a worker."""
 
     def __init__(
         self,
-        source: Any,
+        source: _Packed,
         first: int,
         last: int,
         codes: NDArray[np.int64],
@@ -128,7 +134,7 @@ def _counted_children(
 
 
 def grow_sharded(
-    source: object,
+    source: TableLike,
     y: LabelsLike,
     *,
     engine: object = "dask",
@@ -198,7 +204,7 @@ def _open_shards(
         cuts = np.minimum(cuts * kernels.TILE, source.n_features)
     shards = []
     for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist()):
-        part: Any = source
+        part: _Packed = source
         if not isinstance(source, PackedSource):
             part = _Columns(first, source.columns(np.arange(first, last)))
         made = pool.actor(Shard, part, first, last, labels.codes, labels.n_classes, gain)

@@ -7,13 +7,14 @@ says where each row stopped. A family's estimators implement :class:`Asks`, what
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
+from thrifty.lazy.stopping import StoppingRule
 from thrifty.outside import AnyArray
 
 __all__ = ["FINISHED", "Asked", "Asks", "no_stopping"]
@@ -51,7 +52,7 @@ class Asks(Protocol):
         """Indices of the features it may ask for, ascending."""
 
     def ask(
-        self, cells: Cells, rows: NDArray[np.int64], *, stop: Any = None,
+        self, cells: Cells, rows: NDArray[np.int64], *, stop: StoppingRule | None = None,
         spend: float | None = None, per_row: float | None = None,
     ) -> Asked:  # fmt: skip
         """Answer these rows through a door.

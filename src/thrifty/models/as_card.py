@@ -21,7 +21,7 @@ __all__ = ["model_card"]
 _DOUBLING = 10.0
 _UNIT = float(np.log(2.0) / _DOUBLING)
 
-Words = Mapping[str, Sequence[str]]
+Words = Mapping[str, Sequence[object]]
 
 
 def model_card(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from thrifty.lazy.stopping import StoppingRule, Worth, entropy, expected_loss
 from thrifty.models.ahead import Ahead, Plan, look_ahead, plan_for
 from thrifty.models.prefixes import Prefixes
+from thrifty.outside import AnyArray
 
 __all__ = ["Answers", "ask_in_order"]
 
@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 #: from so many rows on a plan is followed by its shares instead of its entropy
 MANY = 50
 
-Get = Callable[[Ints, Ints], NDArray[Any]]
+Get = Callable[[Ints, Ints], AnyArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Answers:
         what each row cost
     """
 
-    values: NDArray[Any]
+    values: AnyArray
     probabilities: Floats
     stopped: NDArray[np.str_]
     asked: Ints

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.lazy import FINISHED, Asked
+from thrifty.lazy.stopping import StoppingRule
 from thrifty.models.fitting import fit
 from thrifty.models.horizon import prefix_lengths
 
@@ -26,7 +27,8 @@ Ints = NDArray[np.int64]
 
 
 def ask_numbers(
-    model: Any, cells: Cells, rows: Ints, *, stop: Any = None, spend: float | None = None,
+    model: Any, cells: Cells, rows: Ints, *, stop: StoppingRule | None = None,
+    spend: float | None = None,
     per_row: float | None = None,
 ) -> Asked:  # fmt: skip
     """Answer rows with a :class:`thrifty.ModelRegressor`."""

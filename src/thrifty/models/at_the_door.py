@@ -15,9 +15,11 @@ from threadpoolctl import threadpool_limits
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.lazy import FINISHED, Asked, Sure, Worth
+from thrifty.lazy.stopping import StoppingRule
 from thrifty.models.asking import ask_in_order
 from thrifty.models.order import find_order
 from thrifty.models.prefixes import Prefixes, fit_prefixes
+from thrifty.outside import AnyArray
 
 __all__ = ["ask_model", "prefixes_of"]
 
@@ -30,7 +32,7 @@ def ask_model(
     cells: Cells,
     rows: Ints,
     *,
-    stop: Any = None,
+    stop: StoppingRule | None = None,
     spend: float | None = None,
     per_row: float | None = None,
 ) -> Asked:
@@ -48,7 +50,7 @@ def ask_model(
     if isinstance(stop, Worth) and stop.costs is not None:
         _check_errors(stop.costs, model.classes_)
 
-    def get(some: Ints, features: Ints) -> NDArray[Any]:
+    def get(some: Ints, features: Ints) -> AnyArray:
         return np.asarray(cells.get(rows[some], features), dtype=np.float64)
 
     def price(some: Ints, start: int, end: int) -> Floats:
@@ -81,7 +83,7 @@ def prefixes_of(model: Any, cells: Cells) -> Prefixes:
     return found
 
 
-def _check_errors(costs: Floats, classes: NDArray[Any]) -> None:
+def _check_errors(costs: Floats, classes: AnyArray) -> None:
     if len(costs) != len(classes):
         raise BadParameter(
             f"errors must name a cost for each of the {len(classes)} classes "

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.outside import Json, JsonLike
+
 __all__ = ["NOWHERE", "Bins", "bins_from_dict", "make_bins"]
 
 Floats = NDArray[np.float64]
@@ -102,7 +104,7 @@ class Bins:
         found: Floats = prior @ (root[:, None] * vectors[:, :kept]) / np.sqrt(values[:kept])
         return found
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON; infinite limits as texts."""
         return {
             "edges": [float(e) if np.isfinite(e) else str(e) for e in self.edges],
@@ -111,7 +113,7 @@ class Bins:
         }
 
 
-def bins_from_dict(data: dict[str, Any]) -> Bins:
+def bins_from_dict(data: JsonLike) -> Bins:
     """The inverse of :meth:`Bins.to_dict`."""
     groups = data["groups"]
     return Bins(

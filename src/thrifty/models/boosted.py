@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
+from thrifty.outside import Json, JsonLike
+
 __all__ = ["BoostedTrees", "boosted_from_dict", "grow_boosted"]
 
 Floats = NDArray[np.float64]
@@ -77,7 +79,7 @@ class BoostedTrees:
             found[:, c] += self.value[at[:, self.column == c]].sum(axis=1)
         return found
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return {
             "roots": self.roots.tolist(),
@@ -93,7 +95,7 @@ class BoostedTrees:
         }
 
 
-def boosted_from_dict(data: dict[str, Any]) -> BoostedTrees:
+def boosted_from_dict(data: JsonLike) -> BoostedTrees:
     """The inverse of :meth:`BoostedTrees.to_dict`."""
     whole = {
         name: np.array(data[name], dtype=np.int64)

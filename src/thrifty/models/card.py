@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from thrifty.outside import Json
+
 __all__ = ["Card", "CardRow", "card_curves", "plot_card"]
 
 _COLUMNS = ("feature", "bin", "class", "share", "points")
@@ -107,7 +109,7 @@ class Card(Sequence[CardRow]):
             f"<p>{html.escape(self.legend)}</p>"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return {
             "doubling": self.doubling,

@@ -12,7 +12,7 @@ from thrifty.models.points import Points
 
 __all__ = ["card_of_points", "plain"]
 
-Words = Mapping[str, Sequence[str]]
+Words = Mapping[str, Sequence[object]]
 
 
 def card_of_points(

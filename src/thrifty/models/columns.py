@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BadInput
+from thrifty.outside import TableLike
 
 __all__ = ["ColumnReader", "has_texts"]
 
@@ -34,10 +35,10 @@ class ColumnReader:
            [ 2., nan]]))
     """
 
-    categories: tuple[tuple[Any, ...] | None, ...]
+    categories: tuple[tuple[object, ...] | None, ...]
 
     @classmethod
-    def of(cls, X: Any) -> ColumnReader:
+    def of(cls, X: TableLike) -> ColumnReader:
         return cls(
             tuple(
                 _distinct(column, name) if _is_category(column) else None
@@ -45,7 +46,7 @@ class ColumnReader:
             )
         )
 
-    def read(self, X: Any) -> Floats:
+    def read(self, X: TableLike) -> Floats:
         """Numbers; a category never seen is one more than the last, a gap NaN."""
         found = []
         for texts, (name, column) in zip(self.categories, _columns(X)):
@@ -76,11 +77,11 @@ def _is_category(column: Any) -> bool:
     return kind.startswith(("<u", ">u", "|s"))
 
 
-def _is_gap(value: Any) -> bool:
+def _is_gap(value: object) -> bool:
     return value is None or (isinstance(value, float) and value != value) or str(value) == "<NA>"
 
 
-def _distinct(column: Any, name: str) -> tuple[Any, ...]:
+def _distinct(column: ArrayLike, name: str) -> tuple[object, ...]:
     values = [value for value in np.asarray(column, dtype=object) if not _is_gap(value)]
     try:
         return tuple(sorted(set(values), key=lambda value: (str(type(value)), str(value))))
@@ -91,7 +92,7 @@ def _distinct(column: Any, name: str) -> tuple[Any, ...]:
         ) from error
 
 
-def _numbers(column: Any, name: str) -> Floats:
+def _numbers(column: ArrayLike, name: str) -> Floats:
     values = np.asarray(column)
     if values.dtype.kind in "Mm":
         raise BadInput(

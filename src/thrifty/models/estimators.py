@@ -12,6 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from thrifty.errors import BadParameter
 from thrifty.models.table import Table
+from thrifty.outside import AnyArray
 
 __all__ = ["Prepared", "check_estimator", "fit_user", "in_words"]
 
@@ -87,9 +88,9 @@ class Prepared:
         found: Floats = self.fitted.predict_proba(self.columns(values))
         return found
 
-    def predict(self, values: Floats) -> NDArray[Any]:
+    def predict(self, values: Floats) -> AnyArray:
         """Classes or numbers."""
-        found: NDArray[Any] = self.fitted.predict(self.columns(values))
+        found: AnyArray = self.fitted.predict(self.columns(values))
         return found
 
 

@@ -19,7 +19,7 @@ from thrifty.models.model import ModelClassifier
 from thrifty.models.numbers import Numbers, Said, check_said, labels_said_by, read_any_labels
 from thrifty.models.recurring import hypothesis_of, recognise
 from thrifty.models.regressor import ModelRegressor
-from thrifty.outside import JsonLike
+from thrifty.outside import Json, JsonLike, LabelsLike
 from thrifty.trees.labels import Labels
 
 __all__ = ["Models"]
@@ -110,7 +110,7 @@ class Models:
     def start(self) -> Memory:
         return Memory()
 
-    def read_labels(self, y: Any) -> Labels | Numbers:
+    def read_labels(self, y: LabelsLike) -> Labels | Numbers:
         labels = read_any_labels(y, self._said)
         if isinstance(labels, Numbers) and self.errors is not None:
             raise BadParameter(
@@ -186,7 +186,7 @@ class Models:
             return ModelRegressor.from_dict(data, self.given, self.random_state or 0)
         return ModelClassifier.from_dict(data, self.given, self.random_state or 0)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Name and parameters, for JSON; a user's estimator by its text, which is never run."""
         return {
             "family": "Models",
@@ -199,7 +199,7 @@ class Models:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Models:
+    def from_dict(cls, data: JsonLike) -> Models:
         """The inverse of :meth:`to_dict`, without a user's estimator."""
         kept = ("predictions", "errors", "random_state")
         made = cls(**{key: data[key] for key in kept}, labels=data.get("labels"),

@@ -18,6 +18,7 @@ from thrifty.models.number_fit import fit_numbers, number_mix_from_dict
 from thrifty.models.stack import fit_stack_left_out, stack_from_dict
 from thrifty.models.table import Table
 from thrifty.models.with_trees import fit_wide, linear_and_trees_from_dict
+from thrifty.outside import JsonLike
 
 __all__ = ["NotBrought", "fit", "fitted_from_dict", "fitted_to_dict"]
 
@@ -83,7 +84,7 @@ def fitted_to_dict(fitted: Any) -> dict[str, Any] | None:
     return found
 
 
-def fitted_from_dict(data: Mapping[str, Any]) -> Any:
+def fitted_from_dict(data: JsonLike) -> Any:
     """The inverse of :func:`fitted_to_dict`."""
     if data.get("model") == "Stack":
         return stack_from_dict(dict(data))

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
+from thrifty.outside import AnyArray, Json, JsonLike
 
 __all__ = ["COLUMNS", "Layered", "LookLayer", "SpreadLayer"]
 
@@ -190,7 +191,7 @@ class SpreadLayer:
     at: Floats
 
     @classmethod
-    def of(cls, spreads: Mapping[int, Mapping[str, Any]]) -> SpreadLayer:
+    def of(cls, spreads: Mapping[int, JsonLike]) -> SpreadLayer:
         """From a spread for each feature."""
         features = np.array(sorted(spreads), dtype=np.int64)
         each = [spreads[f] for f in features.tolist()]
@@ -203,7 +204,7 @@ class SpreadLayer:
             np.concatenate([np.zeros(0), *at]),
         )
 
-    def spread(self, place: int) -> dict[str, Any]:
+    def spread(self, place: int) -> Json:
         """That of the feature at a place."""
         start = int(self.ends[place - 1]) if place else 0
         return {
@@ -251,13 +252,13 @@ class SpreadLayer:
         return cls(features, rows, gaps, np.cumsum(sizes), at)
 
 
-def _steps(features: Ints) -> dict[str, NDArray[Any]]:
+def _steps(features: Ints) -> dict[str, AnyArray]:
     """Ascending numbers as steps, which compress well."""
     first = features[:1]
     return {"first": first, "steps": np.diff(features).astype(np.int32)}
 
 
-def _features(found: Mapping[str, NDArray[Any]]) -> Ints:
+def _features(found: Mapping[str, AnyArray]) -> Ints:
     """The inverse of :func:`_steps`, checked."""
     steps = found["steps"].astype(np.int64)
     features: Ints = np.cumsum(np.concatenate([found["first"].astype(np.int64), steps]))

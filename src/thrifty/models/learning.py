@@ -24,6 +24,7 @@ from thrifty.models.policy import Bought
 from thrifty.models.prefixes import fit_prefixes
 from thrifty.models.table import Table
 from thrifty.models.wide import Wide
+from thrifty.outside import JsonLike
 from thrifty.trees.labels import Labels
 
 __all__ = ["LearnedTable", "allowance_of", "learn_numbers", "learn_table"]
@@ -41,7 +42,7 @@ class LearnedTable:
     fitted: Any
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def with_notes(self, notes: Mapping[str, Any]) -> LearnedTable:
+    def with_notes(self, notes: JsonLike) -> LearnedTable:
         """The same, with further notes for the memory."""
         lesson = self.bought.lesson
         more = replace(lesson, notes={**lesson.notes, **notes})

@@ -20,6 +20,7 @@ from sklearn.linear_model import LogisticRegression
 
 from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.table import Table
+from thrifty.outside import Json, JsonLike
 
 __all__ = ["LinearScore", "fit_linear"]
 
@@ -78,7 +79,7 @@ class LinearScore:
         """The likelier class."""
         return (self.decision_function(values) > 0).astype(np.int64)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return {
             "model": "LinearScore",
@@ -89,7 +90,7 @@ class LinearScore:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> LinearScore:
+    def from_dict(cls, data: JsonLike) -> LinearScore:
         """The inverse of :meth:`to_dict`."""
         return cls(
             np.array(data["coefficients"]),

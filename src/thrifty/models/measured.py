@@ -9,12 +9,12 @@ towards the good side where few rows chose among many features.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from thrifty.outside import Json, JsonLike
 
 __all__ = ["Figure", "Quality", "measure", "quality_from_dict"]
 
@@ -69,7 +69,7 @@ class Quality:
     rows: int
     rare: int | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         precision, area = self.average_precision, self.auc
         return {
@@ -81,7 +81,7 @@ class Quality:
         }
 
 
-def quality_from_dict(data: Mapping[str, Any] | None) -> Quality | None:
+def quality_from_dict(data: JsonLike | None) -> Quality | None:
     """The inverse of :meth:`Quality.to_dict`; None where nothing was measured."""
     if data is None:
         return None

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import unpack_arrays
 from thrifty.models.layers import PARTS, Layered, LookLayer, SpreadLayer
+from thrifty.outside import Json, JsonLike
 
 __all__ = ["Lesson", "Memory"]
 
@@ -52,9 +53,9 @@ class Lesson:
     looks: Floats = field(default_factory=lambda: np.zeros(0))
     ones: Floats = field(default_factory=lambda: np.zeros(0))
     useful: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: JsonLike = field(default_factory=dict)
     is_task: bool = True
-    spreads: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    spreads: Mapping[int, JsonLike] = field(default_factory=dict)
 
     def with_words(self, words: Mapping[str, tuple[str, ...]]) -> Lesson:
         """The lesson, with what the numbers of each category feature stand for."""
@@ -120,7 +121,7 @@ class Memory:
         return self.usefulness(self.n_features)
 
     @property
-    def notes(self) -> dict[str, Any]:
+    def notes(self) -> Json:
         """What tasks wrote down beside it."""
         return {key: note.said for key, note in self.written.items()}
 
@@ -137,7 +138,7 @@ class Memory:
         """Notes whose key begins so, the oldest first."""
         return [note.said for key, note in self.written.items() if key.startswith(kind)]
 
-    def spread(self, feature: int) -> dict[str, Any] | None:
+    def spread(self, feature: int) -> Json | None:
         """How the values of a feature are spread, as far as tasks have seen it."""
         for layer, at in self.spreads.of(feature):
             return layer.spread(at)
@@ -173,7 +174,7 @@ class Memory:
             _with_notes(self.written, lesson.notes),
         )  # fmt: skip
 
-    def head(self) -> dict[str, Any]:
+    def head(self) -> Json:
         """What a store rewrites after every task: a few numbers."""
         return {"n_features": self.n_features, "tasks": self.tasks}
 
@@ -185,7 +186,7 @@ class Memory:
             **{f"{_NOTE} {note.number} {key}": note for key, note in self.written.items()},
         }
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         every = LookLayer.together(list(self.counts))
         counts: dict[str, Any] = {
@@ -203,7 +204,7 @@ class Memory:
         return {**self.head(), **counts, "spreads": by_name, "notes": self.notes}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Memory:
+    def from_dict(cls, data: JsonLike) -> Memory:
         """The inverse of :meth:`to_dict`; or of :meth:`head` with the bytes of all ``blocks``."""
         width = data["n_features"]
         if not isinstance(width, int) or not 0 <= width <= _WIDEST:
@@ -218,7 +219,7 @@ class Memory:
         return cls(width, int(data["tasks"]), counts, spreads, notes)
 
 
-def _with_notes(written: Mapping[str, _Note], new: Mapping[str, Any]) -> Mapping[str, _Note]:
+def _with_notes(written: Mapping[str, _Note], new: JsonLike) -> Mapping[str, _Note]:
     """Further notes; one that says what it said before stays as it is."""
     after = dict(written)
     free = 1 + max((note.number for note in written.values()), default=-1)
@@ -247,7 +248,7 @@ def _from_blocks(blocks: Mapping[str, bytes]) -> _Parts:
     return Layered.at(looked), Layered.at(spread), written
 
 
-def _from_json(data: Mapping[str, Any]) -> _Parts:
+def _from_json(data: JsonLike) -> _Parts:
     """What :meth:`Memory.to_dict` says now, and what it said before."""
     if "looked" in data:
         every = LookLayer.from_bytes(base64.b64decode(data["looked"], validate=True))

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thrifty.cells import Cells
 from thrifty.lazy import Asked
+from thrifty.lazy.stopping import StoppingRule
 from thrifty.models.as_card import model_card
 from thrifty.models.at_the_door import ask_model
 from thrifty.models.card import Card
@@ -25,7 +26,7 @@ from thrifty.models.memory import Memory
 from thrifty.models.on_cells import OnCells, check_lengths, fitted_again, one_column, words_of
 from thrifty.models.printed import in_plain_words
 from thrifty.models.table import Table
-from thrifty.outside import JsonLike
+from thrifty.outside import AnyArray, Json, JsonLike, LabelsLike, MoneyLike, TableLike
 from thrifty.shown import pre_html
 from thrifty.trees.labels import read_classes
 
@@ -72,13 +73,13 @@ class ModelClassifier(ClassifierMixin, OnCells):
     """
 
     def __init__(
-        self, estimator: Any = None, spend: Any = None, random_state: int | None = None
+        self, estimator: Any = None, spend: MoneyLike = None, random_state: int | None = None
     ) -> None:
         self.estimator = estimator
         self.spend = spend
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: TableLike, y: LabelsLike) -> Self:
         """Learn from the cells of X that ``spend`` buys, or the default rule."""
         check_estimator(self.estimator)
         cells, source = self._open(X, y)
@@ -95,7 +96,7 @@ class ModelClassifier(ClassifierMixin, OnCells):
         cls,
         table: Table,
         fitted: Any,
-        classes: NDArray[Any],
+        classes: AnyArray,
         feature_names: Sequence[str],
         estimator: Any = None,
         words: Mapping[str, tuple[str, ...]] | None = None,
@@ -147,7 +148,7 @@ class ModelClassifier(ClassifierMixin, OnCells):
     def _repr_mimebundle_(self, **given: Any) -> dict[str, str]:
         return {"text/plain": str(self), "text/html": self._repr_html_()}
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
         """Probabilities, a column per class; X holds all features, only ``features_`` are read."""
         return self.probabilities(self._values(X))
 
@@ -160,20 +161,20 @@ class ModelClassifier(ClassifierMixin, OnCells):
         return found
 
     def ask(
-        self, cells: Cells, rows: NDArray[np.int64], *, stop: Any = None,
+        self, cells: Cells, rows: NDArray[np.int64], *, stop: StoppingRule | None = None,
         spend: float | None = None, per_row: float | None = None,
     ) -> Asked:  # fmt: skip
         """Answer rows through a door; with a rule or a limit in order, until each is decided."""
         self.check_kinds(cells)
         return ask_model(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: TableLike) -> AnyArray:
         """The most likely class of every row."""
         likely = self.predict_proba(X).argmax(axis=1)
-        chosen: NDArray[Any] = self.classes_[likely]
+        chosen: AnyArray = self.classes_[likely]
         return chosen
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON: the bought table, and the model where it is our own."""
         return {**super().to_dict(), "classes": self.classes_.tolist()}
 

@@ -13,7 +13,6 @@ of least squares that are 0 or more (stacking: Breiman, 1996), drawn a little to
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from thrifty.models.boosted import BoostedTrees, boosted_from_dict, grow_boosted
 from thrifty.models.points import Design, Points
 from thrifty.models.ridge import fit_ridge
 from thrifty.models.table import Table
+from thrifty.outside import Json, JsonLike
 
 __all__ = [
     "Additive", "NumberLine", "NumberMix", "error_left_out", "fit_numbers", "number_mix_from_dict",
@@ -86,7 +86,7 @@ class NumberLine:
         found: Floats = self.columns(values) @ self.coefficients + self.intercept
         return found
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         return {
             "middles": self.middles.tolist(),
             "spreads": self.spreads.tolist(),
@@ -160,7 +160,7 @@ class NumberMix:
             found = found + self.weights[2] * self.trees.scores(values)[:, 0]
         return found
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         points = None if self.additive is None else self.additive.points
         return {
@@ -176,7 +176,7 @@ class NumberMix:
         }
 
 
-def number_mix_from_dict(data: dict[str, Any]) -> NumberMix:
+def number_mix_from_dict(data: JsonLike) -> NumberMix:
     """The inverse of :meth:`NumberMix.to_dict`."""
     kept = data["line"]
     arrays = {k: np.array(kept[k], dtype=float) for k in ("middles", "spreads", "coefficients")}

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
 from thrifty.errors import BadInput, BadParameter
+from thrifty.outside import AnyArray, LabelsLike
 from thrifty.powers.labels import real_labels
 from thrifty.trees.labels import Labels, read_classes
 
@@ -33,7 +34,7 @@ class Numbers:
         return len(self.values)
 
 
-def read_numbers(y: Any) -> Numbers:
+def read_numbers(y: LabelsLike) -> Numbers:
     """Labels as finite numbers, two rows at least.
 
     >>> read_numbers([1, 2.5]).values.tolist()
@@ -64,7 +65,7 @@ def labels_said_by(estimator: Any) -> Said | None:
     return "classes" if is_classifier(estimator) else None
 
 
-def read_any_labels(y: Any, said: Said | None) -> Labels | Numbers:
+def read_any_labels(y: LabelsLike, said: Said | None) -> Labels | Numbers:
     """Classes or numbers: what was said, else what the labels show.
 
     Labels with a fraction are numbers. Texts, Booleans and whole numbers are classes; whole numbers
@@ -85,7 +86,7 @@ def read_any_labels(y: Any, said: Said | None) -> Labels | Numbers:
     return read_classes(y)
 
 
-def _refuse_doubtful(array: NDArray[Any]) -> None:
+def _refuse_doubtful(array: AnyArray) -> None:
     different = len(np.unique(array))
     if different > _MANY and different * _ROWS_EACH > array.size:
         raise BadInput(

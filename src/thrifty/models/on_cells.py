@@ -20,7 +20,7 @@ from thrifty.errors import BadInput
 from thrifty.models.estimators import in_words
 from thrifty.models.fitting import NotBrought, fit, fitted_from_dict, fitted_to_dict
 from thrifty.models.table import Table, table_from_dict
-from thrifty.outside import JsonLike
+from thrifty.outside import Json, JsonLike, LabelsLike, MoneyLike, TableLike
 
 __all__ = ["OnCells", "check_lengths", "fitted_again", "one_column", "words_of"]
 
@@ -30,10 +30,10 @@ class OnCells(BaseEstimator):
     """An estimator that was fitted on the few cells it needs; see its two kinds."""
 
     estimator: Any
-    spend: Any
+    spend: MoneyLike
     random_state: int | None
 
-    def _open(self, X: Any, y: Any) -> tuple[Cells, Source]:
+    def _open(self, X: TableLike, y: LabelsLike) -> tuple[Cells, Source]:
         """A door to X for ``fit``, with what it may spend."""
         if y is None:
             raise BadInput(
@@ -67,7 +67,7 @@ class OnCells(BaseEstimator):
         self._measured: list[Any] = []
         return self
 
-    def _values(self, X: Any) -> NDArray[np.float64]:
+    def _values(self, X: TableLike) -> NDArray[np.float64]:
         """The values of ``features_`` on every row of X."""
         check_is_fitted(self, "estimator_")
         source = as_source(X, allow_missing=True, categories=True).recoded(self.words_)
@@ -92,7 +92,7 @@ class OnCells(BaseEstimator):
                     f"kinds={{{names[f]!r}: 'number'}} where they are numbers written as text."
                 )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON: the bought table, and the model where it is our own."""
         return {
             "table": self.table_.to_dict(),
@@ -125,7 +125,7 @@ def words_of(data: JsonLike) -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(said) for name, said in data.get("words", {}).items()}
 
 
-def one_column(y: Any) -> Any:
+def one_column(y: LabelsLike) -> Any:
     """A column of labels is taken with scikit-learn's warning."""
     refuse_masked(y)
     labels = np.asarray(y)

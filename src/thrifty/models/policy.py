@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -11,6 +10,7 @@ import numpy as np
 from thrifty.cells import Cells
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.table import Table
+from thrifty.outside import JsonLike
 
 __all__ = ["Bought", "Policy"]
 
@@ -21,7 +21,7 @@ class Bought:
 
     table: Table
     lesson: Lesson
-    info: Mapping[str, Any] = field(default_factory=dict)
+    info: JsonLike = field(default_factory=dict)
 
 
 class Policy(Protocol):

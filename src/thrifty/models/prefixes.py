@@ -20,6 +20,7 @@ from thrifty.models.order import Order, Price
 from thrifty.models.quick import fold_of_rows
 from thrifty.models.stack import fit_stack_left_out
 from thrifty.models.table import Table
+from thrifty.outside import AnyArray
 
 __all__ = ["Prefix", "Prefixes", "fit_prefixes", "prefix_sizes"]
 
@@ -86,7 +87,7 @@ class Prefixes:
     """
 
     parts: tuple[Prefix, ...]
-    classes: NDArray[Any]
+    classes: AnyArray
     shares: Floats
     seen: Floats
     codes: Ints

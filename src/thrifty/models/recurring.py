@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,6 +35,7 @@ from thrifty.models.learning import LearnedTable, allowance_of
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.policy import Bought
 from thrifty.models.table import Table, table_from_dict
+from thrifty.outside import JsonLike
 from thrifty.trees.labels import Labels
 
 __all__ = ["hypothesis_of", "recognise"]
@@ -62,7 +62,7 @@ _LOST = -4.0
 
 @dataclass(frozen=True, eq=False)
 class _Hypothesis:
-    note: Mapping[str, Any]
+    note: JsonLike
     features: Ints
     core: Any
     shares: Floats

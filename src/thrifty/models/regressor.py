@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from thrifty.cells import Cells
 from thrifty.lazy import Asked
+from thrifty.lazy.stopping import StoppingRule
 from thrifty.models.asking_numbers import ask_numbers
 from thrifty.models.estimators import check_estimator
 from thrifty.models.fitting import NotBrought, fit
@@ -23,7 +24,7 @@ from thrifty.models.memory import Memory
 from thrifty.models.numbers import read_numbers
 from thrifty.models.on_cells import OnCells, check_lengths, fitted_again, one_column, words_of
 from thrifty.models.table import Table
-from thrifty.outside import JsonLike
+from thrifty.outside import Json, JsonLike, LabelsLike, MoneyLike, TableLike
 
 __all__ = ["ModelRegressor"]
 
@@ -68,13 +69,13 @@ class ModelRegressor(RegressorMixin, OnCells):
     """
 
     def __init__(
-        self, estimator: Any = None, spend: Any = None, random_state: int | None = None
+        self, estimator: Any = None, spend: MoneyLike = None, random_state: int | None = None
     ) -> None:
         self.estimator = estimator
         self.spend = spend
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: TableLike, y: LabelsLike) -> Self:
         """Learn from the cells of X that ``spend`` buys, or the default rule."""
         check_estimator(self.estimator, numbers=True)
         cells, source = self._open(X, y)
@@ -128,7 +129,7 @@ class ModelRegressor(RegressorMixin, OnCells):
             f"{shown}{more}"
         )
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: TableLike) -> NDArray[np.float64]:
         """A number for every row; X holds all features, only ``features_`` are read."""
         return self.numbers(self._values(X))
 
@@ -137,14 +138,14 @@ class ModelRegressor(RegressorMixin, OnCells):
         return np.asarray(self.estimator_.predict(values), dtype=np.float64).reshape(-1)
 
     def ask(
-        self, cells: Cells, rows: NDArray[np.int64], *, stop: Any = None,
+        self, cells: Cells, rows: NDArray[np.int64], *, stop: StoppingRule | None = None,
         spend: float | None = None, per_row: float | None = None,
     ) -> Asked:  # fmt: skip
         """Answer rows through a door; with a limit as many of its features as may be paid."""
         self.check_kinds(cells)
         return ask_numbers(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON: the bought table, and the model where it is our own."""
         return {**super().to_dict(), "numbers": True}
 

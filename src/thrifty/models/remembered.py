@@ -8,11 +8,12 @@ looking at rows of the rare class alone and comparing them with it did not pay (
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from thrifty.outside import JsonLike
 
 __all__ = ["remember"]
 
@@ -22,7 +23,7 @@ Floats = NDArray[np.float64]
 _QUANTILES, _MOST = 32, 2000
 
 
-def remember(old: Mapping[str, Any] | None, values: Floats, weights: Floats) -> dict[str, Any]:
+def remember(old: JsonLike | None, values: Floats, weights: Floats) -> dict[str, Any]:
     """The background with further values, each weighted by what its row stands for.
 
     >>> note = remember(None, np.array([1.0, 2.0, np.nan, 3.0]), np.ones(4))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -17,6 +17,7 @@ from thrifty.models.card_points import card_of_points
 from thrifty.models.columns import ColumnReader, has_texts
 from thrifty.models.points import Design, Points, same_folds
 from thrifty.models.shrunk import softmax
+from thrifty.outside import AnyArray, Json, JsonLike, LabelsLike, TableLike
 
 __all__ = ["ScorecardClassifier"]
 
@@ -93,10 +94,10 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
         self.whole_points = whole_points
         self.doubling = doubling
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
         """Make the card of these rows; ``sample_weight`` says how many each stands for."""
         self._check_parameters()
-        values, y = self._read_training(X, y)
+        values, labels = self._read_training(X, y)
         weights = _check_sample_weight(sample_weight, values, dtype=np.float64)
         if (weights < 0).any() or not np.isfinite(weights).all() or not weights.any():
             raise BadInput(
@@ -104,8 +105,8 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
                 f"{weights.min()} to {weights.max()}."
             )
         counted = weights > 0
-        values, y, weights = values[counted], y[counted], weights[counted]
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        values, labels, weights = values[counted], labels[counted], weights[counted]
+        self.classes_, codes = np.unique(labels, return_inverse=True)
         codes = codes.reshape(-1)
         if len(self.classes_) < 2:
             raise BadInput(
@@ -120,22 +121,22 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
         self.card_ = self._card()
         return self
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: TableLike) -> Floats:
         """Log-odds of the second class; for more classes a column each."""
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: TableLike) -> Floats:
         """Probabilities, a column per class."""
         return softmax(self._scores(X))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: TableLike) -> AnyArray:
         """The most likely class of every row."""
         likely = self.predict_proba(X).argmax(axis=1)
-        chosen: NDArray[Any] = self.classes_[likely]
+        chosen: AnyArray = self.classes_[likely]
         return chosen
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         check_is_fitted(self, "points_")
         fields = ("max_bins", "shrinkage", "calibrated", "whole_points", "doubling")
@@ -154,7 +155,7 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
+    def from_dict(cls, data: JsonLike) -> Self:
         """The inverse of :meth:`to_dict`."""
         model = cls(**data["parameters"])
         model.classes_ = np.array(data["classes"])
@@ -189,20 +190,20 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
             if not number or not 0 < value < np.inf:
                 raise BadParameter(f"{name} must be a finite number above 0; got {value!r}.")
 
-    def _read_training(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
+    def _read_training(self, X: TableLike, y: LabelsLike) -> tuple[Floats, AnyArray]:
         if has_texts(X):
-            _, y = validate_data(self, X, y, skip_check_array=True)
+            validate_data(self, X, y, skip_check_array=True)
             self.reader_ = ColumnReader.of(X)
-            values, y = self.reader_.read(X), np.asarray(y)
-            if y.shape != (len(values),):
-                raise BadInput(f"y must hold one label a row, {len(values)}; got {y.shape}.")
+            values, labels = self.reader_.read(X), np.asarray(y)
+            if labels.shape != (len(values),):
+                raise BadInput(f"y must hold one label a row, {len(values)}; got {labels.shape}.")
         else:
-            values, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
+            values, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
             self.reader_ = ColumnReader((None,) * values.shape[1])
-        check_classification_targets(y)
-        return values, y
+        check_classification_targets(labels)
+        return values, labels
 
-    def _read(self, X: Any) -> Floats:
+    def _read(self, X: TableLike) -> Floats:
         check_is_fitted(self, "points_")
         if any(texts is not None for texts in self.reader_.categories):
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -210,7 +211,7 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
         values = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
         return np.asarray(values)
 
-    def _scores(self, X: Any) -> Floats:
+    def _scores(self, X: TableLike) -> Floats:
         values = self._read(X)
         return self.points_.scores(values)
 

@@ -31,6 +31,7 @@ from thrifty.models.remembered import remember
 from thrifty.models.table import Table
 from thrifty.models.telling import how_strange, how_telling
 from thrifty.models.to_pay import to_pay
+from thrifty.outside import Json
 from thrifty.trees.labels import Labels
 
 __all__ = ["Screening"]
@@ -292,7 +293,7 @@ class _Hunt:
             found[f] = remember(self.memory.spread(f), column, weights)
         return found
 
-    def notes(self) -> dict[str, Any]:
+    def notes(self) -> Json:
         """Rows that later tasks may take for controls."""
         return remember_controls(self.basket, self.sizes, self.memory, self.rng)
 

@@ -23,6 +23,7 @@ from thrifty.models.line import LineDesign, line_left_out
 from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.points import Design, Points, oof_scores
 from thrifty.models.shrunk import draw_to_one, fit_intercepts, fit_slope, softmax
+from thrifty.outside import Json, JsonLike
 
 __all__ = ["Stack", "fit_stack", "fit_stack_left_out", "folds_by_class", "stack_from_dict"]
 
@@ -92,7 +93,7 @@ class Stack:
         likely: Ints = self.classes_[self.predict_proba(values).argmax(axis=1)]
         return likely
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return {
             "model": "Stack",
@@ -115,7 +116,7 @@ def _points_to_dict(points: Points) -> dict[str, Any]:
     }
 
 
-def _points_from_dict(data: dict[str, Any], columns: int) -> Points:
+def _points_from_dict(data: JsonLike, columns: int) -> Points:
     return Points(
         tuple(bins_from_dict(bins) for bins in data["bins"]),
         np.array(data["intercepts"], dtype=np.float64),
@@ -123,7 +124,7 @@ def _points_from_dict(data: dict[str, Any], columns: int) -> Points:
     )
 
 
-def stack_from_dict(data: dict[str, Any]) -> Stack:
+def stack_from_dict(data: JsonLike) -> Stack:
     """The inverse of :meth:`Stack.to_dict`."""
     columns = len(data["intercepts"])
     return Stack(

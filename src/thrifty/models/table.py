@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import StoreError
+from thrifty.outside import AnyArray, Json, JsonLike
 
 __all__ = ["Table", "table_from_dict"]
 
@@ -61,7 +61,7 @@ class Table:
     values: Floats
     bought: Bools
     weights: Floats
-    labels: NDArray[Any]
+    labels: AnyArray
     centres: Floats | None = None
     effects: Floats | None = None
     rare_code: int = 1
@@ -143,7 +143,7 @@ class Table:
             return self.values
         return np.where(self.bought, self.values, self.centres)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON: bits where cells were bought, and values column by column."""
         return {
             "features": self.features.tolist(),
@@ -184,7 +184,7 @@ def _column(values: Floats) -> str | list[float | None]:
     return [None if value != value else value for value in values.tolist()]
 
 
-def table_from_dict(data: dict[str, Any]) -> Table:
+def table_from_dict(data: JsonLike) -> Table:
     """The inverse of :meth:`Table.to_dict`."""
     m, k = len(data["rows"]), len(data["features"])
     values = np.full((m, k), np.nan)

@@ -10,7 +10,6 @@ nearly all of it, it stays alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from thrifty.models.boosted import BoostedTrees, boosted_from_dict, grow_boosted
 from thrifty.models.linear import LinearScore, fit_linear
 from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.table import Table
+from thrifty.outside import Json, JsonLike
 
 __all__ = ["LinearAndTrees", "carried", "fit_wide", "grow_joint", "linear_and_trees_from_dict"]
 
@@ -64,7 +64,7 @@ class LinearAndTrees:
         """The likelier class."""
         return (self.decision_function(values) > 0).astype(np.int64)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return {
             "model": "LinearAndTrees",
@@ -77,7 +77,7 @@ class LinearAndTrees:
         }
 
 
-def linear_and_trees_from_dict(data: dict[str, Any]) -> LinearAndTrees:
+def linear_and_trees_from_dict(data: JsonLike) -> LinearAndTrees:
     """The inverse of :meth:`LinearAndTrees.to_dict`."""
     return LinearAndTrees(
         LinearScore.from_dict(data["linear"]),

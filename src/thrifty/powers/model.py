@@ -17,6 +17,7 @@ from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.errors import BadInput
 from thrifty.lazy import FINISHED, Asked, no_stopping
+from thrifty.lazy.stopping import StoppingRule
 from thrifty.outside import AnyArray, Json, JsonLike, LabelsLike, TableLike
 from thrifty.powers.family import PowersFamily
 from thrifty.powers.representation import Exponents, exponents, written
@@ -92,7 +93,7 @@ class _PowersRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc, unu
         return np.array(self._used(), dtype=np.int64)
 
     def ask(
-        self, cells: Cells, rows: np.ndarray, *, stop: Any = None,
+        self, cells: Cells, rows: np.ndarray, *, stop: StoppingRule | None = None,
         spend: float | None = None, per_row: float | None = None,
     ) -> Asked:  # fmt: skip
         """Answer rows through a door; every feature of the formula is needed."""

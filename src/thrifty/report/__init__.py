@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from thrifty.cells.prices.price_list import PricesLike
 from thrifty.lifetime import Lifetime
 from thrifty.report.lineage import Lineage, lineage_of
 from thrifty.report.page import report_page
@@ -25,7 +26,7 @@ __all__ = [
 
 
 def save_report(
-    life: Lifetime, path: str | Path, *, title: str = "lifetime", prices: object = None
+    life: Lifetime, path: str | Path, *, title: str = "lifetime", prices: PricesLike = None
 ) -> Path:
     """Write the report of a lifetime as one page; returns where it is.
 

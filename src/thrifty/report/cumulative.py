@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import bounds
+from thrifty.outside import AnyArray
 from thrifty.report.ink import LINES, POINTS, SERIES, frame, legend, save_picture, value_axis
 from thrifty.report.view import LifetimeView
 from thrifty.trees.tree import features_of
@@ -80,7 +81,7 @@ def _bound(view: LifetimeView, max_depth: int) -> list[int]:
     return cells
 
 
-def draw_cumulative(axes: Axes, curves: Mapping[str, NDArray[Any]]) -> None:
+def draw_cumulative(axes: Axes, curves: Mapping[str, AnyArray]) -> None:
     """Draw the curves on a logarithmic axis of cells against tasks."""
     for i, (name, curve) in enumerate(curves.items()):
         tasks = np.arange(1, len(curve) + 1)

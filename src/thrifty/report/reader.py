@@ -19,6 +19,7 @@ from thrifty.cells.ledger.ledger import Ledger, OpenPurchase
 from thrifty.cells.ledger.owner import is_alive
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.prices.money import to_units
+from thrifty.cells.prices.price_list import PricesLike
 from thrifty.errors import StoreError
 from thrifty.learned import Learned, parts_of_row
 from thrifty.outside import Json
@@ -57,7 +58,7 @@ def open_to_read(where: str) -> Store:
     return SQLiteStore(where, wait=_WAIT, read_only=True)
 
 
-def read_store(where: str, name: str | None = None, prices: object = None) -> LifetimeView:
+def read_store(where: str, name: str | None = None, prices: PricesLike = None) -> LifetimeView:
     """What there is to see of a lifetime in a store."""
     return Reader(where, name, prices).look()
 
@@ -75,7 +76,7 @@ class Reader:
         those the lifetime pays, so that features and predictions are shown in money
     """
 
-    def __init__(self, where: str, name: str | None = None, prices: Any = None) -> None:
+    def __init__(self, where: str, name: str | None = None, prices: PricesLike = None) -> None:
         self.where, self.prices = where, prices
         self.store = open_to_read(where)
         self.name = self._choose(name)

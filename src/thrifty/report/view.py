@@ -13,7 +13,7 @@ from typing import Any
 
 from thrifty.cells import Balance
 from thrifty.cells.prices.money import to_units
-from thrifty.cells.prices.price_list import as_price_list
+from thrifty.cells.prices.price_list import PricesLike, as_price_list
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.models import ModelClassifier
 from thrifty.models.card import Card
@@ -264,7 +264,7 @@ def _summed(lines: Iterable[tuple[str, int, float]]) -> list[tuple[str, int, flo
     return sorted(summed, key=lambda line: (-line[2], line[0]))
 
 
-def view_of(life: Lifetime, title: str = "lifetime", prices: object = None) -> LifetimeView:
+def view_of(life: Lifetime, title: str = "lifetime", prices: PricesLike = None) -> LifetimeView:
     """What there is to see of a lifetime.
 
     ``prices`` are those the lifetime pays: with them features and predictions are shown in money.
@@ -303,7 +303,7 @@ def members_of(representation: Any, feature_names: Sequence[str]) -> Fields:
     return {"metafeatures": trees, "metafeature_texts": tuple(texts), "bits": told}
 
 
-def prices_by_name(prices: object, feature_names: Sequence[str]) -> Fields:
+def prices_by_name(prices: PricesLike, feature_names: Sequence[str]) -> Fields:
     """The ``prices`` and ``fees`` of a view, from whatever the lifetime was given."""
     if prices is None or not feature_names:
         return {}

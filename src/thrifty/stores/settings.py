@@ -14,7 +14,7 @@ import numpy as np
 import sklearn
 
 from thrifty.cells.prices.budget import Budget
-from thrifty.cells.prices.price_list import PriceList
+from thrifty.cells.prices.price_list import PriceList, PricesLike
 from thrifty.errors import BadParameter, MixedCurrencies
 from thrifty.outside import Json, JsonLike
 
@@ -27,7 +27,7 @@ _NOT_STORED = "computed by functions, which a store does not keep"
 class Settings:
     """What was given to a lifetime beside its family and rule; None where nothing was said."""
 
-    prices: Any = None
+    prices: PricesLike = None
     budget: Budget | None = None
     random_state: int | None = None
     #: of the order in which learners take rows; None: of a lifetime that has none of its own
@@ -137,7 +137,7 @@ def prices_to_json(prices: object) -> object:
     return {**out, "without": _NOT_STORED} if functions else out
 
 
-def prices_from_json(data: object) -> object:
+def prices_from_json(data: Any) -> Any:
     """The inverse of :func:`prices_to_json`."""
     if not (isinstance(data, Mapping) and "price list" in data):
         return data

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.everything import ToBuy
-from thrifty.outside import JsonLike
+from thrifty.outside import AnyArray, JsonLike
 from thrifty.stores.feature_names import names_from_text, names_to_text
 
 __all__ = ["PredictionRow", "State", "TaskHead", "TaskPages", "TaskRow"]
@@ -300,7 +299,7 @@ class TaskPages:
         )
         if rows:
             entry = _to_buy(entry.place, entry.features, entry.n_features, *rows[0]).with_(entry)
-        arrays: dict[str, NDArray[Any]] = {"examples": entry.examples.astype(np.int64)}
+        arrays: dict[str, AnyArray] = {"examples": entry.examples.astype(np.int64)}
         if entry.which is not None:
             arrays["which"] = np.packbits(entry.which)
         block = pack_arrays(arrays)

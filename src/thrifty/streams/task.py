@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.outside import AnyArray, TableLike
+from thrifty.outside import AnyArray
 
 __all__ = ["Task"]
 
@@ -17,7 +17,7 @@ class Task:
     """What a learner is shown (name, X, y) and what only the experimenter knows (target, good)."""
 
     name: str
-    X: TableLike
+    X: AnyArray
     y: AnyArray
     target: Any = field(default=None, repr=False)
     good: bool = True

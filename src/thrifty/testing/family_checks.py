@@ -54,7 +54,9 @@ class _Subject:
     def life(self, **how: Any) -> Lifetime:
         return Lifetime(self.family, **how)
 
-    def learn(self, X: TableLike = None, y: LabelsLike = None, **how: object) -> Learned:
+    def learn(
+        self, X: TableLike | None = None, y: LabelsLike | None = None, **how: object
+    ) -> Learned:
         table = self.X.copy() if X is None else X
         return self.life(**how).learn("task", table, self.y if y is None else y)
 
@@ -90,7 +92,9 @@ class _Subject:
             return None
 
 
-def family_checks(family: AnyFamily, X: TableLike = None, y: LabelsLike = None) -> Iterator[Check]:
+def family_checks(
+    family: AnyFamily, X: TableLike | None = None, y: LabelsLike | None = None
+) -> Iterator[Check]:
     """Checks of a family, each with a name.
 
     Parameters

@@ -13,12 +13,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
+from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import default_names, refuse_masked
 from thrifty.checks import whole_number
 from thrifty.errors import BadInput, FeaturesChanged
 from thrifty.lazy import Asked, Explanation, Walked, balanced_shares, stopping_of, walk
 from thrifty.lazy import explain as explain_path
-from thrifty.outside import AnyArray, Json, JsonLike, LabelsLike, PricesLike, TableLike
+from thrifty.lazy.stopping import StoppingRule
+from thrifty.outside import AnyArray, Json, JsonLike, LabelsLike, TableLike
 from thrifty.shown import pre_html
 from thrifty.trees.flat import FlatTree, ToFlatten
 from thrifty.trees.gains.class_weights import check_class_weight, weigh, weighted
@@ -215,7 +217,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         return np.array(sorted(features_of(self.tree_)), dtype=np.int64)
 
     def ask(
-        self, cells: Cells, rows: NDArray[np.int64], *, stop: Any = None,
+        self, cells: Cells, rows: NDArray[np.int64], *, stop: StoppingRule | None = None,
         spend: float | None = None, per_row: float | None = None,
     ) -> Asked:  # fmt: skip
         """Answer rows through a door, buying only the cells on their paths."""
@@ -336,7 +338,7 @@ def _check_depth(max_depth: object) -> None:
         whole_number("max_depth", max_depth)
 
 
-def _one_column(y: LabelsLike) -> object:
+def _one_column(y: LabelsLike) -> LabelsLike:
     """A column of labels is taken with scikit-learn's warning."""
     refuse_masked(y)
     labels = np.asarray(y)
@@ -358,7 +360,7 @@ def _source_of(X: TableLike, *, allow_missing: bool) -> Source:
         return as_source(reals, allow_missing=allow_missing)
 
 
-def _reals(X: TableLike) -> object:
+def _reals(X: TableLike) -> AnyArray | None:
     """Integers as floats; None where they are something else."""
     if isinstance(X, Source) or hasattr(X, "columns"):
         return None

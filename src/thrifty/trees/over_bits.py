@@ -21,6 +21,7 @@ from thrifty.cells.bits import Bit, BitCells, bits_of, bits_to_dict, read_bits
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import match_features
 from thrifty.lazy import Asked, Explanation
+from thrifty.lazy.stopping import StoppingRule
 from thrifty.outside import AnyArray, Json, JsonLike, TableLike
 from thrifty.shown import pre_html
 from thrifty.trees.tree import Tree
@@ -181,7 +182,7 @@ class OverBits(ClassifierMixin, BaseEstimator):
         return np.array(sorted(asked), dtype=np.int64)
 
     def ask(
-        self, cells: Cells, rows: NDArray[np.int64], *, stop: Any = None,
+        self, cells: Cells, rows: NDArray[np.int64], *, stop: StoppingRule | None = None,
         spend: float | None = None, per_row: float | None = None,
     ) -> Asked:  # fmt: skip
         """Answer rows through a door, buying only the cells on their paths."""

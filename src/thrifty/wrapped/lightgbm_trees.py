@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from thrifty.lazy.forest import Forest, join
-from thrifty.outside import Fields
+from thrifty.outside import Fields, TableLike
 from thrifty.wrapped.reading import Readable, unknown_model
 
 __all__ = ["read"]
@@ -41,7 +41,7 @@ def read(model: Any) -> Readable:
 
 
 def _on_arrays(model: Any) -> Any:
-    def predict(table: Any) -> Any:
+    def predict(table: TableLike) -> Any:
         return model.predict(table, validate_features=False)
 
     return predict

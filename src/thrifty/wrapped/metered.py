@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from thrifty.cells import Cells, Receipt, Source, as_source
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
+from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import default_names
 from thrifty.errors import BadParameter
 from thrifty.lazy import Explanation, Forest, Stopping, Walked, explain, walk
-from thrifty.outside import AnyArray, PricesLike
+from thrifty.outside import AnyArray, TableLike
 from thrifty.wrapped.reading import Readable, read_model
 
 __all__ = ["Metered", "match_model", "metered"]
@@ -25,7 +26,7 @@ _AT_ONCE = 2**24
 
 def metered(
     model: object,
-    source: object,
+    source: TableLike,
     *,
     prices: PricesLike = None,
     confidence: float | None = None,

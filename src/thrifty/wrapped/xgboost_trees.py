@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from thrifty.lazy.forest import Forest, join
-from thrifty.outside import JsonLike
+from thrifty.outside import JsonLike, TableLike
 from thrifty.wrapped.reading import Readable, unknown_model
 
 __all__ = ["read"]
@@ -58,14 +58,14 @@ def _stopped_early(model: object) -> bool:
 
 
 def _estimator_predicts(predict: Any) -> Any:
-    def on_arrays(table: Any) -> Any:
+    def on_arrays(table: TableLike) -> Any:
         return predict(table, validate_features=False)
 
     return on_arrays
 
 
 def _booster_predicts(booster: Any) -> Any:
-    def on_arrays(table: Any) -> Any:
+    def on_arrays(table: TableLike) -> Any:
         import xgboost
 
         return booster.predict(xgboost.DMatrix(table), validate_features=False)

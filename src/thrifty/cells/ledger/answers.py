@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from thrifty.cells.ledger.arrays import pack_arrays
 from thrifty.cells.sources.checks import unmasked
 from thrifty.errors import MalformedAnswer
+from thrifty.outside import AnyArray
 
 __all__ = ["keep_answer", "read_answer", "redacted"]
 
@@ -113,7 +113,7 @@ def _read(
 
 def _table(
     answer: object, examples: Sequence[object], features: Sequence[str], asked: str
-) -> NDArray[Any]:
+) -> AnyArray:
     if hasattr(answer, "columns") and hasattr(answer, "index") and hasattr(answer, "to_numpy"):
         _same_order([str(c) for c in answer.columns], list(features), "features")
         _same_order([str(i) for i in answer.index], [str(e) for e in examples], "examples")
@@ -147,7 +147,7 @@ def _same_order(got: list[str], asked: list[str], what: str) -> None:
 
 
 def _numbers(
-    table: NDArray[Any], examples: Sequence[object], features: Sequence[str], allow_missing: bool
+    table: AnyArray, examples: Sequence[object], features: Sequence[str], allow_missing: bool
 ) -> NDArray[np.float64]:
     if table.dtype.kind in "biuf":
         return table.astype(np.float64)

@@ -7,12 +7,11 @@ import math
 import struct
 import zlib
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty.errors import StoreError
+from thrifty.outside import AnyArray
 
 __all__ = ["pack_arrays", "unpack_arrays"]
 
@@ -22,7 +21,7 @@ _KINDS = {"u1", "i4", "i8", "f8"}
 _LARGEST = 1 << 28
 
 
-def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def pack_arrays(arrays: Mapping[str, AnyArray]) -> bytes:
     """Named arrays of bytes, integers or floats, as one compressed block.
 
     >>> block = pack_arrays({"rows": np.arange(3, dtype=np.int32)})
@@ -44,7 +43,7 @@ def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     return zlib.compress(struct.pack("<I", len(head)) + head + body, 1)
 
 
-def unpack_arrays(block: bytes) -> dict[str, NDArray[Any]]:
+def unpack_arrays(block: bytes) -> dict[str, AnyArray]:
     """The inverse of :func:`pack_arrays`; a damaged block is an error, never a value."""
     try:
         reader = zlib.decompressobj()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.book import Column
+from thrifty.outside import AnyArray
 from thrifty.strangers import readable
 
 __all__ = ["Facts", "read_column", "write_column"]
@@ -65,7 +65,7 @@ def read_column(column: Column) -> Facts:
         return _facts(column, unpack_arrays(column.block))
 
 
-def _facts(column: Column, a: dict[str, NDArray[Any]]) -> Facts:
+def _facts(column: Column, a: dict[str, AnyArray]) -> Facts:
     if a["known"].dtype != np.uint8 or a["known"].ndim != 1 or len(a["known"]) > _MOST:
         raise ValueError(f"a bitmap of shape {a['known'].shape}")
     examples = np.flatnonzero(np.unpackbits(a["known"])).astype(np.int32)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from thrifty.cells.ledger.book import Column, Pages
 from thrifty.cells.ledger.columns import read_column
 from thrifty.cells.ledger.purchase import CellBlock, Purchase, unpack_values
 from thrifty.errors import BadInput, StoreError
+from thrifty.outside import AnyArray
 
 __all__ = ["Known"]
 
@@ -257,7 +257,7 @@ def _inverse(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
     return out
 
 
-def _look_up(inverse: NDArray[np.int64], numbers: NDArray[Any]) -> NDArray[np.int64]:
+def _look_up(inverse: NDArray[np.int64], numbers: AnyArray) -> NDArray[np.int64]:
     out = np.full(len(numbers), -1, dtype=np.int64)
     inside = (numbers >= 0) & (numbers < len(inverse))
     out[inside] = inverse[numbers[inside]]

@@ -26,7 +26,7 @@ from thrifty.cells.ledger.purchase import Purchase, is_live
 from thrifty.cells.ledger.settlement import close, find_changes, settle
 from thrifty.cells.prices.budget import Budget, Limits
 from thrifty.cells.prices.money import to_units
-from thrifty.cells.prices.price_list import Tariff, as_price_list
+from thrifty.cells.prices.price_list import PricesLike, Tariff, as_price_list
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import (
     BadInput,
@@ -149,7 +149,8 @@ class Ledger:
         return self.book.read(work)
 
     def open(
-        self, source: CallableSource, prices: object = None, task: str = "", *, to_buy: bool = True
+        self, source: CallableSource, prices: PricesLike = None, task: str = "", *,
+        to_buy: bool = True,
     ) -> Buyer:
         """A buyer for one task, who knows all that the store knows of the source's cells.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,10 @@ from thrifty.cells.ledger.meter import Meter, Owned
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.lines import Lines
 from thrifty.cells.prices.money import to_units
+from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
+from thrifty.outside import AnyArray
 
 __all__ = ["PaidCells"]
 
@@ -25,7 +26,8 @@ class PaidCells:
     """What a door needs to serve one task from the ledger."""
 
     def __init__(
-        self, source: CallableSource, ledger: Ledger, prices: Any, task: str, *, to_buy: bool = True
+        self, source: CallableSource, ledger: Ledger, prices: PricesLike, task: str, *,
+        to_buy: bool = True,
     ) -> None:
         self.source, self.ledger, self.task, self._to_buy = source, ledger, task, to_buy
         self._buyer = ledger.open(source, prices, task, to_buy=to_buy)
@@ -139,7 +141,7 @@ class PaidCells:
                 out[i] = kernels.mask_of_rows(rows[values != 0], self.source.n_examples)
         return out
 
-    def get(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
+    def get(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
         """Values of rows x features."""
         self.ensure(features, kernels.mask_of_rows(rows, self.source.n_examples))
         if not self.tariff.computed and self.source.boolean[features].all():

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.owner import IN_FLIGHT, is_alive, me
 from thrifty.cells.prices.money import total
+from thrifty.outside import AnyArray
 from thrifty.strangers import readable
 
 __all__ = ["BLOCKING", "CellBlock", "Purchase", "is_live", "pack_values", "unpack_values"]
@@ -72,7 +73,7 @@ class CellBlock:
             return cls._from(unpack_arrays(block))
 
     @classmethod
-    def _from(cls, a: dict[str, NDArray[Any]]) -> CellBlock:
+    def _from(cls, a: dict[str, AnyArray]) -> CellBlock:
         n, k = len(a["examples"]), len(a["features"])
         shapes = [a[name].shape for name in ("examples", "features", "boolean", "draws", "costs")]
         if shapes != [(n,), (k,), (k,), (len(a["draws"]),), (n,)] or n * k > 1 << 28:

@@ -9,6 +9,7 @@ from typing import Any
 
 from thrifty.cells.ledger.meter import Owned
 from thrifty.cells.sources import Source
+from thrifty.outside import TableLike
 
 __all__ = ["RememberedTables"]
 
@@ -39,7 +40,7 @@ class RememberedTables:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def of(self, X: Any, source: Source) -> tuple[Owned, str]:
+    def of(self, X: TableLike, source: Source) -> tuple[Owned, str]:
         """What is owned of an object, and a name for it that no other object has."""
         key = id(X)
         found = self._entries.get(key)

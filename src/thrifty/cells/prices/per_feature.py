@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BadInput
+from thrifty.outside import PerFeatureLike
 
 __all__ = ["read_prices"]
 
 
-def read_prices(prices: Any, feature_names: Sequence[str]) -> NDArray[np.float64]:
+def read_prices(prices: PerFeatureLike, feature_names: Sequence[str]) -> NDArray[np.float64]:
     """One price per feature, from None (1 each), a number, a sequence or a mapping by name.
 
     >>> read_prices({"age": 0, "tsh": 22.78}, ["age", "tsh"]).tolist()
@@ -30,10 +30,10 @@ def read_prices(prices: Any, feature_names: Sequence[str]) -> NDArray[np.float64
                 f"{lacking[:5]}. Add them (0 where a feature is free)."
             )
         values = [prices[name] for name in feature_names]
-    elif np.ndim(prices) == 0:
+    elif (each := np.asarray(prices, dtype=object)).ndim == 0:
         values = [prices] * n
     else:
-        values = list(prices)
+        values = list(each)
         if len(values) != n:
             raise BadInput(f"expected {n} prices, one per feature; got {len(values)}.")
     try:

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from thrifty.cells.prices.tariff import Draw, Tariff
 from thrifty.errors import BadInput
-from thrifty.outside import JsonLike, PricesLike
+from thrifty.outside import JsonLike, PerFeatureLike
 
 __all__ = ["Draw", "PriceList", "Tariff", "as_price_list"]
 
@@ -69,7 +69,7 @@ class PriceList:
     (13.9, 16.1, 4.81)
     """
 
-    per_feature: PricesLike = 1
+    per_feature: PerFeatureLike = 1
     panels: JsonLike = field(default_factory=dict)
     together: Mapping[str, object] = field(default_factory=dict)
     derived: JsonLike = field(default_factory=dict)
@@ -190,7 +190,11 @@ class PriceList:
         )  # fmt: skip
 
 
-def as_price_list(prices: object) -> PriceList:
+#: prices as users bring them
+PricesLike: TypeAlias = PerFeatureLike | PriceList
+
+
+def as_price_list(prices: PricesLike) -> PriceList:
     """Whatever the user brought, as a price list."""
     if isinstance(prices, PriceList):
         return prices

@@ -181,7 +181,7 @@ class _Reader:
         if isinstance(given, Mapping) and given.get(parent) is None:
             raise BadInput(f"{child!r} is derived from {parent!r}, which has no price; add it.")
         price = given[parent] if isinstance(given, Mapping) else given
-        if not isinstance(price, str) and np.ndim(price) != 0:
+        if price is not None and not isinstance(price, str) and np.ndim(price) != 0:
             raise BadInput(
                 f"{child!r} is derived from {parent!r}, which is no feature; give prices by name, "
                 "so that its price can be found."
@@ -222,7 +222,7 @@ class _Reader:
                 self.sold[:] = True
             values = []
         else:
-            values = list(given)
+            values = list(np.asarray(given, dtype=object))
             if len(values) != len(self.names):
                 raise BadInput(
                     f"expected {len(self.names)} prices, one per feature; got {len(values)}."

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells.prices.cover import Cover, OrderBasket
 from thrifty.cells.prices.money import UNIT
+from thrifty.outside import AnyArray
 
 __all__ = ["PriceOfCells", "Draw", "Filled", "Holdings", "OwnedCells", "Part", "Tariff"]
 
-Derive = Callable[..., NDArray[Any]]
+Derive = Callable[..., AnyArray]
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 Set = frozenset[int]

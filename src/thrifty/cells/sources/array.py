@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from thrifty.cells.sources.checks import (
     default_names,
 )
 from thrifty.cells.sources.kinds import read_columns, read_kinds
+from thrifty.outside import AnyArray, KindsLike, TableLike
 
 __all__ = ["ArraySource"]
 
@@ -31,11 +31,11 @@ class ArraySource(Source):
 
     def __init__(
         self,
-        X: Any,
+        X: TableLike,
         feature_names: Sequence[str] | None = None,
         *,
         allow_missing: bool = False,
-        kinds: Any = None,
+        kinds: KindsLike = None,
         known: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         table = checked_table(X)
@@ -72,10 +72,10 @@ class ArraySource(Source):
         self.__dict__.update(state)
         self._tiles, self._packing = None, Lock()
 
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
+    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
         return self._table[np.ix_(rows, features)]
 
-    def table(self) -> NDArray[Any]:
+    def table(self) -> AnyArray:
         return self._table
 
     def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import checked_ids, checked_source_name
 from thrifty.errors import BadInput
+from thrifty.outside import AnyArray, FrameLike, KindsLike, TableLike
 
 if TYPE_CHECKING:
     from thrifty.cells.sources.callable import CallableSource
@@ -71,7 +73,7 @@ class Source(ABC):
         return len(self.feature_names)
 
     @abstractmethod
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
+    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
         """Values of a block: (len(rows), len(features))."""
 
     @abstractmethod
@@ -82,7 +84,7 @@ class Source(ABC):
     def tiles(self) -> NDArray[np.uint64]:
         """Every feature of every example, packed in tiles; Boolean sources only."""
 
-    def table(self) -> NDArray[Any]:
+    def table(self) -> AnyArray:
         """Every value: (S, N). Not to be written to."""
         return self.read(np.arange(self.n_examples), np.arange(self.n_features))
 
@@ -133,13 +135,13 @@ class Source(ABC):
 
     @staticmethod
     def from_array(
-        X: object,
+        X: TableLike,
         *,
         feature_names: Sequence[str] | None = None,
         examples: Iterable[object] | None = None,
         name: str | None = None,
         allow_missing: bool = False,
-        kinds: object = None,
+        kinds: KindsLike = None,
     ) -> Source:
         """A numpy array or a scipy sparse matrix.
 
@@ -161,12 +163,12 @@ class Source(ABC):
 
     @staticmethod
     def from_frame(
-        frame: object,
+        frame: FrameLike,
         *,
         examples: Iterable[object] | None = None,
         name: str | None = None,
         allow_missing: bool = False,
-        kinds: object = None,
+        kinds: KindsLike = None,
         lazily: bool = False,
     ) -> Source:
         """A pandas or polars frame; its columns name the features and their dtypes say their kind.
@@ -199,7 +201,7 @@ class Source(ABC):
         without: Collection[str] = (),
         boolean: bool | Collection[str] | None = None,
         allow_missing: bool = False,
-        kinds: object = None,
+        kinds: KindsLike = None,
     ) -> Source:
         """A Parquet file, of which only the columns that are looked at are read.
 
@@ -232,7 +234,7 @@ class Source(ABC):
         schema: str | None = None,
         name: str | None = None,
         allow_missing: bool = False,
-        kinds: object = None,
+        kinds: KindsLike = None,
     ) -> Source:
         """A table of a database, of which only the columns that are looked at are read.
 
@@ -262,10 +264,10 @@ class Source(ABC):
         *,
         examples: Iterable[Any],
         features: Sequence[str],
-        prices: Any = None,
+        prices: PricesLike = None,
         idempotent: bool = False,
         boolean: bool | Collection[str] = True,
-        kinds: Any = None,
+        kinds: KindsLike = None,
         name: str | None = None,
         not_billed: tuple[type[Exception], ...] = (),
         allow_missing: bool = False,
@@ -378,11 +380,11 @@ class Source(ABC):
 
 
 def as_source(
-    X: object,
+    X: TableLike,
     *,
     allow_missing: bool = False,
     categories: bool = False,
-    kinds: object = None,
+    kinds: KindsLike = None,
     lazily: bool = False,
 ) -> Source:
     """Whatever the user brought, as a source; ``categories``: whether the learner reads them.
@@ -408,14 +410,18 @@ def _no_categories(name: str) -> BadInput:
     )
 
 
-def _as_source(X: object, allow_missing: bool, kinds: object, lazily: bool) -> Source:
+def _is_frame(X: object) -> TypeGuard[FrameLike]:
+    return hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def _as_source(X: TableLike, allow_missing: bool, kinds: KindsLike, lazily: bool) -> Source:
     if isinstance(X, Source):
         if kinds is not None:
             raise BadInput(
                 "a Source says what its features are when it is made: give it kinds= there."
             )
         return X
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+    if _is_frame(X):
         return Source.from_frame(X, allow_missing=allow_missing, kinds=kinds, lazily=lazily)
     if isinstance(X, str | bytes):
         raise BadInput(

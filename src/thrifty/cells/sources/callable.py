@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.prices.price_list import PriceList, Tariff, as_price_list
+from thrifty.cells.prices.price_list import PriceList, PricesLike, Tariff, as_price_list
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.checks import (
     can_be_stored,
@@ -27,6 +27,7 @@ from thrifty.cells.sources.checks import (
 from thrifty.cells.sources.coded import answers_in_codes
 from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, BadParameter
+from thrifty.outside import AnyArray, KindsLike
 
 __all__ = ["CallLimits", "CallableSource"]
 
@@ -90,10 +91,10 @@ class CallableSource(Source):
         *,
         examples: Iterable[Any],
         features: Sequence[str],
-        prices: Any = None,
+        prices: PricesLike = None,
         idempotent: bool = False,
         boolean: bool | Collection[str] = True,
-        kinds: Any = None,
+        kinds: KindsLike = None,
         name: str | None = None,
         not_billed: tuple[type[Exception], ...] = (),
         allow_missing: bool = False,
@@ -164,7 +165,7 @@ class CallableSource(Source):
     def note_call(self) -> None:
         self.recent.append(time.monotonic())
 
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
+    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
         raise _no_way_around()
 
     def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:

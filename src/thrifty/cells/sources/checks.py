@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BadInput
+from thrifty.outside import AnyArray
 
 __all__ = [
     "boolean_columns",
@@ -105,7 +106,7 @@ def can_be_stored(texts: Iterable[str], what: str) -> None:
             )
 
 
-def unmasked(table: object) -> NDArray[Any]:
+def unmasked(table: object) -> AnyArray:
     """What is masked is not there: NaN, as in any other table.
 
     >>> unmasked(np.ma.array([1.0, 2.0], mask=[False, True])).tolist()
@@ -131,7 +132,7 @@ def refuse_masked(labels: object) -> None:
         )
 
 
-def checked_table(X: object) -> NDArray[Any]:
+def checked_table(X: object) -> AnyArray:
     """A two-dimensional numeric array with at least one row and one column."""
     try:
         table = unmasked(X)
@@ -170,7 +171,7 @@ def checked_table(X: object) -> NDArray[Any]:
     return table
 
 
-def _not_ragged(table: NDArray[Any]) -> None:
+def _not_ragged(table: AnyArray) -> None:
     """Object arrays of lists were ragged tables; a list in a cell is no value."""
     odd = [i for i, v in enumerate(table.ravel()[:100]) if isinstance(v, list | tuple | np.ndarray)]
     if odd and table.ndim == 2:
@@ -188,7 +189,7 @@ def _not_ragged(table: NDArray[Any]) -> None:
 
 
 def boolean_columns(
-    table: NDArray[Any], names: Sequence[str], *, allow_missing: bool
+    table: AnyArray, names: Sequence[str], *, allow_missing: bool
 ) -> NDArray[np.bool_]:
     """Which columns hold only 0 and 1; NaN and infinities are refused, naming the cell."""
     kind = table.dtype.kind
@@ -211,7 +212,7 @@ def boolean_columns(
     return boolean
 
 
-def _finite(block: NDArray[Any], start: int, names: Sequence[str], allow_missing: bool) -> None:
+def _finite(block: AnyArray, start: int, names: Sequence[str], allow_missing: bool) -> None:
     missing = np.isnan(block)
     bad = np.isinf(block) if allow_missing else ~np.isfinite(block)
     if not bad.any():

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells.sources.answered import Answered
 from thrifty.cells.sources.base import Source
+from thrifty.outside import AnyArray
 
 __all__ = ["RecodedSource", "answers_in_codes"]
 
@@ -39,7 +40,7 @@ class RecodedSource(Source):
             for f, here in self._source.categories.items()
         }
 
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
+    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
         out = self._source.read(rows, features)
         here, there = self._source.categories, self.categories
         for j, f in enumerate(features.tolist()):
@@ -59,7 +60,7 @@ def _extended(known: Sequence[str], here: Sequence[str]) -> tuple[str, ...]:
     return (*known, *(c for c in here if c not in set(known)))
 
 
-def _moved(codes: NDArray[Any], place: NDArray[np.float64]) -> NDArray[np.float64]:
+def _moved(codes: AnyArray, place: NDArray[np.float64]) -> NDArray[np.float64]:
     out = np.full(len(codes), np.nan)
     there = ~np.isnan(codes)
     out[there] = place[codes[there].astype(np.int64)]

@@ -17,6 +17,7 @@ from thrifty import kernels
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.kinds import ToldKind, read_column
 from thrifty.errors import BadInput
+from thrifty.outside import AnyArray
 
 __all__ = ["ColumnSource"]
 
@@ -98,7 +99,7 @@ class ColumnSource(Source):
             )
         return values
 
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
+    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
         self._load(features)
         out = np.empty((len(rows), len(features)))
         for j, f in enumerate(features.tolist()):

@@ -12,6 +12,7 @@ from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.checks import checked_names
 from thrifty.cells.sources.kinds import read_columns, read_kinds
 from thrifty.errors import BadInput
+from thrifty.outside import KindsLike
 
 __all__ = ["frame_source"]
 
@@ -20,7 +21,7 @@ def frame_source(
     frame: Any,
     *,
     allow_missing: bool = False,
-    kinds: Any = None,
+    kinds: KindsLike = None,
     known: Mapping[str, Sequence[str]] | None = None,
     lazily: bool = False,
 ) -> Source:

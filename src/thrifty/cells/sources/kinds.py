@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BadInput, BadParameter
+from thrifty.outside import AnyArray
 
 __all__ = ["ReadColumn", "ToldKind", "read_column", "read_columns", "read_kinds"]
 
@@ -34,7 +35,7 @@ _MANY = 50
 class ReadColumn:
     """One column as cells: values, whether it is Boolean, its categories (none: not a category)."""
 
-    values: NDArray[Any]
+    values: AnyArray
     boolean: bool
     categories: tuple[str, ...] | None = None
 
@@ -115,7 +116,7 @@ def read_columns(
     told: Mapping[str, ToldKind],
     known: Mapping[str, Sequence[str]],
     unread: dict[str, BadInput] | None = None,
-) -> tuple[NDArray[Any], dict[int, tuple[str, ...]]]:
+) -> tuple[AnyArray, dict[int, tuple[str, ...]]]:
     """Raw columns as one table of cells, and the categories of those features that have them.
 
     With ``unread``, columns that are no features are noted there, with what is to be said should
@@ -135,7 +136,7 @@ def read_columns(
     return np.column_stack([column.values.astype(dtype) for column in read]), categories
 
 
-def _numeric(values: NDArray[Any], name: str) -> ReadColumn:
+def _numeric(values: AnyArray, name: str) -> ReadColumn:
     if values.dtype.kind == "b":
         return ReadColumn(values.astype(np.uint8), True)
     boolean = bool(((values == 0) | (values == 1)).all())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.packed_file import PackedFile
+from thrifty.outside import AnyArray
 
 __all__ = ["PackedSource"]
 
@@ -37,7 +37,7 @@ class PackedSource(Source):
     def feature_names(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.file.names
 
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
+    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
         boolean = self.boolean[features]
         if boolean.all():
             return np.asarray(kernels.unpack_columns(self.file.columns(features), rows))

@@ -23,14 +23,13 @@ import zlib
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import DamagedFile, UnknownFeature
 from thrifty.kernels import words_for
-from thrifty.outside import JsonLike
+from thrifty.outside import AnyArray, JsonLike
 from thrifty.strangers import readable
 
 __all__ = ["FORMAT", "VERSION", "PackedFile", "hash_name", "seal_of"]
@@ -88,7 +87,7 @@ class PackedFile:
                     "not of one piece. Pack the data again."
                 )
 
-    def _map(self, name: str, dtype: str, shape: tuple[int, int]) -> NDArray[Any]:
+    def _map(self, name: str, dtype: str, shape: tuple[int, int]) -> AnyArray:
         if 0 in shape:
             return np.zeros(shape, dtype=dtype)
         room = np.memmap(self.path / name, dtype=dtype, mode="r", shape=shape)
@@ -185,7 +184,7 @@ class PackedFile:
         self._check(block, features)
         return np.asarray(block, dtype=np.float64)
 
-    def _check(self, block: NDArray[Any], features: NDArray[np.int64]) -> None:
+    def _check(self, block: AnyArray, features: NDArray[np.int64]) -> None:
         expected = self._sums[features].tolist()
         for i, row in enumerate(np.ascontiguousarray(block).view(np.uint8)):
             if zlib.crc32(row) != expected[i]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from thrifty.cells.sources.columnar import ColumnSource, chosen_features, told_boolean
 from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, ThriftyError
+from thrifty.outside import AnyArray, KindsLike
 from thrifty.strangers import readable
 
 __all__ = ["ParquetSource"]
@@ -30,7 +31,7 @@ class ParquetSource(ColumnSource):
         without: Collection[str] = (),
         boolean: bool | Collection[str] | None = None,
         allow_missing: bool = False,
-        kinds: Any = None,
+        kinds: KindsLike = None,
     ) -> None:
         self.path = Path(path)
         with _whole(self.path):
@@ -94,13 +95,13 @@ class ParquetSource(ColumnSource):
             out[i] = bool(((column == 0) | (column == 1)).all())
         return out
 
-    def fetch(self, names: Sequence[str]) -> list[NDArray[Any]]:
+    def fetch(self, names: Sequence[str]) -> list[AnyArray]:
         if not names:
             return []
         with _whole(self.path):
             return self._fetch(names)
 
-    def _fetch(self, names: Sequence[str]) -> list[NDArray[Any]]:
+    def _fetch(self, names: Sequence[str]) -> list[AnyArray]:
         table = self._file.read(columns=list(names))
         out = []
         for name in names:

@@ -28,7 +28,6 @@ from thrifty.cells.sources.prompts import (
     read_reply,
 )
 from thrifty.errors import BadInput, MalformedAnswer
-from thrifty.outside import Json
 
 __all__ = ["DryRun", "QuestionSource", "Reply"]
 
@@ -96,7 +95,7 @@ class QuestionSource(CallableSource):
         if batch and hasattr(ask, "in_batches"):
             self._ask = ask.in_batches()
         features: list[str] = []
-        kinds: Json = {}
+        kinds: dict[str, str | Sequence[str]] = {}
         for key, question in self.questions.items():
             features.append(key)
             kinds[key] = question.categories or "number"

@@ -12,6 +12,7 @@ from thrifty import kernels
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.checks import checked_names, default_names
 from thrifty.errors import BadInput
+from thrifty.outside import AnyArray
 
 __all__ = ["SparseSource"]
 
@@ -53,7 +54,7 @@ class SparseSource(Source):
         boolean[columns] = False
         return boolean
 
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
+    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
         block = self._by_column[:, features].tocsr()[rows].toarray()
         return np.asarray(block)
 
@@ -91,6 +92,6 @@ def _check_indices(X: Any) -> None:
         ) from error
 
 
-def _check_range(at: NDArray[Any], n: int, what: str) -> None:
+def _check_range(at: AnyArray, n: int, what: str) -> None:
     if len(at) and (int(at.min()) < 0 or int(at.max()) >= n):
         raise ValueError(f"{what} indices must lie in 0..{n - 1}")

@@ -17,6 +17,7 @@ from thrifty.cells.ledger.answers import redacted
 from thrifty.cells.sources.columnar import ColumnSource, chosen_features, told_boolean
 from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, ThriftyError
+from thrifty.outside import KindsLike
 
 __all__ = ["SqlSource"]
 
@@ -38,7 +39,7 @@ class SqlSource(ColumnSource):
         schema: str | None = None,
         name: str | None = None,
         allow_missing: bool = False,
-        kinds: Any = None,
+        kinds: KindsLike = None,
     ) -> None:
         self.name = name or (f"{schema}.{table}" if schema else table)
         self._sa = _sqlalchemy()

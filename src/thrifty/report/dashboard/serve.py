@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable
 
 from thrifty.cells.ledger.ledger import Ledger
+from thrifty.cells.prices.price_list import PricesLike
 from thrifty.errors import BadParameter, ThriftyError
 from thrifty.report.reader import Reader
 from thrifty.stores import open_store
@@ -19,7 +20,7 @@ def serve(
     *,
     port: int = 8710,
     lifetime: str | None = None,
-    prices: object = None,
+    prices: PricesLike = None,
     announce: Callable[[str], None] = print,
 ) -> None:
     """Show a lifetime until interrupted; ``announce`` gets the address, token included."""
