@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import thrifty
 from thrifty.cli import app
 from thrifty.errors import ExamplePurged, StoreError
+from thrifty.models.controls import controls_of
 from thrifty.testing import FakeProvider
 
 pd = pytest.importorskip("pandas")
@@ -161,6 +162,28 @@ def test_purged_values_are_gone_from_postgres(postgres):
             return b"".join(bytes(connection.execute(read, (p,)).fetchone()[0]) for p in parts)
 
     purged(url, url, bytes_of)
+
+
+def test_rows_that_the_memory_keeps_as_controls_go_too(tmp_path):
+    store, ids = tmp_path / "s.db", [f"p{i}" for i in range(60)]
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"), index=ids)
+    X.loc["p7"] = SECRET
+    source = thrifty.Source.from_frame(X, examples=ids, name="lab")
+    with thrifty.Lifetime(thrifty.Models(), store=store) as life:
+        life.learn("t", source, [i % 6 == 1 for i in range(60)], spend=240)
+        assert SECRET in kept_values(life)
+        life.forget("t")
+    run("purge", store, "p7")
+    with thrifty.Lifetime.open(store) as life:
+        assert SECRET not in kept_values(life)
+        with pytest.warns(ExamplePurged, match="p7"):
+            life.learn("u", source, [i % 5 == 1 for i in range(60)], spend=120)
+
+
+def kept_values(life):
+    columns = controls_of(life.representation).columns.values()
+    return [value for _, values in columns for value in values.tolist()]
 
 
 def test_an_answer_that_waits_for_its_user_is_purged_too(tmp_path):

@@ -31,7 +31,8 @@ Ints = NDArray[np.int64]
 
 #: tasks whose rows are kept, the latest, and rows of each at most
 _TASKS, _ROWS = 24, 200
-_NOTE = "controls:"
+#: what a note of rows begins with, by which a store takes them out when an example is purged
+_NOTE = "rows:"
 
 
 @dataclass(frozen=True, eq=False)

@@ -169,6 +169,13 @@ class TaskPages:
         """Another family begins with nothing."""
         self._run("DELETE FROM known_blocks WHERE lifetime = ?", (self._id,))
 
+    def drop_known_rows(self) -> None:
+        """Take out the parts, of every lifetime, that hold values of single examples.
+
+        A representation says so in the name of such a part: ``rows:`` stands in it.
+        """
+        self._run("DELETE FROM known_blocks WHERE name LIKE ?", ("%rows:%",))
+
     def n_features(self) -> int | None:
         """How many features the lifetime knows; they only grow, so this says which."""
         number, text = self._run(

@@ -21,7 +21,8 @@ def purge_example(pages: Any, example: str, at: float) -> int:
     """Forget every value of an example, in every source; returns how many features had one.
 
     Its cells are not owned any more: whoever needs them buys them again, and is told. Purchases
-    keep their lines and their money, without what was answered.
+    keep their lines and their money, without what was answered. Rows that a representation keeps
+    (controls for later tasks) have no ids, so that all of them go: later tasks buy their own.
     """
     number = int(pages.numbers("example", [example])[0])
     if number < 0:
@@ -31,6 +32,7 @@ def purge_example(pages: Any, example: str, at: float) -> int:
     for purchase in pages.answered():
         if number in purchase.block.examples.tolist():
             pages.take_answer(purchase.id, _NOTE)
+    pages.drop_known_rows()
     pages.note_purge(at, number)
     return gone
 
