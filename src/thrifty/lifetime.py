@@ -10,7 +10,7 @@ from typing import Any
 from thrifty.agnostic import Counts, after_attempt, learn_agnostic
 from thrifty.attempt import Found
 from thrifty.brought import label_name
-from thrifty.cells import Receipt
+from thrifty.cells import Budget, Receipt
 from thrifty.desk import OpenTask
 from thrifty.engines import learn_many
 from thrifty.errors import BadParameter, LabelLeftOut
@@ -307,15 +307,17 @@ class Lifetime(OpenLifetime):
         source: TableLike,
         *,
         confidence: float | None = None,
-        budget: object = None,
+        budget: Budget | float | None = None,
     ) -> Metered:
         """Lazy predictions of a foreign tree or forest, paid through this lifetime's ledger.
 
-        ``fitted`` is of scikit-learn, LightGBM or XGBoost (or Thrifty's own); ``confidence`` and
+        ``fitted`` is of scikit-learn, LightGBM or XGBoost (or Thrifty's own), or a
+        :class:`thrifty.wrapped.Readable` made of a model of another library; ``confidence`` and
         ``budget`` stop early, as in :func:`thrifty.metered`.
         """
         readable = read_model(fitted)
-        title = f"{type(fitted).__name__} (metered)"
+        name = readable.name if readable is fitted else type(fitted).__name__
+        title = f"{name} (metered)"
         run = self._desk.open_metered(title, source, lambda s: match_model(readable, s))
         return Metered.of(
             readable, run.cells, confidence, budget,

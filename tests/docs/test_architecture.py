@@ -31,7 +31,7 @@ def load(name):
 def test_the_page_names_every_example():
     named = set(re.findall(r"examples/architecture/(\w+)\.py", PAGE.read_text(encoding="utf-8")))
     assert named == {path.stem for path in FOLDER.glob("*.py")}
-    assert named == {"a_gain", "a_rule", "a_source", "a_store", "a_family"}
+    assert named == {"a_gain", "a_rule", "a_source", "a_store", "a_family", "a_model"}
 
 
 def test_a_gain_is_raced_and_stored_by_name(tmp_path):
@@ -77,6 +77,16 @@ def test_a_family_passes_the_checks_and_opens_its_store(tmp_path):
         thrifty.Lifetime.open(path)
     again = thrifty.Lifetime.open(path, family=example.OneFeature())
     assert list(again.representation) == [3, 1]
+
+
+def test_a_model_of_an_unknown_library_is_metered():
+    example = load("a_model")
+    lazy, model, X = example.main()
+    assert (lazy.predict() == model.predict(X)).all()
+    # One cell where the first rule holds, two elsewhere; bought once, whoever asks again.
+    assert lazy.receipt.cells == 200 + (X[:, 3] > 0).sum()
+    with pytest.raises(thrifty.errors.BadInput, match="a thrifty.wrapped.Readable that you make"):
+        thrifty.metered(model, X)
 
 
 def test_two_things_never_share_a_name():

@@ -6,13 +6,16 @@ zero (where ``zero_as_missing``), or nothing, and then NaN is taken for 0.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from thrifty.lazy.forest import Forest, join
-from thrifty.outside import Fields, TableLike
-from thrifty.wrapped.reading import Readable, unknown_model
+from thrifty.outside import AnyArray, Fields
+from thrifty.wrapped.reading import Predict, Readable, unknown_model
+
+if TYPE_CHECKING:
+    import lightgbm
 
 __all__ = ["read"]
 
@@ -40,9 +43,9 @@ def read(model: Any) -> Readable:
     )
 
 
-def _on_arrays(model: Any) -> Any:
-    def predict(table: TableLike) -> Any:
-        return model.predict(table, validate_features=False)
+def _on_arrays(model: lightgbm.LGBMModel) -> Predict:
+    def predict(table: AnyArray) -> AnyArray:
+        return np.asarray(model.predict(table, validate_features=False))
 
     return predict
 

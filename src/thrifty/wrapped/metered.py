@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells import Cells, Receipt, Source, as_source
+from thrifty.cells import Budget, Cells, Receipt, Source, as_source
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.cells.prices.price_list import PricesLike
@@ -16,7 +15,7 @@ from thrifty.cells.sources.checks import default_names
 from thrifty.errors import BadParameter
 from thrifty.lazy import Explanation, Forest, Stopping, Walked, explain, walk
 from thrifty.outside import AnyArray, TableLike
-from thrifty.wrapped.reading import Readable, read_model
+from thrifty.wrapped.reading import Predict, Readable, read_model
 
 __all__ = ["Metered", "match_model", "metered"]
 
@@ -30,14 +29,15 @@ def metered(
     *,
     prices: PricesLike = None,
     confidence: float | None = None,
-    budget: object = None,
+    budget: Budget | float | None = None,
 ) -> Metered:
     """Predict with a fitted model from a source, buying only what its paths ask for.
 
     Parameters
     ----------
     model : estimator
-        fitted trees of Thrifty, scikit-learn, LightGBM or XGBoost
+        fitted trees of Thrifty, scikit-learn, LightGBM or XGBoost; of another library a
+        :class:`thrifty.wrapped.Readable` that you make of it
     source : Source, array, frame or scipy sparse matrix
         a :class:`thrifty.Source`, or an array, frame or sparse matrix to be counted
     prices : None, number, sequence, mapping or PriceList
@@ -80,8 +80,9 @@ class Metered:
 
     @classmethod
     def of(
-        cls, model: Readable, cells: Cells, confidence: float | None, budget: Any, *,
-        after: Callable[[Receipt], None] | None = None, left: Callable[[], None] | None = None,
+        cls, model: Readable, cells: Cells, confidence: float | None,
+        budget: Budget | float | None, *, after: Callable[[Receipt], None] | None = None,
+        left: Callable[[], None] | None = None,
     ) -> Metered:  # fmt: skip
         """Through a door; ``after`` hears what was bought, ``left`` that it was not finished."""
         stopping = None
@@ -111,7 +112,9 @@ class Metered:
     def predict(self) -> AnyArray:
         """What ``model.predict`` says of every example."""
         if self._stopping is not None:
-            return np.asarray(self._model.classes[self._shares().argmax(axis=1)])
+            likely = self._shares().argmax(axis=1)
+            classes = self._model.classes
+            return likely if classes is None else np.asarray(classes[likely])
         return self._by_the_model(self._model.predict)
 
     def predict_proba(self) -> NDArray[np.float64]:
@@ -162,7 +165,7 @@ class Metered:
             raise BadParameter("the inner nodes of this model carry no class shares.")
         return np.asarray(share[self._walk().at].mean(axis=1))
 
-    def _by_the_model(self, predict: Callable[[Any], Any]) -> AnyArray:
+    def _by_the_model(self, predict: Predict) -> AnyArray:
         """The model's own answer to tables that hold what was bought, a few rows at a time."""
         walked = self._walk()
         n = self._cells.n_examples

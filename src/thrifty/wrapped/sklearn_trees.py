@@ -7,10 +7,9 @@ threshold goes left.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -22,11 +21,12 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.tree import BaseDecisionTree
+from sklearn.tree._tree import Tree
 from sklearn.utils.validation import check_is_fitted
 
 from thrifty.lazy.forest import Forest, join
 from thrifty.outside import AnyArray
-from thrifty.wrapped.reading import Readable, unknown_model
+from thrifty.wrapped.reading import Predict, Readable, unknown_model
 
 __all__ = ["read"]
 
@@ -55,7 +55,7 @@ def read(model: object) -> Readable:
     )
 
 
-def _forest(model: Any, *, shares: bool) -> Forest:
+def _forest(model: BaseEstimator, *, shares: bool) -> Forest:
     if isinstance(model, BaseDecisionTree):
         return _tree(model.tree_, shares)
     if isinstance(model, _FORESTS):
@@ -69,7 +69,7 @@ def _forest(model: Any, *, shares: bool) -> Forest:
     return join([_histogram_tree(one.nodes) for stage in model._predictors for one in stage])
 
 
-def _tree(tree: Any, shares: bool) -> Forest:
+def _tree(tree: Tree, shares: bool) -> Forest:
     feature = np.asarray(tree.feature, dtype=np.int64)
     leaf = np.asarray(tree.children_left) < 0
     first = np.asarray(tree.children_left, dtype=np.int64)
@@ -104,10 +104,10 @@ def _histogram_tree(nodes: AnyArray) -> Forest:
     )
 
 
-def _without_names(predict: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _without_names(predict: Predict) -> Predict:
     """The table is in the model's order already; that it carries no names needs no warning."""
 
-    def quietly(table: object) -> object:
+    def quietly(table: AnyArray) -> AnyArray:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
             return predict(table)

@@ -6,13 +6,17 @@ A value, rounded to float32, below the threshold goes left; NaN goes the way the
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from thrifty.lazy.forest import Forest, join
-from thrifty.outside import JsonLike, TableLike
-from thrifty.wrapped.reading import Readable, unknown_model
+from thrifty.outside import AnyArray, JsonLike
+from thrifty.wrapped.reading import Predict, Readable, unknown_model
+
+if TYPE_CHECKING:
+    import xgboost
 
 __all__ = ["read"]
 
@@ -57,18 +61,18 @@ def _stopped_early(model: object) -> bool:
     return getattr(model, "early_stopping_rounds", None) is not None
 
 
-def _estimator_predicts(predict: Any) -> Any:
-    def on_arrays(table: TableLike) -> Any:
+def _estimator_predicts(predict: Callable[..., AnyArray]) -> Predict:
+    def on_arrays(table: AnyArray) -> AnyArray:
         return predict(table, validate_features=False)
 
     return on_arrays
 
 
-def _booster_predicts(booster: Any) -> Any:
-    def on_arrays(table: TableLike) -> Any:
+def _booster_predicts(booster: xgboost.Booster) -> Predict:
+    def on_arrays(table: AnyArray) -> AnyArray:
         import xgboost
 
-        return booster.predict(xgboost.DMatrix(table), validate_features=False)
+        return np.asarray(booster.predict(xgboost.DMatrix(table), validate_features=False))
 
     return on_arrays
 
