@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from thrifty.outside import JsonLike
 
 __all__ = ["Attempt", "Expected", "Failed", "Failure", "Found", "Route"]
 
 Route = Literal["reused", "screened", "scratch"]
-Model = TypeVar("Model")
+#: what a family learns; a frozen value, so that a Found of a tree is one of a tree or a bit tree
+Model = TypeVar("Model", covariant=True)
+OneModel = TypeVar("OneModel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,8 @@ class Found(Generic[Model]):
     route: Route
     model: Model
     failure: Failure | None = None
-    grown: Any = None
-    seen: Any = None
+    grown: object = None
+    seen: object = None
     promise: str = ""
     beside: tuple[Model, ...] = ()
 
@@ -54,14 +56,14 @@ class Failed:
     """No model: why, and what UseRep had grown when it failed, for the family that made it."""
 
     failure: Failure
-    grown: Any = None
+    grown: object = None
 
-    def then(self, model: Model) -> Found[Model]:
+    def then(self, model: OneModel) -> Found[OneModel]:
         """The model that scratch found after this."""
         return Found("scratch", model, self.failure, self.grown)
 
 
-Attempt = Found[Model] | Failed
+Attempt = Found[OneModel] | Failed
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ import numpy as np
 from thrifty.attempt import Failure, Route
 from thrifty.cells import Receipt
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
-from thrifty.outside import AnyArray, Fields, Json, JsonLike
+from thrifty.lazy import Estimator
+from thrifty.outside import AnyArray, Json, JsonLike
 from thrifty.protocol import AnyFamily
 from thrifty.shown import pre_html
 from thrifty.stores.families import family_from_dict
@@ -28,7 +29,7 @@ _FEW = 256
 _LONG, _MOST = 50_000, 10_000
 
 #: model, receipt, failure, good
-Parts = tuple[Any, Receipt, Failure | None, bool | None]
+Parts = tuple[Estimator, Receipt, Failure | None, bool | None]
 
 
 class Learned:
@@ -72,7 +73,7 @@ class Learned:
         return self._parts
 
     @property
-    def model(self) -> Any:
+    def model(self) -> Any:  # beyond an Estimator each family's has attributes of its own
         return self._all()[0]
 
     @property
@@ -152,11 +153,11 @@ def receipt_from_store(data: JsonLike, features: Sequence[str] | None) -> Receip
     return Receipt.from_dict(given)
 
 
-def model_to_store(model: Any, features: Sequence[str]) -> Json:
+def model_to_store(model: Estimator, features: Sequence[str]) -> Json:
     """A model as plain data; names that the lifetime has are not written again."""
-    data: Fields = model.to_dict()
+    data = model.to_dict()
     names = data.get("feature_names")
-    if names is not None and tuple(names) == tuple(features[: len(names)]):
+    if isinstance(names, list) and tuple(names) == tuple(features[: len(names)]):
         data["feature_names"] = len(names)
     return data
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from thrifty.cells import Cells, Receipt
 from thrifty.cells.ledger.receipt import PredictionReceipt
 from thrifty.errors import BadInput, BudgetExceeded
-from thrifty.lazy import UNANSWERED, Asked, Explanation, explain_cells
+from thrifty.lazy import UNANSWERED, Asked, Asks, Explanation, explain_cells
 from thrifty.outside import AnyArray
 from thrifty.shown import table_html
 
@@ -65,7 +64,7 @@ class Prediction:
       x0 = 0 (compared with 0.5), paid 1
     """
 
-    def __init__(self, model: Any, cells: Cells, asked: Asked) -> None:
+    def __init__(self, model: Asks, cells: Cells, asked: Asked) -> None:
         self._model, self._cells = model, cells
         self.values, self.probabilities = asked.values, asked.probabilities
         self.stopped = asked.stopped
@@ -78,7 +77,7 @@ class Prediction:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
         made = np.asarray(self.values, dtype=dtype)
         return made.copy() if copy else made
 

@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.doors import Doors, Words
 from thrifty.errors import ThriftyError
+from thrifty.lazy import Asks
 from thrifty.outside import Json, MoneyLike, TableLike
 from thrifty.prediction import prediction_receipt
 from thrifty.stores.pages import PredictionRow, SqlPages
@@ -47,7 +47,7 @@ class PredictionRuns(Doors):
     """Doors and bookings of predictions."""
 
     def open_prediction(
-        self, name: str, model: Any, X: TableLike, spend: MoneyLike, per_row: MoneyLike
+        self, name: str, model: Asks, X: TableLike, spend: MoneyLike, per_row: MoneyLike
     ) -> Run:
         """A door to the examples that a model is to predict."""
         features: NDArray[np.int64] = model.features_

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, Self, TypeAlias, TypeVar, runtime_che
 
 from thrifty.attempt import Attempt, Expected, Failed, Found
 from thrifty.cells import Cells
+from thrifty.lazy import Estimator
 from thrifty.outside import Json, JsonLike, LabelsLike
 
 __all__ = [
@@ -91,13 +92,13 @@ class Family(Protocol[Known, Labels, Model]):
     def improve_rep(self, representation: Known, found: Found[Model]) -> Known:
         """The representation with what this task taught added to it."""
 
-    def estimator(self, model: Model, labels: Labels, feature_names: Sequence[str]) -> Any:
+    def estimator(self, model: Model, labels: Labels, feature_names: Sequence[str]) -> Estimator:
         """What users hold: a fitted scikit-learn estimator around the model."""
 
     def load_representation(self, data: JsonLike) -> Known:
         """The inverse of ``representation.to_dict()``."""
 
-    def load_estimator(self, data: JsonLike) -> Any:
+    def load_estimator(self, data: JsonLike) -> Estimator:
         """The inverse of ``estimator.to_dict()``."""
 
     def to_dict(self) -> Json:

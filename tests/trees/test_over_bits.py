@@ -99,3 +99,13 @@ def test_verified_takes_features_that_come_later():
     y = X["a"] & X["d"]
     assert life.learn("second", X, y).receipt.cells > 0
     assert (life.predict("second", X).values == y).all()
+
+
+def test_a_rule_that_tries_the_newest_first_takes_what_knows_no_order():
+    """Experience has no newest part: the whole of it is tried, also where it is over bits."""
+    rng = np.random.default_rng(0)
+    life = thrifty.Lifetime(thrifty.Trees(4, thrifty.Verified()), agnostic=thrifty.Doubling())
+    for i in range(3):
+        X = rng.normal(size=(400, 5))
+        life.learn(f"task {i}", X, (X[:, 1] > 0) & (X[:, 2] > 0.3))
+    assert [task.route for task in life.tasks] == ["screened", "reused", "reused"]

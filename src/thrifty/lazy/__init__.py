@@ -1,6 +1,6 @@
 """Predictions that ask: only the cells on each example's path are bought, a level at a time."""
 
-from thrifty.lazy.asking import FINISHED, Asked, Asks, no_stopping
+from thrifty.lazy.asking import FINISHED, Asked, Asks, Estimator, no_stopping
 from thrifty.lazy.explain import Explanation, Step, explain, explain_cells
 from thrifty.lazy.forest import Forest
 from thrifty.lazy.stopping import StoppingRule, Sure, Worth
@@ -12,6 +12,7 @@ __all__ = [
     "UNANSWERED",
     "Asked",
     "Asks",
+    "Estimator",
     "Explanation",
     "Forest",
     "StoppingRule",

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.lazy.stopping import StoppingRule
-from thrifty.outside import AnyArray
+from thrifty.outside import AnyArray, Json
 
-__all__ = ["FINISHED", "Asked", "Asks", "no_stopping"]
+__all__ = ["FINISHED", "Asked", "Asks", "Estimator", "no_stopping"]
 
 #: the model asked for all that it wanted
 FINISHED = "finished"
@@ -60,6 +60,13 @@ class Asks(Protocol):
         The door's indices are the model's features. ``spend`` and ``per_row`` are in units of the
         prices, in total and on each row.
         """
+
+
+class Estimator(Asks, Protocol):
+    """What users hold of a task: a fitted scikit-learn estimator that a store can keep."""
+
+    def to_dict(self) -> Json:
+        """Everything needed to build it again, as JSON."""
 
 
 def no_stopping(model: object, stop: object, spend: object, per_row: object) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -44,7 +43,7 @@ class Explanation:
 
     example: int
     steps: tuple[Step, ...]
-    answer: Any
+    answer: object
     cells: int
     cost: float
 

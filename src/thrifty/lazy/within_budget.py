@@ -8,7 +8,6 @@ are answered, rows are served in their order, as many at a time as it pays for a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,8 @@ from numpy.typing import NDArray
 from thrifty.cells import Cells
 from thrifty.cells.prices.money import to_units
 from thrifty.errors import BudgetExceeded
-from thrifty.lazy.asking import Asked
+from thrifty.lazy.asking import Asked, Asks
+from thrifty.lazy.stopping import StoppingRule
 
 __all__ = ["UNANSWERED", "ask_within_budget"]
 
@@ -28,22 +28,22 @@ Ask = Callable[[Ints], Asked]
 
 
 def ask_within_budget(
-    model: Any, cells: Cells, rows: Ints, **how: Any
-) -> tuple[Asked, BudgetExceeded | None]:
+    model: Asks, cells: Cells, rows: Ints, *, stop: StoppingRule | None = None,
+    spend: float | None = None, per_row: float | None = None,
+) -> tuple[Asked, BudgetExceeded | None]:  # fmt: skip
     """The answers, and what ended them; rows without an answer are None, numbers NaN.
 
-    ``how`` is what ``model.ask`` takes: stop, spend, per_row.
+    The rest is what ``model.ask`` takes.
     """
 
     def ask(some: Ints) -> Asked:
-        asked: Asked = model.ask(cells, some, **how)
-        return asked
+        return model.ask(cells, some, stop=stop, spend=spend, per_row=per_row)
 
     try:
-        if how.get("spend") is not None or _enough(cells, len(rows)):
+        if spend is not None or _enough(cells, len(rows)):
             return ask(rows), None
     except BudgetExceeded as error:  # for one example alone, or others spend from it too
-        if how.get("spend") is not None:
+        if spend is not None:
             return _Answers(model, rows).asked(), error
     answers = _Answers(model, rows)
     ended = _in_turn(ask, answers, cells, model.features_)
@@ -99,7 +99,7 @@ def _answer_for_nothing(
 class _Answers:
     """The answers so far, in the order of the rows."""
 
-    def __init__(self, model: Any, rows: Ints) -> None:
+    def __init__(self, model: Asks, rows: Ints) -> None:
         self.rows, self._numbers = rows, getattr(model, "classes_", None) is None
         self._parts: list[tuple[Ints, Asked]] = []
 

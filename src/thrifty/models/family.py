@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -23,6 +24,14 @@ from thrifty.outside import Json, JsonLike, LabelsLike
 from thrifty.trees.labels import Labels
 
 __all__ = ["Models"]
+
+
+@dataclass(frozen=True)
+class _TaughtTable:
+    """What a task's own cells showed of the features, for the memory."""
+
+    lesson: Lesson
+    n_features: int
 
 
 class Models:
@@ -146,7 +155,7 @@ class Models:
         route: Literal["screened", "scratch"] = (
             "scratch" if cells.n_bought >= whole else "screened"
         )
-        return Found(route, learned, grown=(learned.bought.lesson, cells.n_features))
+        return Found(route, learned, grown=_TaughtTable(learned.bought.lesson, cells.n_features))
 
     def from_scratch(
         self, cells: Cells, labels: Labels | Numbers, failed: Failed | None
@@ -154,10 +163,10 @@ class Models:
         return self.use_rep(Memory(), cells, labels)
 
     def improve_rep(self, representation: Memory, found: Found[LearnedTable]) -> Memory:
-        if found.grown is None:
+        taught = found.grown
+        if not isinstance(taught, _TaughtTable):
             return representation
-        lesson, n_features = found.grown
-        return representation.after(lesson, n_features)
+        return representation.after(taught.lesson, taught.n_features)
 
     def buy_background(self, cells: Cells, rows: int) -> Lesson:
         """Buy a control cohort: rows drawn without regard to a label, whole."""

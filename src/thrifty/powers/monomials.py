@@ -137,7 +137,7 @@ class Monomials(PowersFamily[Exponents]):
     ) -> PowersRepresentation:
         """The representation with the verified target, where that raises the rank."""
         target = found.model
-        coarse = found.seen or 0.0
+        coarse = found.seen if isinstance(found.seen, float) else 0.0
         return representation.extended([target], coarse)
 
     def estimator(

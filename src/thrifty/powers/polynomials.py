@@ -181,7 +181,7 @@ class Polynomials(PowersFamily[Polynomial]):
     ) -> PowersRepresentation:
         """The representation with those verified terms that raise the rank."""
         terms = found.model
-        coarse = found.seen or 0.0
+        coarse = found.seen if isinstance(found.seen, float) else 0.0
         return representation.extended(sorted(terms), coarse)
 
     def estimator(

@@ -206,7 +206,7 @@ def _json_there_and_back(s: _Subject) -> None:
     life = s.life()
     learned = life.learn("task", s.X.copy(), s.y)
     assert json.loads(json.dumps(s.family.to_dict())) == s.family.to_dict()
-    model = s.family.load_estimator(json.loads(json.dumps(learned.model.to_dict())))
+    model: Any = s.family.load_estimator(json.loads(json.dumps(learned.model.to_dict())))
     assert _same(model.predict(s.X), learned.model.predict(s.X)), "a model goes through JSON"
     data = json.dumps(life.representation.to_dict())
     known = s.family.load_representation(json.loads(data))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from thrifty.checks import set_checked, whole_number
 from thrifty.outside import Json, JsonLike
 from thrifty.trees.learned_trees import LearnedTrees
-from thrifty.trees.learner import Learner, is_learner
+from thrifty.trees.learner import AnyLearner, is_learner
 from thrifty.trees.learners import learner_from_dict
+from thrifty.trees.over_bits import TreeKnown
 from thrifty.trees.race.learner import Race
 from thrifty.trees.version_0_1 import learner_of_0_1, warn_of_old_parameters
 
@@ -17,7 +17,7 @@ __all__ = ["Trees"]
 
 
 @dataclass(frozen=True, init=False)
-class Trees(LearnedTrees):
+class Trees(LearnedTrees[TreeKnown]):
     """Decision trees (paper, Section 2).
 
     Parameters
@@ -38,9 +38,11 @@ class Trees(LearnedTrees):
     """
 
     max_depth: int
-    learner: Learner
+    learner: AnyLearner
 
-    def __init__(self, max_depth: int = 6, learner: Learner | None = None, **old: Any) -> None:
+    def __init__(
+        self, max_depth: int = 6, learner: AnyLearner | None = None, **old: object
+    ) -> None:
         if old:
             warn_of_old_parameters(old, learner)
             learner = learner_of_0_1(old)
@@ -51,7 +53,7 @@ class Trees(LearnedTrees):
         )
 
     @property
-    def how(self) -> Learner:
+    def how(self) -> AnyLearner:
         """The learner."""
         return self.learner
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Generic, Literal
 
 from thrifty.attempt import Attempt, Expected, Failed, Found
 from thrifty.cells import Cells
@@ -15,7 +15,9 @@ from thrifty.trees.missing import allows_missing
 from thrifty.trees.model import TreeClassifier
 from thrifty.trees.over_bits import (
     BitTree,
+    Known,
     OnBits,
+    OverBits,
     after_failing,
     estimator_around,
     improved,
@@ -28,7 +30,7 @@ from thrifty.trees.tree import Tree
 __all__ = ["LearnedTrees"]
 
 
-class LearnedTrees(ABC):
+class LearnedTrees(ABC, Generic[Known]):
     """A family whose models are trees: it has a depth, a learner and a classifier."""
 
     kind: ClassVar[Literal["classifier"]] = "classifier"
@@ -41,7 +43,7 @@ class LearnedTrees(ABC):
 
     @property
     @abstractmethod
-    def how(self) -> Learner:
+    def how(self) -> Learner[Known]:
         """The learner that carries out the verbs."""
 
     @property
@@ -53,7 +55,7 @@ class LearnedTrees(ABC):
         """Whether NaN may come in: where it has a rule, or where gaps are bits of their own."""
         return allows_missing(self.how.missing) or "number" not in self._reads
 
-    def start(self) -> Any:
+    def start(self) -> Known:
         """The learner's empty representation."""
         return self.how.start()
 
@@ -61,43 +63,51 @@ class LearnedTrees(ABC):
         """Classes as codes, with the learner's weights."""
         return self.how.weigh(read_classes(y))
 
-    def expected_cells(self, representation: object, cells: Cells) -> Expected:
+    def expected_cells(self, representation: Known | OnBits[Known], cells: Cells) -> Expected:
         """What the learner expects."""
         if isinstance(representation, OnBits) or cells.categories:
             return Expected()  # bits: what they save is not known before they are cut
         return self.how.expected_cells(representation, cells, self.max_depth)
 
-    def use_rep(self, representation: Any, cells: Cells, labels: Labels) -> Attempt[Any]:
+    def use_rep(
+        self, representation: Known | OnBits[Known], cells: Cells, labels: Labels
+    ) -> Attempt[Tree | BitTree]:
         """A tree from the representation, or why that is not enough."""
 
-        def learn(known: object, door: Cells) -> Attempt[Tree]:
+        def learn(known: Known, door: Cells) -> Attempt[Tree]:
             return self.how.use_rep(known, door, labels, self.max_depth)
 
         return read_or_cut(representation, cells, self._reads, learn, self.start)
 
-    def from_scratch(self, cells: Cells, labels: Labels, failed: Failed | None) -> Found[Any]:
+    def from_scratch(
+        self, cells: Cells, labels: Labels, failed: Failed | None
+    ) -> Found[Tree | BitTree]:
         """A tree from all the cells it takes."""
         known, failed = after_failing(failed, self.start)
 
-        def learn(_: object, door: Cells) -> Found[Tree]:
+        def learn(_: Known, door: Cells) -> Found[Tree]:
             return self.how.from_scratch(door, labels, failed, self.max_depth)
 
         found = read_or_cut(known, cells, self._reads, learn, self.start)
         assert isinstance(found, Found)
         return found
 
-    def improve_rep(self, representation: object, found: Found[Any]) -> Any:
+    def improve_rep(
+        self, representation: Known | OnBits[Known], found: Found[Tree | BitTree]
+    ) -> Known | OnBits[Known]:
         """The representation with what the task taught."""
         return improved(representation, found, self.how.improve_rep, self.start)
 
-    def estimator(self, model: Tree | BitTree, labels: Labels, feature_names: Sequence[str]) -> Any:
+    def estimator(
+        self, model: Tree | BitTree, labels: Labels, feature_names: Sequence[str]
+    ) -> TreeClassifier | OverBits:
         """A fitted classifier around the tree."""
         return estimator_around(self.classifier, model, labels, feature_names, self.how.missing)
 
-    def load_representation(self, data: JsonLike) -> Any:
+    def load_representation(self, data: JsonLike) -> Known | OnBits[Known]:
         """The inverse of ``representation.to_dict()``."""
         return load_known(data, self.how.load_representation)
 
-    def load_estimator(self, data: JsonLike) -> Any:
+    def load_estimator(self, data: JsonLike) -> TreeClassifier | OverBits:
         """The inverse of ``estimator.to_dict()``."""
         return load_around(data, self.classifier)

@@ -7,7 +7,7 @@ adds nothing. A learner of your own needs no entry anywhere: hand it to ``Trees(
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from thrifty.attempt import Attempt, Expected, Failed, Found
 from thrifty.cells import Cells
@@ -16,27 +16,30 @@ from thrifty.outside import Json, JsonLike
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Tree
 
-__all__ = ["Learner", "is_learner"]
+__all__ = ["AnyLearner", "Learner", "is_learner"]
+
+#: the representation
+Known = TypeVar("Known")
 
 
 @runtime_checkable
-class Learner(Protocol):
+class Learner(Protocol[Known]):
     """Paper, Race, Tested, Verified, or one of your own."""
 
     @property
     def missing(self) -> str:
         """What becomes of a row that lacks a value: "error" or "larger-child"."""
 
-    def start(self) -> Any:
+    def start(self) -> Known:
         """The empty representation."""
 
     def weigh(self, labels: Labels) -> Labels:
         """The labels with what a row of each class weighs; most learners give them back."""
 
-    def expected_cells(self, known: Any, cells: Cells, max_depth: int) -> Expected:
+    def expected_cells(self, known: Known, cells: Cells, max_depth: int) -> Expected:
         """What a task is likely to cost; nothing may be bought for it."""
 
-    def use_rep(self, known: Any, cells: Cells, labels: Labels, max_depth: int) -> Attempt[Tree]:
+    def use_rep(self, known: Known, cells: Cells, labels: Labels, max_depth: int) -> Attempt[Tree]:
         """A tree from what is known, or why that is not enough."""
 
     def from_scratch(
@@ -44,17 +47,21 @@ class Learner(Protocol):
     ) -> Found[Tree]:
         """A tree from all the cells it takes."""
 
-    def improve_rep(self, known: Any, found: Found[Tree]) -> Any:
+    def improve_rep(self, known: Known, found: Found[Tree]) -> Known:
         """What is known after the task."""
 
-    def load_representation(self, data: JsonLike) -> Any:
+    def load_representation(self, data: JsonLike) -> Known:
         """The inverse of ``representation.to_dict()``."""
 
     def to_dict(self) -> Json:
         """``{"learner": name, ...}``: name and parameters, as JSON."""
 
 
-def is_learner(value: object) -> Learner:
+#: a learner that a user brought: what it remembers and how is its own business
+AnyLearner: TypeAlias = Learner[Any]
+
+
+def is_learner(value: object) -> AnyLearner:
     """Refuse what cannot learn, a class in the place of a value included."""
     if isinstance(value, type) or not isinstance(value, Learner):
         raise BadParameter(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from thrifty.errors import BadParameter
 from thrifty.outside import JsonLike
-from thrifty.trees.learner import Learner
+from thrifty.trees.learner import AnyLearner
 from thrifty.trees.paper.learner import Paper
 from thrifty.trees.paper.over_metafeatures import OverMetafeatures
 from thrifty.trees.race.learner import Race
@@ -18,7 +18,7 @@ _BY_NAME: dict[str, type[OverMetafeatures] | type[Verified]] = {
 }
 
 
-def learner_from_dict(data: JsonLike) -> Learner:
+def learner_from_dict(data: JsonLike) -> AnyLearner:
     """The inverse of ``learner.to_dict()``.
 
     >>> learner_from_dict(Tested(0.05, 0.9).to_dict()).confidence
@@ -30,5 +30,5 @@ def learner_from_dict(data: JsonLike) -> Learner:
             f"learner must be one of {sorted(_BY_NAME)}; got {name!r}. A lifetime with a learner "
             "of your own is opened with Lifetime.open(..., family=...)."
         )
-    made: Learner = _BY_NAME[str(name)].from_dict(data)
+    made: AnyLearner = _BY_NAME[str(name)].from_dict(data)
     return made

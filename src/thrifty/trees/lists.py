@@ -67,13 +67,13 @@ class _ListLearner(Paper):
 
 
 @lru_cache(maxsize=32)
-def _learner(gain: str | Gain | Measure, match: str, missing: str) -> Learner:
+def _learner(gain: str | Gain | Measure, match: str, missing: str) -> Learner[Metafeatures]:
     settles = pure_child(gain_named(gain))
     return _ListLearner(gain=settles, improve="anchors", match=match, missing=missing)
 
 
 @dataclass(frozen=True)
-class Lists(LearnedTrees):
+class Lists(LearnedTrees[Metafeatures]):
     """Decision lists.
 
     Parameters
@@ -113,7 +113,7 @@ class Lists(LearnedTrees):
         gain_named(self.gain)
 
     @property
-    def how(self) -> Learner:
+    def how(self) -> Learner[Metafeatures]:
         """The paper's learner, over splits that settle a side."""
         return _learner(self.gain, self.match, self.missing)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from thrifty.lazy.stopping import StoppingRule
 from thrifty.outside import AnyArray, Json, JsonLike, LabelsLike, TableLike
 from thrifty.shown import pre_html
 from thrifty.trees.flat import FlatTree, ToFlatten
-from thrifty.trees.gains.class_weights import check_class_weight, weigh, weighted
+from thrifty.trees.gains.class_weights import ClassWeight, check_class_weight, weigh, weighted
 from thrifty.trees.gains.gain import Gain, Measure, gain_named
 from thrifty.trees.growing.from_all import scratch_tree
 from thrifty.trees.growing.sample_weights import repeat_rows
@@ -98,7 +98,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         self,
         max_depth: int | None = None,
         gain: str | Gain | Measure = "entropy",
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         missing: str = "error",
         prices: PricesLike = None,
     ) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,15 @@ from thrifty.lazy import Asked, Explanation
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.outside import AnyArray, Json, JsonLike, TableLike
 from thrifty.shown import pre_html
+from thrifty.trees.labels import Labels
+from thrifty.trees.model import TreeClassifier
 from thrifty.trees.tree import Tree
 
 __all__ = [
     "BitTree",
     "OnBits",
     "OverBits",
+    "TreeKnown",
     "after_failing",
     "estimator_around",
     "improved",
@@ -39,35 +42,59 @@ __all__ = [
 ]
 
 
+class TreeKnown(Protocol):
+    """A learner's representation, as far as families of trees look into it."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[object]: ...
+    def to_dict(self) -> Json: ...
+
+
+@runtime_checkable
+class InOrder(Protocol):
+    """One that knows which of its parts were learned or used last."""
+
+    def newest(self, n: int) -> Self: ...
+    def refreshed(self, model: object) -> Self: ...
+    def with_rows(self, keys: object) -> Self: ...
+
+
+Known = TypeVar("Known", bound=TreeKnown)
+
+
 @dataclass(frozen=True)
-class OnBits:
+class OnBits(Generic[Known]):
     """A representation whose features are bits, and what those bits are."""
 
     bits: tuple[Bit, ...]
-    inner: Any
+    inner: Known
 
     def __len__(self) -> int:
         return len(self.inner)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return iter(self.inner)
 
     def __repr__(self) -> str:
         return f"OnBits({len(self.bits)} bits, {self.inner!r})"
 
-    def newest(self, n: int) -> OnBits:
+    def newest(self, n: int) -> OnBits[Known]:
         """The n parts that were learned or used last."""
-        return replace(self, inner=self.inner.newest(n))
+        inner = self.inner
+        return replace(self, inner=inner.newest(n)) if isinstance(inner, InOrder) else self
 
-    def refreshed(self, model: object) -> OnBits:
+    def refreshed(self, model: object) -> OnBits[Known]:
         """The same, with the parts that the model is made of as the newest."""
         tree = model.tree if isinstance(model, BitTree) else model
+        if not isinstance(self.inner, InOrder):
+            return self
         inner = self.inner.refreshed(tree)
         return self if inner is self.inner else replace(self, inner=inner)
 
-    def with_rows(self, keys: object) -> OnBits:
+    def with_rows(self, keys: object) -> OnBits[Known]:
         """These examples have taught it too."""
-        return replace(self, inner=self.inner.with_rows(keys))
+        inner = self.inner
+        return replace(self, inner=inner.with_rows(keys)) if isinstance(inner, InOrder) else self
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
@@ -87,32 +114,35 @@ class _GrownOnBits:
     """What a failed attempt had grown, and the bits it was made on."""
 
     bits: tuple[Bit, ...]
-    grown: Any
+    grown: object
 
 
 def read_or_cut(
-    known: object,
+    known: Known | OnBits[Known],
     cells: Cells,
     reads: frozenset[str],
-    learn: Callable[[Any, Cells], Attempt[Tree]],
-    start: Callable[[], Any],
-) -> Attempt[Tree] | Attempt[BitTree]:
+    learn: Callable[[Known, Cells], Attempt[Tree]],
+    start: Callable[[], Known],
+) -> Attempt[Tree | BitTree]:
     """Learn on the cells where the learner reads them all, on their bits where it does not."""
-    bits = known.bits if isinstance(known, OnBits) else ()
-    if not bits and _all_read(cells, reads):
+    if not isinstance(known, OnBits) and _all_read(cells, reads):
         return learn(known, cells)
+    bits = known.bits if isinstance(known, OnBits) else ()
     inner = known.inner if isinstance(known, OnBits) else start()
     every = bits_of(cells, bits, reads=reads)
-    attempt: Attempt[Any] = learn(inner, BitCells(cells, every))
+    attempt = learn(inner, BitCells(cells, every))
     if isinstance(attempt, Found):
         beside = tuple(BitTree(model, every) for model in attempt.beside)
-        return replace(attempt, model=BitTree(attempt.model, every), beside=beside)
+        return Found(
+            attempt.route, BitTree(attempt.model, every), attempt.failure, attempt.grown,
+            attempt.seen, attempt.promise, beside,
+        )  # fmt: skip
     return replace(attempt, grown=_GrownOnBits(every, attempt.grown))
 
 
 def after_failing(
-    failed: Failed | None, start: Callable[[], Any]
-) -> tuple[object, Failed | None]:
+    failed: Failed | None, start: Callable[[], Known]
+) -> tuple[Known | OnBits[Known], Failed | None]:
     """Where scratch begins: with the bits that the failed attempt was made on, if it was."""
     if failed is None or not isinstance(failed.grown, _GrownOnBits):
         return start(), failed
@@ -127,20 +157,31 @@ def _all_read(cells: Cells, reads: frozenset[str]) -> bool:
 
 
 def improved(
-    known: object,
-    found: Found[Any],
-    improve: Callable[[Any, Found[Any]], Any],
-    start: Callable[[], Any],
-) -> Any:
+    known: Known | OnBits[Known],
+    found: Found[Tree | BitTree],
+    improve: Callable[[Known, Found[Tree]], Known],
+    start: Callable[[], Known],
+) -> Known | OnBits[Known]:
     """The representation with what a task taught, in bits where it was learned on bits."""
-    if not isinstance(found.model, BitTree):
-        return improve(known, found)
+    model = found.model
+    if not isinstance(model, BitTree):
+        if isinstance(known, OnBits):
+            return known  # others met new kinds meanwhile: this task's features are no bits there
+        return improve(known, _of(found, model))
     bits = known.bits if isinstance(known, OnBits) else ()
-    every = found.model.bits
+    every = model.bits
     if bits != every[: len(bits)]:
         return known  # others met new features meanwhile: this task's places mean other bits there
     inner = known.inner if isinstance(known, OnBits) else start()
-    return OnBits(every, improve(inner, replace(found, model=found.model.tree)))
+    return OnBits(every, improve(inner, _of(found, model.tree)))
+
+
+def _of(found: Found[Tree | BitTree], tree: Tree) -> Found[Tree]:
+    """What was found, with the tree that the learner knows."""
+    beside = tuple(one.tree if isinstance(one, BitTree) else one for one in found.beside)
+    return Found(
+        found.route, tree, found.failure, found.grown, found.seen, found.promise, beside
+    )
 
 
 class OverBits(ClassifierMixin, BaseEstimator):
@@ -150,13 +191,15 @@ class OverBits(ClassifierMixin, BaseEstimator):
     that of the classifier over the bits, ``over_bits_``.
     """
 
-    def __init__(self, over_bits: Any, bits: Sequence[Bit], feature_names: Sequence[str]) -> None:
+    def __init__(
+        self, over_bits: TreeClassifier, bits: Sequence[Bit], feature_names: Sequence[str]
+    ) -> None:
         self.over_bits_, self.bits_ = over_bits, tuple(bits)
         self.feature_names_ = tuple(feature_names)
         self.classes_ = over_bits.classes_
         self.n_features_in_ = len(self.feature_names_)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Any:  # what users ask of the classifier over the bits
         if name.startswith("__") or "over_bits_" not in self.__dict__:
             raise AttributeError(name)
         return getattr(self.over_bits_, name)
@@ -186,15 +229,12 @@ class OverBits(ClassifierMixin, BaseEstimator):
         spend: float | None = None, per_row: float | None = None,
     ) -> Asked:  # fmt: skip
         """Answer rows through a door, buying only the cells on their paths."""
-        asked: Asked = self.over_bits_.ask(
-            BitCells(cells, self.bits_), rows, stop=stop, spend=spend, per_row=per_row
-        )
-        return asked
+        bits = BitCells(cells, self.bits_)
+        return self.over_bits_.ask(bits, rows, stop=stop, spend=spend, per_row=per_row)
 
     def explain_asked(self, cells: Cells, example: int) -> Explanation:
         """Path, cells and cost of one example."""
-        told: Explanation = self.over_bits_.explain_asked(BitCells(cells, self.bits_), example)
-        return told
+        return self.over_bits_.explain_asked(BitCells(cells, self.bits_), example)
 
     def _door(self, X: TableLike) -> Cells:
         source: Source = as_source(X, allow_missing=True, categories=True)
@@ -230,14 +270,15 @@ class OverBits(ClassifierMixin, BaseEstimator):
         }
 
     @classmethod
-    def from_dict(cls, data: JsonLike, load: Callable[[JsonLike], Any]) -> Self:
+    def from_dict(cls, data: JsonLike, load: Callable[[JsonLike], TreeClassifier]) -> Self:
         """The inverse of :meth:`to_dict`; ``load`` reads the classifier over the bits."""
         return cls(load(data["over_bits"]), read_bits(data["bits"]), data["feature_names"])
 
 
 def estimator_around(
-    classifier: Any, model: Tree | BitTree, labels: Any, feature_names: Sequence[str], missing: str
-) -> Any:
+    classifier: type[TreeClassifier], model: Tree | BitTree, labels: Labels,
+    feature_names: Sequence[str], missing: str,
+) -> TreeClassifier | OverBits:  # fmt: skip
     """A fitted classifier around a tree, whichever its features are."""
     if not isinstance(model, BitTree):
         return classifier.around(model, labels, feature_names, missing=missing)
@@ -246,14 +287,18 @@ def estimator_around(
     return OverBits(over_bits, model.bits, feature_names)
 
 
-def load_around(data: JsonLike, classifier: Any) -> Any:
+def load_around(
+    data: JsonLike, classifier: type[TreeClassifier]
+) -> TreeClassifier | OverBits:
     """The inverse of a classifier's ``to_dict()``, whichever its features are."""
     if "over_bits" in data:
         return OverBits.from_dict(data, classifier.from_dict)
     return classifier.from_dict(data)
 
 
-def load_known(data: JsonLike, load: Callable[[JsonLike], Any]) -> Any:
+def load_known(
+    data: JsonLike, load: Callable[[JsonLike], Known]
+) -> Known | OnBits[Known]:
     """The inverse of a representation's ``to_dict()``, whichever its features are."""
     if "bits" in data:
         return OnBits(read_bits(data["bits"]), load(data["inner"]))

@@ -46,6 +46,7 @@ class Split:
 class Leaf:
     """Where a path ends. ``label`` None: empty. ``counts``: training rows per class, if known."""
 
+    #: a class's code while a tree is learned, a class of its user after
     label: Any = None
     counts: tuple[float, ...] | None = field(default=None, compare=False)
 
@@ -223,7 +224,7 @@ def skeleton(tree: Tree) -> Tree:
     return Node(tree.split, skeleton(tree.false), skeleton(tree.true))
 
 
-def relabel(tree: Tree, labels: Callable[[Any], Any]) -> Tree:
+def relabel(tree: Tree, labels: Callable[[Any], object]) -> Tree:
     """The same tree with every label translated."""
     if isinstance(tree, Leaf):
         return tree if tree.label is None else Leaf(labels(tree.label), tree.counts)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from thrifty.checks import a_choice
 from thrifty.errors import BadParameter
 from thrifty.outside import JsonLike
-from thrifty.trees.learner import Learner
+from thrifty.trees.learner import AnyLearner
 from thrifty.trees.learners import learner_from_dict
 from thrifty.trees.paper.learner import Paper
 from thrifty.trees.race.learner import Race
@@ -60,7 +60,7 @@ def warn_of_old_parameters(old: JsonLike, learner: object) -> None:
     _warn(f"Trees({given})", f"Trees(learner=thrifty.{new!r})", level=4)
 
 
-def learner_of_0_1(old: JsonLike) -> Learner:
+def learner_of_0_1(old: JsonLike) -> AnyLearner:
     """The learner that 0.1's parameters meant, as arguments or as a store holds them."""
     given = dict(old)
     compare = a_choice("compare", given.pop("compare", "all"), ["all", "race"])

@@ -6,9 +6,9 @@ function of the counts, and a reused tree still equals the scratch tree to the l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,9 +19,13 @@ from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Leaf, Node, Tree
 
 __all__ = [
-    "check_class_weight", "class_weight_from_json", "class_weight_to_json", "weigh",
+    "ClassWeight", "check_class_weight", "class_weight_from_json", "class_weight_to_json", "weigh",
     "weigh_leaves", "weighted",
 ]  # fmt: skip
+
+
+#: None, "balanced", or what a row of each class weighs
+ClassWeight: TypeAlias = str | Mapping[Hashable, float] | None
 
 
 def check_class_weight(class_weight: object) -> None:
@@ -42,23 +46,23 @@ def check_class_weight(class_weight: object) -> None:
             )
 
 
-def class_weight_to_json(class_weight: Any) -> object:
+def class_weight_to_json(class_weight: ClassWeight) -> object:
     """Pairs instead of a mapping: JSON would turn the classes 0 and 1 into texts."""
     if class_weight is None or isinstance(class_weight, str):
         return class_weight
     return [[_plain(label), float(weight)] for label, weight in class_weight.items()]
 
 
-def class_weight_from_json(data: object) -> Any:
+def class_weight_from_json(data: list[list[Any]] | str | None) -> ClassWeight:
     """The inverse of :func:`class_weight_to_json`."""
-    return dict(map(tuple, data)) if isinstance(data, list) else data
+    return dict(data) if isinstance(data, list) else data
 
 
-def _plain(label: object) -> Any:
+def _plain(label: object) -> object:
     return label.item() if hasattr(label, "item") else label
 
 
-def weigh(labels: Labels, class_weight: Any) -> Labels:
+def weigh(labels: Labels, class_weight: ClassWeight) -> Labels:
     """The labels with the weight of each class; classes that are not named weigh 1.
 
     >>> from thrifty.trees.labels import read_classes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from thrifty.errors import BadInput
 from thrifty.trees.tree import Leaf, Node, Split, Tree
@@ -36,7 +35,7 @@ def list_text(
     tree: Tree,
     names: Callable[[int], str] = lambda i: f"x{i}",
     between: str = " / ",
-    labels: Callable[[Any], str] = sign,
+    labels: Callable[[object], str] = sign,
 ) -> str:
     """The list on one line; ``between="\\n"`` puts each test on its own.
 

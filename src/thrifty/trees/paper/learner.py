@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
 from thrifty.outside import JsonLike
 from thrifty.trees.gains.class_weights import (
+    ClassWeight,
     check_class_weight,
     class_weight_from_json,
     class_weight_to_json,
@@ -73,7 +74,7 @@ class Paper(OverMetafeatures):
     8
     """
 
-    class_weight: Any = None
+    class_weight: ClassWeight = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

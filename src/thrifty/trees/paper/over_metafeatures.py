@@ -23,7 +23,7 @@ from thrifty.trees.labels import Labels
 from thrifty.trees.missing import allows_missing
 from thrifty.trees.paper.improve import Improvement, improved, improvement_named
 from thrifty.trees.paper.twins import agreeing
-from thrifty.trees.paper.use_rep import MATCH
+from thrifty.trees.paper.use_rep import MATCH, Grown
 from thrifty.trees.paper.warm_up import WarmUp, after_warm_task, read_warm_up
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Leaf, Node, Tree
@@ -114,12 +114,14 @@ class OverMetafeatures:
 
     def improve_rep(self, known: Metafeatures, found: Found[Tree]) -> Metafeatures:
         """The metafeatures with the parts of the tree that ``improve`` picks."""
-        known = known.with_rows(found.seen)
+        rows, grown = found.seen, found.grown
+        known = known.with_rows(rows if isinstance(rows, np.ndarray) else None)
         if known.warmed < self._warm_tasks:
             families = self.improve == "anchored-families"
             return after_warm_task(known, found.model, self._warm_tasks, families)
         by_feature = self.match == "feature"
-        return improved(self.improve, known, found.model, found.grown, by_feature=by_feature)
+        grown = grown if isinstance(grown, Grown) else None
+        return improved(self.improve, known, found.model, grown, by_feature=by_feature)
 
     @property
     def _warm_tasks(self) -> int:

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
@@ -77,19 +77,23 @@ def use_rep(
     """Grow a tree depth first, false branch first; fail where the metafeatures do not reach."""
     boolean = bool(cells.boolean.all())
     suggested = Suggested(metafeatures, by_feature=boolean or match == "feature")
-    strategy: Any
-    if boolean:
-        strategy = BooleanColumns(cells, labels, gain)
-    else:
-        stored = suggested.pieces if match == "stored" else None
-        strategy = RowColumns(cells, labels, gain, stored=stored)
+    stop = _stop(boolean, max_depth, max_nodes)
     try:
-        tree = grow(
-            strategy.root(), suggested, one_by_one(strategy.best),
-            _stop(boolean, max_depth, max_nodes), max_depth=max_depth, max_nodes=max_nodes,
-        )  # fmt: skip
-    except _Stopped as stop:
-        return stop.failed
+        if boolean:
+            masks = BooleanColumns(cells, labels, gain)
+            tree = grow(
+                masks.root(), suggested, one_by_one(masks.best), stop,
+                max_depth=max_depth, max_nodes=max_nodes,
+            )  # fmt: skip
+        else:
+            stored = suggested.pieces if match == "stored" else None
+            rows = RowColumns(cells, labels, gain, stored=stored)
+            tree = grow(
+                rows.root(), suggested, one_by_one(rows.best), stop,
+                max_depth=max_depth, max_nodes=max_nodes,
+            )  # fmt: skip
+    except _Stopped as stopped:
+        return stopped.failed
     return Found("reused", tree)
 
 

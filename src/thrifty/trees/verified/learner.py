@@ -158,8 +158,8 @@ class Verified:
 
     def improve_rep(self, experience: Experience, found: Found[Tree]) -> Experience:
         """What the looks at every feature found, and the model."""
-        taught: _Taught | None = found.grown
-        if taught is None:
+        taught = found.grown
+        if not isinstance(taught, _Taught):
             return experience
         account = taught.account
         after = experience.after(account.ones, account.looked, taught.shares, account.likely)
