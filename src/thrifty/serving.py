@@ -130,8 +130,8 @@ def _fitted(
     if isinstance(fitted, LinearAndTrees):
         base, trees = _linear(fitted.linear, names, 1 - fitted.share)
         joint = [names[j] for j in fitted.joint.tolist()]
-        more, grown = _boosted(fitted.trees, joint, {}, fitted.share)
-        return _file(names, classes, base + more + fitted.share * fitted.offset, trees + grown)
+        more, grown = _boosted(fitted.trees, joint, {}, 1.0)
+        return _file(names, classes, base + more, trees + grown)
     own = fitted.fitted if isinstance(fitted, Prepared) else fitted
     raise BadInput(
         f"this model was fitted with {type(own).__name__}, which cannot be written for serving "

@@ -7,6 +7,7 @@ with numpy. Predictions agree with scikit-learn's to the last digits (tests/mode
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,17 +17,33 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from thrifty.outside import Json, JsonLike
 
-__all__ = ["BoostedTrees", "boosted_from_dict", "grow_boosted"]
+__all__ = ["BoostedTrees", "Growth", "add_up", "boosted_from_dict", "grow_boosted"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: the settings of the trees: small ones, slowly learned, as for tables of some hundred rows
-_TREES, _LEAVES, _IN_LEAF, _RATE = 100, 8, 8, 0.06
 #: with more features than this a split looks at half of them, as each tree then differs
 _WIDE = 60
 #: the most bins of a number
 _BINS = 64
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How trees are grown: small ones, slowly learned, as for tables of some hundred rows.
+
+    ``ridge``: what stands beside a leaf's weights when its value is found. Weights are then taken
+    as they are; without it they are brought to a mean of 1.
+    """
+
+    trees: int = 100
+    leaves: int = 8
+    in_leaf: int = 8
+    rate: float = 0.06
+    ridge: float = 0.0
+
+
+_USUAL = Growth()
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +112,33 @@ class BoostedTrees:
         }
 
 
+def add_up(parts: Sequence[tuple[float, BoostedTrees]], shift: float = 0.0) -> BoostedTrees:
+    """One list of trees whose scores are so many times those of each, and a shift."""
+    roots, left, right, value, sets, at = [], [], [], [], {}, 0
+    base = np.full(len(parts[0][1].base), shift)
+    for times, trees in parts:
+        roots.append(trees.roots + at)
+        left.append(trees.left + at)
+        right.append(trees.right + at)
+        value.append(times * trees.value)
+        sets.update({node + at: of for node, of in trees.sets.items()})
+        base += times * trees.base
+        at += len(trees.value)
+    every = [trees for _, trees in parts]
+    return BoostedTrees(
+        np.concatenate(roots),
+        np.concatenate([trees.column for trees in every]),
+        np.concatenate([trees.feature for trees in every]),
+        np.concatenate([trees.threshold for trees in every]),
+        np.concatenate(left),
+        np.concatenate(right),
+        np.concatenate([trees.gap_left for trees in every]),
+        np.concatenate(value),
+        sets,
+        base,
+    )
+
+
 def boosted_from_dict(data: JsonLike) -> BoostedTrees:
     """The inverse of :meth:`BoostedTrees.to_dict`."""
     whole = {
@@ -117,7 +161,7 @@ def grow_boosted(
     weights: Floats,
     categories: NDArray[np.bool_],
     seed: int,
-    trees: int = _TREES,
+    how: Growth = _USUAL,
 ) -> BoostedTrees:
     """Grow trees; a category of more than 255 values is cut as a number would be.
 
@@ -131,15 +175,16 @@ def grow_boosted(
     edges = [np.zeros(0) if told else _edges(x) for told, x in zip(categories, values.T)]
     coarse = _coarse(values, edges, categories)
     grown = kind(
-        max_iter=trees if n_classes == 2 else max(20, trees // 2),
-        max_leaf_nodes=_LEAVES,
-        min_samples_leaf=_IN_LEAF,
-        learning_rate=_RATE,
+        max_iter=how.trees if n_classes == 2 else max(20, how.trees // 2),
+        max_leaf_nodes=how.leaves,
+        min_samples_leaf=how.in_leaf,
+        learning_rate=how.rate,
+        l2_regularization=how.ridge,
         max_features=0.5 if values.shape[1] > _WIDE else 1.0,
         categorical_features=np.flatnonzero(categories) if categories.any() else None,
         early_stopping=False,
         random_state=seed,
-    ).fit(coarse, codes, sample_weight=weights / weights.mean())
+    ).fit(coarse, codes, sample_weight=weights if how.ridge else weights / weights.mean())
     return _in_values(read_trees(grown, np.flatnonzero(categories)), edges)
 
 

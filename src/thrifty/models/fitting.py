@@ -17,7 +17,7 @@ from thrifty.models.measured_wide import measured_wide
 from thrifty.models.number_fit import fit_numbers, number_mix_from_dict
 from thrifty.models.stack import fit_stack_left_out, stack_from_dict
 from thrifty.models.table import Table
-from thrifty.models.with_trees import fit_wide, linear_and_trees_from_dict
+from thrifty.models.with_trees import fit_wide, joint_rows, linear_and_trees_from_dict
 from thrifty.outside import JsonLike
 
 __all__ = ["NotBrought", "fit", "fitted_from_dict", "fitted_to_dict"]
@@ -41,7 +41,8 @@ def default_fit(table: Table, seed: int) -> Any:
     if table.labels.dtype.kind == "f":
         return fit_numbers(table, seed)
     if table.effects is not None:
-        return measured_wide(fit_wide(table, seed), table, seed)
+        joint = joint_rows(table)
+        return measured_wide(fit_wide(table, joint, seed), table, joint, seed)
     categories = np.array(table.categories, dtype=np.int64) > 0 if table.categories else None
     stack, left_out = fit_stack_left_out(
         table.filled(), table.labels, table.weights, categories=categories, seed=seed,

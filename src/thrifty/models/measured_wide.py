@@ -16,53 +16,56 @@ from scipy.special import expit, logit
 from thrifty.models.linear import LinearScore, fit_linear
 from thrifty.models.measured import Quality, measure
 from thrifty.models.table import Table
-from thrifty.models.with_trees import LinearAndTrees, carried, grow_joint
+from thrifty.models.with_trees import (
+    JointRows,
+    LinearAndTrees,
+    carried,
+    grow_beside,
+    trust_of,
+)
 
 __all__ = ["measured_wide"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-#: folds, and rows of either class that the joint rows must have
-_FOLDS, _LEAST = 3, 30
+#: rows of either class that the joint rows must have
+_LEAST = 30
 #: of the linear score's variance, what the joint features must carry for a figure to be given
 _CARRIED = 0.6
 
 
 def measured_wide(
-    fitted: LinearScore | LinearAndTrees, table: Table, seed: int = 0
+    fitted: LinearScore | LinearAndTrees, table: Table, joint: JointRows | None, seed: int = 0
 ) -> LinearScore | LinearAndTrees:
     """The same with its quality, where rows of its table can show it."""
-    quality = _quality(table, fitted, seed)
+    quality = None if joint is None else _quality(table, fitted, joint, seed)
     if isinstance(fitted, LinearAndTrees):
         return replace(fitted, quality=quality)
     return LinearScore(fitted.coef_, fitted.centres_, fitted.intercept_, quality)
 
 
 def _quality(
-    table: Table, fitted: LinearScore | LinearAndTrees, seed: int = 0
+    table: Table, fitted: LinearScore | LinearAndTrees, joint: JointRows, seed: int
 ) -> Quality | None:
     linear = fitted.linear if isinstance(fitted, LinearAndTrees) else fitted
-    joint, rows = table.joint()
-    codes = table.labels[rows].astype(np.int64)
-    if np.bincount(codes, minlength=2).min() < _LEAST or carried(linear, joint) < _CARRIED:
+    sizes = np.bincount(joint.codes, minlength=2)
+    if sizes.min() < _LEAST or carried(linear, joint.features) < _CARRIED:
         return None
-    folds = np.zeros(len(rows), dtype=np.int64)
-    for code in (0, 1):
-        at = np.flatnonzero(codes == code)
-        folds[at] = np.arange(len(at)) % _FOLDS
-    found = np.zeros(len(rows))
-    for fold in range(_FOLDS):
-        out, kept = rows[folds == fold], rows[folds != fold]
-        values = table.values[out]
-        scores = fit_linear(_without(table, out)).decision_function(values)
+    found = np.zeros(len(joint.rows))
+    for fold in np.unique(joint.folds).tolist():
+        out = joint.folds == fold
+        values = table.values[joint.rows[out]]
+        model = fit_linear(_without(table, joint.rows[out]))
+        scores = model.decision_function(values)
         if isinstance(fitted, LinearAndTrees):
-            trees, offset = grow_joint(table, joint, kept, seed)
-            grown = trees.scores(values[:, joint])[:, 0] + offset
-            scores = (1 - fitted.share) * scores + fitted.share * grown
-        found[folds == fold] = scores
+            kept, trust = joint.but(fold), trust_of(joint)
+            trees = grow_beside(table, model, kept, fitted.share, trust, seed)
+            grown = trees.scores(values[:, joint.features])[:, 0]
+            scores = (1 - fitted.share) * scores + grown
+        found[out] = scores
     p = expit(found)
-    return measure(np.column_stack([1 - p, p]), codes, table.weights[rows], seed)
+    return measure(np.column_stack([1 - p, p]), joint.codes, table.weights[joint.rows], seed)
 
 
 def _without(table: Table, out: Ints) -> Table:

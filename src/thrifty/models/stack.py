@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from thrifty.errors import BadInput
 from thrifty.models.bins import bins_from_dict
-from thrifty.models.boosted import BoostedTrees, boosted_from_dict, grow_boosted
+from thrifty.models.boosted import BoostedTrees, Growth, boosted_from_dict, grow_boosted
 from thrifty.models.line import LineDesign, line_left_out
 from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.points import Design, Points, oof_scores
@@ -223,7 +223,7 @@ def fit_stack_left_out(
     trees = None
     if np.bincount(codes).min() >= _FEW:
         left_out.append(_trees_left_out(values, codes, soft, categories, folds, seed, n_trees))
-        trees = grow_boosted(values, codes, soft, categories, seed, n_trees)
+        trees = grow_boosted(values, codes, soft, categories, seed, Growth(n_trees))
     again, says, counts = _judges(codes, weights, lent, looked)
     shares, slope = _mix([part[again] for part in left_out], says, counts)
     # trees know their own rows too well: the shift is found on rows left out, as the slope was
@@ -287,7 +287,9 @@ def _trees_left_out(
     parts: list[tuple[Ints, Floats]] = []
     for fold in np.unique(folds):
         rest, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        grown = grow_boosted(values[rest], codes[rest], weights[rest], categories, seed, n_trees)
+        grown = grow_boosted(
+            values[rest], codes[rest], weights[rest], categories, seed, Growth(n_trees)
+        )
         parts.append((out, grown.scores(values[out])))
     found = np.zeros((len(codes), parts[0][1].shape[1]))
     for out, scores in parts:
