@@ -49,7 +49,7 @@ faults: $(VENV)/.test
 	$(PIP) -e '.[ray]'
 	$(BIN)/python -m thrifty.testing.tribunal --kills 2000 --pauses 1000 --workers 8
 	$(BIN)/python tests/faults/damage.py 2000
-	$(BIN)/python -m pytest -m "slow or not slow" tests/faults tests/engines
+	$(BIN)/python -m pytest -m "slow or not slow" tests/faults tests/engines tests/stores
 
 bench: $(VENV)/.test
 	$(BIN)/thrifty bench

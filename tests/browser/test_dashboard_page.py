@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from playwright.sync_api import expect
 
 import thrifty
 from thrifty.errors import PurchaseInDoubt
+from thrifty.report.dashboard.watch import _EVERY
 from thrifty.testing import FakeProvider
 
 NAMES = [f"q{i}" for i in range(12)]
@@ -111,28 +111,42 @@ def test_nothing_overflows_and_axe_is_content(
         check_page(page)
 
 
-def test_new_spend_shows_within_two_seconds(window, dashboard: Dashboard) -> None:
+# Notes how long the page waits each time before it does something again.
+NOTE_WAITS = """
+window.waits = [];
+const wait = window.setTimeout;
+window.setTimeout = (what, ms, ...rest) => { window.waits.push(ms); return wait(what, ms, ...rest); };
+"""
+
+
+def test_new_spend_shows_while_the_task_is_being_learned(window, dashboard: Dashboard) -> None:
+    """The provider answers only when told to: what shows meanwhile shows before the end."""
     page = window()
+    page.add_init_script(NOTE_WAITS)
     page.goto(dashboard.address)
     expect(page.locator("#card-tasks")).to_have_text("2")
     before = page.locator("#card-learning").inner_text()
     life = thrifty.Lifetime(FAMILY, store=str(dashboard.store))
     new = [f"new-{i}" for i in range(200)]
-    slow = threading.Thread(target=learn, args=(life, "running", new), kwargs={"delay": 0.6})
-    slow.start()
-    began = time.monotonic()
-    spent = page.locator(".running", has_text="running")
-    spent.wait_for(timeout=10_000)
-    shown_after = time.monotonic() - began
-    first = spent.inner_text()
-    expect(spent).not_to_have_text(first)  # it rises while the task is being learned
-    assert slow.is_alive(), "spending must show before the task is learned"
-    slow.join()
-    finished = time.monotonic()
+    answers = threading.Semaphore(0)
+    held = {"faults": lambda number: answers.acquire() and ""}
+    learning = threading.Thread(target=learn, args=(life, "running", new), kwargs=held)
+    learning.start()
+    try:
+        spent = page.locator(".running", has_text="running")
+        spent.wait_for()  # money is set aside before the provider is asked
+        first = spent.inner_text()
+        answers.release()
+        expect(spent).not_to_have_text(first)  # it rises with the first answer
+        assert learning.is_alive(), "spending must show before the task is learned"
+    finally:
+        answers.release(10_000)
+        learning.join()
     expect(page.locator("#card-tasks")).to_have_text("3")
-    assert time.monotonic() - finished < 2.0, "a learned task must show within two seconds"
     assert page.locator("#card-learning").inner_text() != before
-    assert shown_after < 2.0 + 0.6, "the first purchase takes 0.6 s and must show in 2 s"
+    # Nothing is older than one wait of the page and one of the server: not a clock's word.
+    waits = page.evaluate("window.waits")
+    assert len(waits) > 2 and max(waits) / 1000 + _EVERY <= 2.0
 
 
 def test_it_survives_a_store_that_is_being_written(window, shared: Dashboard) -> None:
@@ -141,10 +155,8 @@ def test_it_survives_a_store_that_is_being_written(window, shared: Dashboard) ->
     expect(page.locator("#card-tasks")).to_have_text("2")
     writer = sqlite3.connect(shared.store, isolation_level=None)
     writer.execute("BEGIN EXCLUSIVE")
-    began = time.monotonic()
     page.goto(f"{shared.home}/tasks")
     assert page.locator("#tasks tbody tr").first.is_visible()
-    assert time.monotonic() - began < 2.0, "a locked store must not hold a page up"
     page.locator("#trouble", has_text="in use by other processes").wait_for(timeout=15_000)
     writer.execute("ROLLBACK")
     expect(page.locator("#trouble")).to_be_hidden(timeout=15_000)

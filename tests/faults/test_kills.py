@@ -75,7 +75,7 @@ def episode(tools, clinic, chance, kills):
     return killed, doubts
 
 
-@pytest.mark.parametrize("kills", [15, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [8, pytest.param(150, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])
 def test_two_processes_killed_at_random(store, kills, tools, fast_path, request):
     def new_place():

@@ -36,7 +36,7 @@ def sound(tmp_path_factory):
 def test_damaged_inputs_end_in_errors_of_ours(tmp_path):
     """The short version of ``python tests/faults/damage.py 2000``, in a process of its own."""
     script = os.path.join(os.path.dirname(__file__), "damage.py")
-    done = subprocess.run([sys.executable, script, "40"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, script, "20"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "other errors   0" in done.stdout
 
@@ -95,11 +95,11 @@ def test_names_do_not_drive_the_terminal(tmp_path):
 
 
 def test_a_small_block_does_not_become_gigabytes():
-    with pytest.raises(StoreError):
-        unpack_arrays(damage._large())
-    for seed in range(20):
+    blocks = {damage._large(), *(damage.bomb(random.Random(seed)) for seed in range(20))}
+    assert len(blocks) > 5
+    for block in blocks:
         with pytest.raises(StoreError):
-            unpack_arrays(damage.bomb(random.Random(seed)))
+            unpack_arrays(block)
     assert unpack_arrays(pack_arrays({"a": np.arange(9, dtype=np.int64)}))["a"].tolist()[-1] == 8
 
 

@@ -6,30 +6,33 @@ from functools import cache
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import thrifty
 
-PRICES = {"cells": None, "priced": np.linspace(0.5, 3.0, 60)}
+#: our own models, and with prices one that is quick to fit: what is bought is decided alike
+FAMILIES = {"cells": thrifty.Models(), "priced": thrifty.Models(LogisticRegression())}
+PRICES = {"cells": None, "priced": np.linspace(0.5, 3.0, 30)}
 
 
 def tasks(n=3):
     rng = np.random.default_rng(0)
-    X = rng.random((1200, 60)) < rng.uniform(0.05, 0.3, 60)
+    X = rng.random((1200, 30)) < rng.uniform(0.05, 0.3, 30)
     for t in range(n):
-        rows = rng.permutation(len(X))[:300]
+        rows = rng.permutation(len(X))[:200]
         y = X[:, 5 * t] | X[:, 5 * t + 1]
-        yield f"t{t}", X[rows], y[rows] ^ (rng.random(300) < 0.05)
+        yield f"t{t}", X[rows], y[rows] ^ (rng.random(200) < 0.05)
 
 
-def learned_by(n_jobs, engine, prices=None):
-    life = thrifty.Lifetime(prices=prices, random_state=3)
+def learned_by(n_jobs, engine, prices):
+    life = thrifty.Lifetime(FAMILIES[prices], prices=PRICES[prices], random_state=3)
     life.learn_many(tasks(), n_jobs=n_jobs, engine=engine)
     return life
 
 
 @cache
 def learned_by_hand(prices):
-    life = thrifty.Lifetime(prices=PRICES[prices], random_state=3)
+    life = thrifty.Lifetime(FAMILIES[prices], prices=PRICES[prices], random_state=3)
     for name, X, y in tasks():
         life.learn(name, X, y)
     return life
@@ -42,7 +45,7 @@ def learned_by_hand(prices):
 )  # fmt: skip
 def test_the_result_does_not_depend_on_the_workers(prices, n_jobs, engine):
     by_hand = learned_by_hand(prices)
-    other = learned_by(n_jobs, engine, PRICES[prices])
+    other = learned_by(n_jobs, engine, prices)
     assert list(other) == list(by_hand)
     assert other.representation.to_dict() == by_hand.representation.to_dict()
     for name, X, _ in tasks():
@@ -56,5 +59,5 @@ def test_nothing_is_tried_that_would_be_thrown_away(monkeypatch):
     monkeypatch.setattr(
         thrifty.Models, "use_rep", lambda *given: tried.append(1) or real(*given)
     )
-    learned_by(2, "threads")
+    learned_by(2, "threads", "priced")
     assert len(tried) == 3

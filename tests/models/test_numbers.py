@@ -35,6 +35,15 @@ def r2(found, y):
     return 1 - ((found - y) ** 2).sum() / ((y - y.mean()) ** 2).sum()
 
 
+@pytest.fixture(scope="module")
+def learned():
+    """A lifetime that knows what houses are worth: for tests that only ask it."""
+    X, y = houses()
+    life = thrifty.Lifetime()
+    life.learn("worth", X, y, spend="30 %")
+    return life, X, y
+
+
 @pytest.mark.parametrize(
     "estimator", [None, Ridge(), make_pipeline(StandardScaler(), Ridge()),
                   HistGradientBoostingRegressor(max_iter=60)],
@@ -62,7 +71,7 @@ def test_few_cells_through_a_store(estimator, tmp_path):
 
 
 def test_only_the_needed_features_are_read():
-    X, y = houses()
+    X, y = houses(300)
     model = thrifty.ModelRegressor(spend="20 %").fit(X, y)
     unread = [name for f, name in enumerate(X.columns) if f not in model.features_]
     other = X.drop(columns=unread)
@@ -70,10 +79,10 @@ def test_only_the_needed_features_are_read():
 
 
 def test_classes_and_numbers_in_one_lifetime():
-    X, y = houses()
+    X, y = houses(200)
     life = thrifty.Lifetime()
-    life.learn("worth", X, y)
-    life.learn("dear", X, y > np.median(y))
+    life.learn("worth", X, y, spend="40 %")
+    life.learn("dear", X, y > np.median(y), spend="40 %")
     life.learn("worth again", X, y, spend="20 %")
     assert life.predict("dear", X).probabilities is not None
     assert life.predict("worth again", X).probabilities is None
@@ -151,10 +160,9 @@ def test_prices_and_budget_hold():
     assert 0.8 * 900 <= learned.receipt.cost <= 900 and life.balance().left >= 0
 
 
-def test_limits_on_what_a_prediction_may_ask():
-    X, y = houses()
-    life = thrifty.Lifetime()
-    model = life.learn("worth", X, y, spend="30 %").model
+def test_limits_on_what_a_prediction_may_ask(learned):
+    life, X, y = learned
+    model = life["worth"]
     errors = []
     for most in (0, 1, 2, len(model.features_)):
         asked = life.predict("worth", X.copy(), per_row=most)
@@ -172,10 +180,8 @@ def test_cross_validation():
     assert cross_val_score(thrifty.ModelRegressor(spend="60 %"), X, y, cv=3).min() > 0.7
 
 
-def test_useful_features_are_remembered():
-    X, y = houses()
-    life = thrifty.Lifetime()
-    life.learn("worth", X, y, spend="20 %")
+def test_useful_features_are_remembered(learned):
+    life = learned[0]
     assert {0, 1} <= set(life.representation) and life.representation.words["town"]
 
 

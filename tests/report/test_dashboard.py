@@ -226,6 +226,20 @@ def test_a_store_in_trouble_keeps_the_last_state_on_show(view: LifetimeView) -> 
     assert watcher.look_once() and not watcher.scene.trouble
 
 
+def test_no_page_waits_for_the_store(view: LifetimeView) -> None:
+    looks: list[None] = []
+    watcher = Watcher(lambda: looks.append(None) or view)
+    watcher.look_once()
+    watcher.draw_once()
+    site = Site.__new__(Site)
+    app = Guard(make_app(watcher, lambda *_: None), PORT, TOKEN)
+    site.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=HERE)
+    addresses = [*PAGES, "/api/live", "/api/tasks", "/api/tasks/1", "/api/representation"]
+    for address in addresses:
+        assert site.ask("GET", address).status_code == 200
+    assert len(looks) == 1, "a page must be answered from what was seen, not look at the store"
+
+
 def test_nothing_new_is_nothing_to_do(view: LifetimeView) -> None:
     watcher = Watcher(lambda: view)
     watcher.look_once()
