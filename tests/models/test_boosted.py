@@ -1,4 +1,4 @@
-"""Trees read out of scikit-learn predict what it predicts, and survive JSON."""
+"""Trees of ours and trees read out of scikit-learn predict what it predicts, and survive JSON."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from thrifty.models import boosted
 from thrifty.models.boosted import boosted_from_dict, grow_boosted, read_trees
 
 
@@ -66,3 +67,50 @@ def test_many_values_are_cut_at_quantiles_and_gaps_apart():
     y = ((X[:, 0] > 0.7) | np.isnan(X[:, 1])).astype(int)
     trees = grow_boosted(X, y, np.ones(2000), np.zeros(2, dtype=bool), 0)
     assert ((trees.scores(X)[:, 0] > 0) == y).mean() > 0.98
+
+
+@pytest.mark.parametrize(
+    ("rows", "features", "gaps", "kind"),
+    [
+        (400, 10, 0.1, "classes"),
+        (300, 30, 0.0, "words"),
+        (300, 80, 0.1, "classes"),  # half of the features at each look
+        (400, 8, 0.2, "numbers"),
+        (60, 70, 0.3, "words"),
+        (20, 3, 0.5, "classes"),
+        (12, 3, 0.0, "numbers"),  # too few for a split
+    ],
+)
+def test_our_kernel_grows_the_trees_of_scikit_learn(rows, features, gaps, kind):
+    rng = np.random.default_rng(rows)
+    X = rng.normal(size=(rows, features))
+    X = (X > 0.5).astype(float) if kind == "words" else X
+    score = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=rows)
+    y = score if kind == "numbers" else (score > 0.3).astype(np.int64)
+    X[rng.random(X.shape) < gaps] = np.nan
+    none, weights = np.zeros(features, dtype=bool), rng.uniform(0.5, 4, rows)
+    coarse = boosted._coarse(X, [boosted._edges(x) for x in X.T], none)
+    how = boosted.Growth(trees=60, leaves=4 if kind == "numbers" else 8, ridge=3.0 * (gaps > 0))
+    ours = boosted._by_kernel(coarse, y, weights, 3, how)
+    theirs = boosted._by_scikit_learn(coarse, y, weights, none, 3, how)
+    read = read_trees(theirs, np.zeros(0, dtype=np.int64))
+    for part in ("roots", "feature", "threshold", "left", "right", "gap_left"):
+        assert np.array_equal(getattr(ours, part), getattr(read, part)), part
+    assert np.allclose(ours.value, read.value, rtol=1e-9, atol=0) and ours.base == read.base
+
+
+def test_what_the_kernel_does_not_do_scikit_learn_does(monkeypatch):
+    asked = []
+    real = boosted._by_scikit_learn
+    monkeypatch.setattr(
+        boosted, "_by_scikit_learn", lambda *given: asked.append(1) or real(*given)
+    )
+    X, logit = mixed(200, 4)
+    five = boosted.Growth(trees=5)
+    y, ones, none = (logit > 0.3).astype(int), np.ones(200), np.zeros(5, dtype=bool)
+    assert len(grow_boosted(X, y, ones, none, 0, five).roots) == 5 and not asked
+    grow_boosted(X, y, ones, none | (np.arange(5) == 3), 0, five)
+    grow_boosted(X, np.digitize(logit, [-0.5, 0.5]), ones, none, 0, five)
+    monkeypatch.setattr(boosted, "_MANY", 1000)
+    grow_boosted(X, y, ones, none, 0, five)
+    assert len(asked) == 3

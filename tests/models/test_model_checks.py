@@ -24,8 +24,8 @@ EXPECTED = {
 }
 
 
-# How X is read is the same code with every estimator. Those that are quick to fit meet every form of
-# X; of our own, which take long, these are left out, being the same checks in another form.
+# How X is read is the same code with every estimator. Those that are quick to fit meet every form
+# of X; of our own, which take long, these are left out, being the same checks in another form.
 OTHER_FORMS = {"check_estimator_sparse_matrix", "check_classifiers_train readonly_memmap",
                "check_regressors_train readonly_memmap", "check_dtype_object"}  # fmt: skip
 
@@ -39,7 +39,7 @@ def checks_of_our_own():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("estimator", "check"), checks_of_our_own())
+@pytest.mark.parametrize(("estimator", "check"), list(checks_of_our_own()))
 def test_scikit_learn_check_of_our_own(estimator, check):
     check(estimator)
 

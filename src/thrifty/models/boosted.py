@@ -1,8 +1,10 @@
-"""Boosted trees as plain arrays: grown by scikit-learn, kept and asked without it.
+"""Boosted trees as plain arrays: kept and asked without the library that grew them.
 
-scikit-learn's HistGradientBoosting grows the trees. Its fitted object can only be kept with pickle,
-which runs code on load; so the trees are read out into arrays that are JSON, and predicted from
-with numpy. Predictions agree with scikit-learn's to the last digits (tests/models/test_boosted.py).
+Numbers and two classes are boosted by a kernel of ours, which computes what scikit-learn's
+HistGradientBoosting does; that itself grows trees over categories and for more classes. Its fitted
+object can only be kept with pickle, which runs code on load; so the trees are read out into arrays
+that are JSON, and predicted from with numpy. Predictions agree with scikit-learn's to the last
+digits (tests/models/test_boosted.py).
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from scipy.special import logit
 
+from thrifty.kernels.boosting import boost_trees
 from thrifty.outside import Json, JsonLike
 
 __all__ = ["BoostedTrees", "Growth", "add_up", "boosted_from_dict", "grow_boosted"]
@@ -26,6 +29,8 @@ Ints = NDArray[np.int64]
 _WIDE = 60
 #: the most bins of a number
 _BINS = 64
+#: beyond so many cells scikit-learn's threads are worth starting
+_MANY = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -167,25 +172,88 @@ def grow_boosted(
 
     ``codes`` are classes where they are integers, else the numbers to be predicted.
     """
-    numbers = codes.dtype.kind == "f"
-    kind = HistGradientBoostingRegressor if numbers else HistGradientBoostingClassifier
-    n_classes = 2 if numbers else int(codes.max()) + 1
+    n_classes = 2 if codes.dtype.kind == "f" else int(codes.max()) + 1
     many = [len(np.unique(column[~np.isnan(column)])) > 255 for column in values.T]
     categories = categories & ~np.array(many, dtype=bool)
     edges = [np.zeros(0) if told else _edges(x) for told, x in zip(categories, values.T)]
     coarse = _coarse(values, edges, categories)
-    grown = kind(
-        max_iter=how.trees if n_classes == 2 else max(20, how.trees // 2),
+    weights = weights if how.ridge else weights / weights.mean()
+    plain = n_classes == 2 and not categories.any() and values.size < _MANY
+    if plain and len(np.unique(codes)) > 1 and weights.all():
+        return _in_values(_by_kernel(coarse, codes, weights, seed, how), edges)
+    grown = _by_scikit_learn(coarse, codes, weights, categories, seed, how)
+    return _in_values(read_trees(grown, np.flatnonzero(categories)), edges)
+
+
+def _by_scikit_learn(
+    coarse: Floats,
+    codes: Ints | Floats,
+    weights: Floats,
+    categories: NDArray[np.bool_],
+    seed: int,
+    how: Growth,
+) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    numbers = codes.dtype.kind == "f"
+    kind = HistGradientBoostingRegressor if numbers else HistGradientBoostingClassifier
+    two = numbers or codes.max() < 2
+    return kind(
+        max_iter=how.trees if two else max(20, how.trees // 2),
         max_leaf_nodes=how.leaves,
         min_samples_leaf=how.in_leaf,
         learning_rate=how.rate,
         l2_regularization=how.ridge,
-        max_features=0.5 if values.shape[1] > _WIDE else 1.0,
+        max_features=0.5 if coarse.shape[1] > _WIDE else 1.0,
         categorical_features=np.flatnonzero(categories) if categories.any() else None,
         early_stopping=False,
         random_state=seed,
-    ).fit(coarse, codes, sample_weight=weights if how.ridge else weights / weights.mean())
-    return _in_values(read_trees(grown, np.flatnonzero(categories)), edges)
+    ).fit(coarse, codes, sample_weight=weights)
+
+
+def _by_kernel(
+    coarse: Floats, codes: Ints | Floats, weights: Floats, seed: int, how: Growth
+) -> BoostedTrees:
+    """The trees that scikit-learn would grow, over numbers, for numbers or two classes."""
+    numbers, y = codes.dtype.kind == "f", codes.astype(np.float64)
+    mean = np.average(y, weights=weights)
+    base = float(mean if numbers else logit(mean))
+    n_features = coarse.shape[1]
+    distinct = [np.unique(column[~np.isnan(column)]) for column in coarse.T]
+    n_bins = np.array([len(values) for values in distinct], dtype=np.int64)
+    bins = np.full(coarse.T.shape, n_bins.max(), dtype=np.uint8)
+    for f, known in enumerate(~np.isnan(coarse.T)):
+        bins[f, known] = np.searchsorted(distinct[f], coarse[known, f])
+    gaps = np.asarray(np.isnan(coarse).any(axis=0))
+    roots, nodes, value = boost_trees(
+        bins, n_bins, int(n_bins.max()), gaps, y, weights, base, numbers, how.trees,
+        how.leaves, how.in_leaf, how.rate, how.ridge, _allowed(n_features, seed, how),
+    )  # fmt: skip
+    here, inner = np.arange(len(nodes)), nodes[:, 0] >= 0
+    threshold = np.zeros(len(nodes))
+    for i in np.flatnonzero(inner).tolist():
+        known, cut = distinct[nodes[i, 0]], nodes[i, 1]
+        # gaps alone on the right: every value is below
+        threshold[i] = (known[cut] + known[cut + 1]) / 2 if cut + 1 < len(known) else np.inf
+    return BoostedTrees(
+        roots, np.zeros(how.trees, dtype=np.int64), np.where(inner, nodes[:, 0], 0), threshold,
+        np.where(inner, nodes[:, 2], here), np.where(inner, nodes[:, 3], here),
+        nodes[:, 4] == 1, value, {}, np.array([base]),
+    )  # fmt: skip
+
+
+def _allowed(n_features: int, seed: int, how: Growth) -> NDArray[np.bool_]:
+    """The features that each look at a node may take, drawn as scikit-learn draws them."""
+    if n_features <= _WIDE:
+        return np.ones((1, n_features), dtype=bool)
+    first = np.random.RandomState(seed)
+    first.randint(np.iinfo(np.uint32).max, dtype="u8")
+    rng = np.random.default_rng(first.randint(np.iinfo(np.uint32).max, dtype="u8"))
+    drawn = np.zeros((how.trees * (2 * how.leaves - 1), n_features), dtype=bool)
+    drawn[:, : -(-n_features // 2)] = True
+    for mask in drawn:
+        rng.shuffle(mask)
+    return drawn
 
 
 def _edges(column: Floats) -> Floats:
