@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
-    "AnyArray", "FrameLike", "Fields", "Json", "JsonLike", "KindsLike", "LabelsLike", "MoneyLike",
-    "PerFeatureLike", "SourceLike", "SparseLike", "TableLike",
+    "AnyArray", "EstimatorLike", "FrameLike", "Fields", "Json", "JsonLike", "KindsLike",
+    "LabelsLike", "MoneyLike", "PerFeatureLike", "SourceLike", "SparseLike", "TableLike",
 ]  # fmt: skip
 
 #: plain data, as ``to_dict`` gives it and JSON holds it: made here, read by others
@@ -51,6 +51,13 @@ class SourceLike(Protocol):
     @property
     def feature_names(self) -> tuple[str, ...]: ...
     def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray: ...
+
+
+class EstimatorLike(Protocol):
+    """An estimator of scikit-learn, or one that behaves as those do."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def fit(self, X: Any, y: Any) -> Any: ...
 
 
 #: an array, a frame, scipy sparse, or a :class:`thrifty.Source`; read by ``as_source``

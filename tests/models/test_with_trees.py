@@ -8,7 +8,7 @@ import numpy as np
 
 from thrifty.cells import Cells
 from thrifty.models import Models
-from thrifty.models.fitting import fitted_from_dict
+from thrifty.models.fitting import classes_from_dict
 from thrifty.models.linear import LinearScore
 from thrifty.models.with_trees import LinearAndTrees
 
@@ -27,7 +27,7 @@ def test_features_that_act_together() -> None:
     assert isinstance(model.fitted, LinearAndTrees)
     values = X[:, model.bought.table.features].astype(float)
     kept = json.loads(json.dumps(model.fitted.to_dict()))
-    again = fitted_from_dict(kept).predict_proba(values)
+    again = classes_from_dict(kept).predict_proba(values)
     assert np.allclose(again, model.fitted.predict_proba(values))
 
 

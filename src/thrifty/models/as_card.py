@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
@@ -25,7 +24,7 @@ Words = Mapping[str, Sequence[object]]
 
 
 def model_card(
-    fitted: Any, names: Sequence[str], words: Words, classes: Sequence[Any]
+    fitted: object, names: Sequence[str], words: Words, classes: Sequence[Hashable]
 ) -> Card | None:
     """The card of a fitted model, or of the part of it that is one; None where none is.
 
@@ -53,7 +52,7 @@ def model_card(
     return None
 
 
-def _linear_card(score: LinearScore, names: Sequence[str], classes: Sequence[Any]) -> Card:
+def _linear_card(score: LinearScore, names: Sequence[str], classes: Sequence[Hashable]) -> Card:
     """Points for a yes; a no gets none, and the base holds what it would be worth."""
     label = plain(classes[1])
     worth = score.coef_ / _UNIT

@@ -7,7 +7,7 @@ learning.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,11 @@ from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.lazy import FINISHED, Asked
 from thrifty.lazy.stopping import StoppingRule
-from thrifty.models.fitting import fit
+from thrifty.models.fitting import fit_regressor
 from thrifty.models.horizon import prefix_lengths
+
+if TYPE_CHECKING:
+    from thrifty.models.regressor import ModelRegressor
 
 __all__ = ["ask_numbers"]
 
@@ -27,7 +30,7 @@ Ints = NDArray[np.int64]
 
 
 def ask_numbers(
-    model: Any, cells: Cells, rows: Ints, *, stop: StoppingRule | None = None,
+    model: ModelRegressor, cells: Cells, rows: Ints, *, stop: StoppingRule | None = None,
     spend: float | None = None,
     per_row: float | None = None,
 ) -> Asked:  # fmt: skip
@@ -63,15 +66,15 @@ def ask_numbers(
     return Asked(values, None, tuple(why.tolist()))
 
 
-def _answers(model: Any, cells: Cells, rows: Ints, k: int) -> Floats:
+def _answers(model: ModelRegressor, cells: Cells, rows: Ints, k: int) -> Floats:
     table = model.table_
     if k == 0:
         return np.full(len(rows), float(np.average(table.labels, weights=table.weights)))
     values = np.asarray(cells.get(rows, model.features_[:k]), dtype=np.float64)
     if k == len(model.features_):
-        return model.numbers(values)  # type: ignore[no-any-return]
+        return model.numbers(values)
     if k not in model._prefixes:
         with threadpool_limits(1):
             seed = model.random_state or 0
-            model._prefixes[k] = fit(table.prefix(k), model.estimator, seed=seed)
+            model._prefixes[k] = fit_regressor(table.prefix(k), model.estimator, seed=seed)
     return np.asarray(model._prefixes[k].predict(values), dtype=np.float64)

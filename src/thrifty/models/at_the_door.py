@@ -6,7 +6,7 @@ for learning, and kept with the model for the prices they were made for.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from thrifty.models.order import find_order
 from thrifty.models.prefixes import Prefixes, fit_prefixes
 from thrifty.outside import AnyArray
 
+if TYPE_CHECKING:
+    from thrifty.models.model import ModelClassifier
+
 __all__ = ["ask_model", "prefixes_of"]
 
 Floats = NDArray[np.float64]
@@ -28,7 +31,7 @@ Ints = NDArray[np.int64]
 
 
 def ask_model(
-    model: Any,
+    model: ModelClassifier,
     cells: Cells,
     rows: Ints,
     *,
@@ -67,20 +70,18 @@ def ask_model(
     return Asked(np.asarray(values), p, tuple(answers.stopped.tolist()))
 
 
-def prefixes_of(model: Any, cells: Cells) -> Prefixes:
+def prefixes_of(model: ModelClassifier, cells: Cells) -> Prefixes:
     """Order and prefixes of a model at the prices of a door; made once for these prices."""
     price, orders = cells.price_between, cells.orders
     signature = (tuple(cells.prices[model.features_].tolist()), cells.fees, orders)
-    kept = getattr(model, "_prefixes", {})
+    kept = model._prefixes
     if signature not in kept:
         # Small fits: more threads than one only wait for each other.
         with threadpool_limits(1):
             seed = model.random_state or 0
             order = find_order(model.table_, price, orders, seed=seed)
             kept[signature] = fit_prefixes(model.table_, order, price, model.estimator, seed=seed)
-        model._prefixes = kept
-    found: Prefixes = kept[signature]
-    return found
+    return kept[signature]
 
 
 def _check_errors(costs: Floats, classes: AnyArray) -> None:

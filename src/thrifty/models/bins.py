@@ -10,9 +10,9 @@ covariance is exp(-distance / 1.5), the distance in ranks, for numbers, and none
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,7 @@ class Bins:
         found[np.isnan(values)] = len(self) - 1 if self.weight[-1] > 0 else NOWHERE
         return found
 
-    def names(self, categories: Any = None) -> list[str]:
+    def names(self, categories: Sequence[object] | None = None) -> list[str]:
         """What the bins are called; ``categories``: the texts behind a category's codes."""
         if self.groups is not None:
             texts = [" or ".join(_name(v, categories) for v in group) for group in self.groups]
@@ -189,7 +189,7 @@ def _short_between(low: float, high: float) -> float:
     return high
 
 
-def _name(value: float, categories: Any) -> str:
+def _name(value: float, categories: Sequence[object] | None) -> str:
     if categories is not None and 0 <= value < len(categories) and float(value).is_integer():
         return str(categories[int(value)])
     return f"{value:g}"

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ __all__ = ["BoostedTrees", "Growth", "add_up", "boosted_from_dict", "grow_booste
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Grown = HistGradientBoostingClassifier | HistGradientBoostingRegressor
 
 #: with more features than this a split looks at half of them, as each tree then differs
 _WIDE = 60
@@ -295,7 +295,7 @@ def _in_values(trees: BoostedTrees, edges: list[Floats]) -> BoostedTrees:
     return replace(trees, threshold=threshold)
 
 
-def read_trees(grown: Any, categories: Ints) -> BoostedTrees:
+def read_trees(grown: Grown, categories: Ints) -> BoostedTrees:
     """The trees of a fitted HistGradientBoosting model.
 
     scikit-learn puts the categories first when it fits; ``order`` turns its feature numbers back.
@@ -336,7 +336,7 @@ def read_trees(grown: Any, categories: Ints) -> BoostedTrees:
     )
 
 
-def _known_categories(grown: Any, n: int) -> list[tuple[float, ...]]:
+def _known_categories(grown: Grown, n: int) -> list[tuple[float, ...]]:
     """The categories seen in training, of each category feature, in scikit-learn's own order."""
     if not n:
         return []

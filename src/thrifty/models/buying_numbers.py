@@ -10,7 +10,6 @@ out. For choosing, labels beyond their first and last hundredth count as these.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -274,7 +273,7 @@ class _Search:
         """What was seen of each feature: rows were drawn without regard to any class."""
         boolean = np.asarray(self.cells.boolean)
         seen = {f: c for f, c in self.basket.columns.items() if boolean[f] and len(c)}
-        spreads: dict[int, dict[str, Any]] = {
+        spreads = {
             f: remember(self.memory.spread(f), column, np.ones(len(column)))
             for f, column in self.basket.columns.items()
             if not boolean[f]

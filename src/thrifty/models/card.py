@@ -6,13 +6,17 @@ import csv
 import html
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from thrifty.outside import Json
+from thrifty.outside import Fields, Json
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 __all__ = ["Card", "CardRow", "card_curves", "plot_card"]
 
@@ -30,7 +34,7 @@ class CardRow:
     bin: str
     points: float
     share: float
-    for_class: Any
+    for_class: Hashable
 
 
 @dataclass(frozen=True)
@@ -51,13 +55,17 @@ class Card(Sequence[CardRow]):
     """
 
     rows: tuple[CardRow, ...]
-    base: dict[Any, float]
+    base: dict[Hashable, float]
     doubling: float
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, at: Any) -> Any:
+    @overload
+    def __getitem__(self, at: int) -> CardRow: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[CardRow, ...]: ...
+    def __getitem__(self, at: int | slice) -> CardRow | tuple[CardRow, ...]:
         return self.rows[at]
 
     def __iter__(self) -> Iterator[CardRow]:
@@ -70,7 +78,7 @@ class Card(Sequence[CardRow]):
             ("base", "", str(label) if several else "", "", f"{points:.1f}")
             for label, points in self.base.items()
         ]
-        before: tuple[Any, str] | None = None
+        before: tuple[Hashable, str] | None = None
         for row in self.rows:
             new = (row.for_class, row.feature) != before
             before = (row.for_class, row.feature)
@@ -140,7 +148,7 @@ class Card(Sequence[CardRow]):
             writer.writerow([row.feature, row.bin, row.for_class, row.share, row.points])
         return out.getvalue()
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame, a line per bin."""
         import pandas as pd
 
@@ -148,13 +156,13 @@ class Card(Sequence[CardRow]):
         return pd.DataFrame(lines, columns=list(_COLUMNS))
 
 
-def _plain(label: Any) -> Any:
+def _plain(label: object) -> object:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def card_curves(card: Card, top: int = 9) -> list[dict[str, Any]]:
+def card_curves(card: Card, top: int = 9) -> list[Fields]:
     """What a plot of a card shows: bins and points of the features that matter most."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    found: dict[tuple[str, str], Fields] = {}
     for row in card.rows:
         key = (row.feature, str(row.for_class))
         curve = found.setdefault(
@@ -165,7 +173,7 @@ def card_curves(card: Card, top: int = 9) -> list[dict[str, Any]]:
     return list(found.values())[:top]
 
 
-def plot_card(card: Card, top: int = 9) -> Any:
+def plot_card(card: Card, top: int = 9) -> Figure:
     """A small bar chart a feature, drawn with matplotlib; returns the figure."""
     from matplotlib.figure import Figure
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
@@ -19,7 +18,7 @@ def card_of_points(
     points: Points,
     names: Sequence[str],
     words: Words,
-    classes: Sequence[Any],
+    classes: Sequence[Hashable],
     doubling: float = 10.0,
 ) -> Card:
     """Points in logits as a card, the features that move the score most first.
@@ -54,6 +53,6 @@ def card_of_points(
     return Card(tuple(line for _, lines in rows for line in lines), base, doubling)
 
 
-def plain(label: Any) -> Any:
+def plain(label: Hashable) -> Hashable:
     """A label as Python has it."""
     return label.item() if isinstance(label, np.generic) else label

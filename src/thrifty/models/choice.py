@@ -15,7 +15,7 @@ from thrifty.trees.labels import Labels
 __all__ = ["policy_for"]
 
 
-def policy_for(cells: Cells, labels: Labels) -> Policy:
+def policy_for(cells: Cells, labels: Labels) -> Policy[Labels]:
     """Boolean features and two classes: the wide way; else that for numbers, categories, gaps.
 
     Where orders fill several features and some features are free, as in a laboratory's list, the

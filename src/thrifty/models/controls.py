@@ -15,7 +15,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.models.basket import Basket
 from thrifty.models.memory import Memory
+from thrifty.outside import Json
 
 __all__ = ["Controls", "controls_of", "remember_controls"]
 
@@ -93,7 +93,7 @@ def controls_of(memory: Memory) -> Controls:
 
 def remember_controls(
     basket: Basket, sizes: Ints, memory: Memory, rng: np.random.Generator
-) -> dict[str, Any]:
+) -> Json:
     """A note of rows that were bought, spread as all rows are; it takes an old task's place."""
     longest = max((len(column) for column in basket.columns.values()), default=0)
     codes = basket.codes[:longest]

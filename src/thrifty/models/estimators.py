@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from thrifty.errors import BadParameter
 from thrifty.models.table import Table
-from thrifty.outside import AnyArray
+from thrifty.outside import AnyArray, EstimatorLike
 
 __all__ = ["Prepared", "check_estimator", "fit_user", "in_words"]
 
@@ -20,7 +18,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def in_words(estimator: Any) -> dict[str, str] | None:
+def in_words(estimator: object) -> dict[str, str] | None:
     """Class name and parameters as text, for a store; never read back as code.
 
     >>> from sklearn.naive_bayes import GaussianNB
@@ -33,7 +31,7 @@ def in_words(estimator: Any) -> dict[str, str] | None:
     return {"class": f"{kind.__module__}.{kind.__qualname__}", "parameters": repr(estimator)}
 
 
-def check_estimator(estimator: Any, *, numbers: bool = False) -> None:
+def check_estimator(estimator: object, *, numbers: bool = False) -> None:
     """Say at once what an estimator lacks."""
     if estimator is None:
         return
@@ -64,10 +62,12 @@ class Prepared:
     a category never seen is in none of them.
     """
 
-    def __init__(self, fitted: Any, fills: Floats | None, categories: tuple[int, ...]) -> None:
+    def __init__(
+        self, fitted: BaseEstimator, fills: Floats | None, categories: tuple[int, ...]
+    ) -> None:
         self.fitted, self.fills, self.categories = fitted, fills, categories
         if hasattr(fitted, "classes_"):
-            self.classes_ = fitted.classes_
+            self.classes_: AnyArray = fitted.classes_
 
     def columns(self, values: Floats) -> Floats:
         """What the estimator is given."""
@@ -98,7 +98,7 @@ class Prepared:
 _MOST_WRONG = 0.1
 
 
-def fit_user(table: Table, estimator: Any, seed: int) -> Prepared:
+def fit_user(table: Table, estimator: EstimatorLike, seed: int) -> Prepared:
     """A user's estimator, cloned, with the rows' weights; seeds come from the lifetime."""
     if _wrong_labels(table) > _MOST_WRONG:
         table = table.own()
@@ -124,7 +124,7 @@ def _wrong_labels(table: Table) -> float:
     return float(1 - table.weights[other].sum() / table.weights.sum())
 
 
-def _say_categories(estimator: Any, categories: tuple[int, ...]) -> None:
+def _say_categories(estimator: BaseEstimator, categories: tuple[int, ...]) -> None:
     """Tell an estimator that can be told which columns are categories, unless the user did.
 
     Cells of a category are places in a list: taken for numbers they would have an order.
@@ -135,7 +135,7 @@ def _say_categories(estimator: Any, categories: tuple[int, ...]) -> None:
         estimator.set_params(categorical_features=places)
 
 
-def _takes_gaps(estimator: Any) -> bool:
+def _takes_gaps(estimator: object) -> bool:
     tags = getattr(estimator, "__sklearn_tags__", None)
     if tags is None:
         return False

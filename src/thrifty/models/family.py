@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from thrifty.attempt import Expected, Failed, Found
 from thrifty.cells import Cells
@@ -14,13 +15,19 @@ from thrifty.errors import BadParameter
 from thrifty.models.cohort import buy_cohort
 from thrifty.models.estimators import check_estimator, in_words
 from thrifty.models.horizon import read_predictions
-from thrifty.models.learning import LearnedTable, learn_numbers, learn_table
+from thrifty.models.learning import (
+    LearnedClasses,
+    LearnedNumbers,
+    LearnedTable,
+    learn_numbers,
+    learn_table,
+)
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.model import ModelClassifier
 from thrifty.models.numbers import Numbers, Said, check_said, labels_said_by, read_any_labels
 from thrifty.models.recurring import hypothesis_of, recognise
 from thrifty.models.regressor import ModelRegressor
-from thrifty.outside import Json, JsonLike, LabelsLike
+from thrifty.outside import EstimatorLike, Json, JsonLike, LabelsLike
 from thrifty.trees.labels import Labels
 
 __all__ = ["Models"]
@@ -75,11 +82,11 @@ class Models:
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: EstimatorLike | None = None,
         *,
         labels: Said | None = None,
         predictions: int | None = None,
-        errors: Any = None,
+        errors: ArrayLike | None = None,
         recurring: bool = False,
         random_state: int | None = None,
     ) -> None:
@@ -140,17 +147,18 @@ class Models:
             again = recognise(representation, cells, labels, self.given, seed)
             if again is not None:
                 return Found("reused", again[0], promise=again[1])
+        learned: LearnedTable
         if isinstance(labels, Numbers):
             learned = learn_numbers(
                 cells, labels, representation, self.given, seed, predictions=self.predictions
             )
         else:
-            learned = learn_table(
+            of_classes = learn_table(
                 cells, labels, representation, self.given, seed, predictions=self.predictions,
                 errors=self.errors,
             )  # fmt: skip
-        if self.recurring and isinstance(labels, Labels):
-            learned = learned.with_notes(hypothesis_of(learned, labels, seed))
+            notes = hypothesis_of(of_classes, labels, seed) if self.recurring else {}
+            learned = of_classes.with_notes(notes)
         whole = cells.n_features * cells.n_examples
         route: Literal["screened", "scratch"] = (
             "scratch" if cells.n_bought >= whole else "screened"
@@ -179,10 +187,11 @@ class Models:
     def estimator(
         self, model: LearnedTable, labels: Labels | Numbers, feature_names: Sequence[str]
     ) -> ModelClassifier | ModelRegressor:
-        if isinstance(labels, Numbers):
+        if isinstance(model, LearnedNumbers):
             return ModelRegressor.around(
                 model.bought.table, model.fitted, feature_names, self.given, model.words
             )
+        assert isinstance(model, LearnedClasses) and isinstance(labels, Labels)
         return ModelClassifier.around(
             model.bought.table, model.fitted, labels.classes, feature_names, self.given, model.words
         )

@@ -4,42 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import ThriftyError
 from thrifty.models.estimators import fit_user
+from thrifty.models.fitted import FittedClasses, FittedNumbers
 from thrifty.models.linear import LinearScore
 from thrifty.models.measured import measure
 from thrifty.models.measured_wide import measured_wide
-from thrifty.models.number_fit import fit_numbers, number_mix_from_dict
-from thrifty.models.stack import fit_stack_left_out, stack_from_dict
+from thrifty.models.number_fit import NumberMix, fit_numbers
+from thrifty.models.stack import Stack, fit_stack_left_out, stack_from_dict
 from thrifty.models.table import Table
-from thrifty.models.with_trees import fit_wide, joint_rows, linear_and_trees_from_dict
-from thrifty.outside import JsonLike
+from thrifty.models.with_trees import (
+    LinearAndTrees,
+    fit_wide,
+    joint_rows,
+    linear_and_trees_from_dict,
+)
+from thrifty.outside import EstimatorLike, Json, JsonLike
 
-__all__ = ["NotBrought", "fit", "fitted_from_dict", "fitted_to_dict"]
+__all__ = [
+    "NotBrought", "classes_from_dict", "default_fit", "fit_classes", "fit_regressor",
+    "fitted_to_dict",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 
 
-def fit(table: Table, estimator: Any = None, *, seed: int = 0) -> Any:
-    """Fit an estimator on what was bought; None: the default for this kind of table.
-
-    What comes back takes ``values`` of the table's features, in their order, NaN for gaps, and has
-    ``predict_proba`` and ``classes_``, as in scikit-learn.
-    """
-    if estimator is None:
-        return default_fit(table, seed)
-    return fit_user(table, estimator, seed)
+def fit_classes(
+    table: Table, estimator: EstimatorLike | None = None, *, seed: int = 0
+) -> FittedClasses:
+    """Fit a classifier on what was bought; None: the default for this kind of table."""
+    return default_fit(table, seed) if estimator is None else fit_user(table, estimator, seed)
 
 
-def default_fit(table: Table, seed: int) -> Any:
-    """The default for this kind of table."""
-    if table.labels.dtype.kind == "f":
-        return fit_numbers(table, seed)
+def fit_regressor(
+    table: Table, estimator: EstimatorLike | None = None, *, seed: int = 0
+) -> FittedNumbers:
+    """The same for numbers."""
+    return fit_numbers(table, seed) if estimator is None else fit_user(table, estimator, seed)
+
+
+def default_fit(table: Table, seed: int) -> Stack | LinearScore | LinearAndTrees:
+    """Our own classifier for this kind of table."""
     if table.effects is not None:
         joint = joint_rows(table)
         return measured_wide(fit_wide(table, joint, seed), table, joint, seed)
@@ -68,7 +77,7 @@ is then fitted again on the cells that were bought, for nothing.
         self.words = dict(words)
         self.classes_ = np.zeros(0, dtype=np.int64)
 
-    def predict_proba(self, values: Any) -> Floats:
+    def predict_proba(self, values: object) -> Floats:
         raise ThriftyError(
             f"this model was fitted with {self.words['class']}, which a store keeps as text only: "
             f"{self.words['parameters']}. Open it with Lifetime.open(store, "
@@ -79,18 +88,17 @@ is then fitted again on the cells that were bought, for nothing.
     predict = predict_proba
 
 
-def fitted_to_dict(fitted: Any) -> dict[str, Any] | None:
+def fitted_to_dict(fitted: object) -> Json | None:
     """Our own models as JSON; None for those of others, which are fitted again."""
-    found: dict[str, Any] | None = fitted.to_dict() if hasattr(fitted, "to_dict") else None
-    return found
+    if isinstance(fitted, Stack | LinearScore | LinearAndTrees | NumberMix):
+        return fitted.to_dict()
+    return None
 
 
-def fitted_from_dict(data: JsonLike) -> Any:
-    """The inverse of :func:`fitted_to_dict`."""
+def classes_from_dict(data: JsonLike) -> Stack | LinearScore | LinearAndTrees:
+    """The inverse of :func:`fitted_to_dict`, for classifiers."""
     if data.get("model") == "Stack":
         return stack_from_dict(dict(data))
-    if data.get("model") == "NumberMix":
-        return number_mix_from_dict(dict(data))
     if data.get("model") == "LinearAndTrees":
         return linear_and_trees_from_dict(dict(data))
     return LinearScore.from_dict(dict(data))

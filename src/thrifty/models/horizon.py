@@ -9,10 +9,9 @@ tests plus errors stays.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from thrifty.errors import BadParameter
 from thrifty.lazy.stopping import Worth
@@ -31,11 +30,13 @@ Floats = NDArray[np.float64]
 GIVEN_UP = 0.05
 
 
-def read_predictions(predictions: Any) -> int | None:
+def read_predictions(predictions: object) -> int | None:
     """A number of predictions to come, checked."""
-    whole = isinstance(predictions, int | np.integer) and not isinstance(predictions, bool)
-    if predictions is None or (whole and predictions >= 0):
-        return None if predictions is None else int(predictions)
+    if predictions is None:
+        return None
+    is_flag = isinstance(predictions, bool)
+    if isinstance(predictions, int | np.integer) and not is_flag and predictions >= 0:
+        return int(predictions)
     raise BadParameter(
         "predictions must be how many predictions are to come, a whole number of 0 or more; got "
         f"{predictions!r}."
@@ -76,7 +77,7 @@ def best_prefix(
 
 
 def prefix_worth_keeping(
-    prefixes: Prefixes, *, predictions: int, spent: float, errors: Any = None
+    prefixes: Prefixes, *, predictions: int, spent: float, errors: ArrayLike | None = None
 ) -> int:
     """The same for fitted prefixes; ``errors`` as in :class:`thrifty.Worth`."""
     if errors is None:

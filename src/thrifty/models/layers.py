@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
-from thrifty.outside import AnyArray, Json, JsonLike
+from thrifty.outside import AnyArray
 
 __all__ = ["COLUMNS", "Layered", "LookLayer", "SpreadLayer"]
 
@@ -29,6 +29,14 @@ COLUMNS = 1 << 16
 #: counts are whole thousandths, so that their sums do not depend on the order of the layers
 PARTS = 1000
 _NONE = np.zeros(0, dtype=np.int64)
+
+
+class Spread(TypedDict):
+    """How the values of a feature are spread: rows it rests on, share of gaps, quantiles."""
+
+    rows: float
+    gaps: float
+    at: list[float]
 
 
 class Layer(Protocol):
@@ -191,7 +199,7 @@ class SpreadLayer:
     at: Floats
 
     @classmethod
-    def of(cls, spreads: Mapping[int, JsonLike]) -> SpreadLayer:
+    def of(cls, spreads: Mapping[int, Spread]) -> SpreadLayer:
         """From a spread for each feature."""
         features = np.array(sorted(spreads), dtype=np.int64)
         each = [spreads[f] for f in features.tolist()]
@@ -204,7 +212,7 @@ class SpreadLayer:
             np.concatenate([np.zeros(0), *at]),
         )
 
-    def spread(self, place: int) -> Json:
+    def spread(self, place: int) -> Spread:
         """That of the feature at a place."""
         start = int(self.ends[place - 1]) if place else 0
         return {
@@ -213,7 +221,7 @@ class SpreadLayer:
             "at": self.at[start : int(self.ends[place])].tolist(),
         }
 
-    def by_feature(self) -> dict[int, dict[str, Any]]:
+    def by_feature(self) -> dict[int, Spread]:
         """Every spread."""
         return {f: self.spread(i) for i, f in enumerate(self.features.tolist())}
 

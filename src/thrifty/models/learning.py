@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.models.buying_numbers import ForNumbers
 from thrifty.models.choice import policy_for
-from thrifty.models.fitting import fit
+from thrifty.models.fitted import FittedClasses, FittedNumbers
+from thrifty.models.fitting import fit_classes, fit_regressor
 from thrifty.models.horizon import numbers_worth_keeping, prefix_worth_keeping
 from thrifty.models.in_order import InOrder
 from thrifty.models.memory import Memory
@@ -24,10 +26,13 @@ from thrifty.models.policy import Bought
 from thrifty.models.prefixes import fit_prefixes
 from thrifty.models.table import Table
 from thrifty.models.wide import Wide
-from thrifty.outside import JsonLike
+from thrifty.outside import EstimatorLike, JsonLike
 from thrifty.trees.labels import Labels
 
-__all__ = ["LearnedTable", "allowance_of", "learn_numbers", "learn_table"]
+__all__ = [
+    "LearnedClasses", "LearnedNumbers", "LearnedTable", "allowance_of", "learn_numbers",
+    "learn_table",
+]  # fmt: skip
 
 #: without a word on what to spend: this share of everything, and never less than what so many
 #: cells cost on average, since a small table teaches little by a twentieth of it
@@ -36,29 +41,42 @@ _DEFAULT_SHARE, _DEFAULT_CELLS = 0.05, 30_000
 
 @dataclass(frozen=True)
 class LearnedTable:
-    """What was bought, and what was fitted on it."""
+    """What was bought; of which kind it is says what was fitted on it."""
 
     bought: Bought
-    fitted: Any
-    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict, kw_only=True)
 
-    def with_notes(self, notes: JsonLike) -> LearnedTable:
+    def with_notes(self, notes: JsonLike) -> Self:
         """The same, with further notes for the memory."""
         lesson = self.bought.lesson
         more = replace(lesson, notes={**lesson.notes, **notes})
         return replace(self, bought=replace(self.bought, lesson=more))
 
 
+@dataclass(frozen=True)
+class LearnedClasses(LearnedTable):
+    """With a classifier."""
+
+    fitted: FittedClasses
+
+
+@dataclass(frozen=True)
+class LearnedNumbers(LearnedTable):
+    """With a regressor."""
+
+    fitted: FittedNumbers
+
+
 def learn_table(
     cells: Cells,
     labels: Labels,
     memory: Memory,
-    estimator: Any,
+    estimator: EstimatorLike | None,
     seed: int,
     *,
     predictions: int | None = None,
-    errors: Any = None,
-) -> LearnedTable:
+    errors: ArrayLike | None = None,
+) -> LearnedClasses:
     """Buy within the door's allowance and fit.
 
     Where it is known how many predictions are to come, few features are bought on many rows, and
@@ -80,19 +98,19 @@ def learn_table(
         kept = worth_keeping(bought.table, cells, estimator, seed, predictions, errors)
         bought = replace(bought, table=kept)
     with threadpool_limits(1 if estimator is None else None):
-        fitted = fit(bought.table, estimator, seed=seed)
-    return LearnedTable(bought, fitted, words)
+        fitted = fit_classes(bought.table, estimator, seed=seed)
+    return LearnedClasses(bought, fitted, words=words)
 
 
 def learn_numbers(
     cells: Cells,
     labels: Numbers,
     memory: Memory,
-    estimator: Any,
+    estimator: EstimatorLike | None,
     seed: int,
     *,
     predictions: int | None = None,
-) -> LearnedTable:
+) -> LearnedNumbers:
     """The same for numeric labels."""
     rng = np.random.default_rng(seed)
     with threadpool_limits(1):
@@ -105,8 +123,8 @@ def learn_numbers(
         )
         bought = replace(bought, table=kept)
     with threadpool_limits(1 if estimator is None else None):
-        fitted = fit(bought.table, estimator, seed=seed)
-    return LearnedTable(bought, fitted, words)
+        fitted = fit_regressor(bought.table, estimator, seed=seed)
+    return LearnedNumbers(bought, fitted, words=words)
 
 
 def _with_words(bought: Bought, cells: Cells) -> tuple[Bought, dict[str, tuple[str, ...]]]:
@@ -136,7 +154,8 @@ def _check_classes(labels: Labels) -> None:
 
 
 def worth_keeping(
-    table: Table, cells: Cells, estimator: Any, seed: int, predictions: int, errors: Any
+    table: Table, cells: Cells, estimator: EstimatorLike | None, seed: int, predictions: int,
+    errors: ArrayLike | None,
 ) -> Table:
     """The features that so many predictions are worth, in the order in which they are asked."""
     with threadpool_limits(1):

@@ -10,7 +10,6 @@ taken out there, for that look was counted when the effect was estimated.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -214,7 +213,7 @@ def _coefficients(table: Table, rare: Bools) -> tuple[Floats, float]:
     return coefficients, float(plain.intercept_[0] + with_naive.intercept_[0]) / 2
 
 
-def _ridge(columns: Floats, rare: Bools) -> Any:
+def _ridge(columns: Floats, rare: Bools) -> LogisticRegression:
     return LogisticRegression(C=_C, max_iter=300).fit(columns, rare)
 
 

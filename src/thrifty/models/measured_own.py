@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.models.fitted import FittedClasses, FittedNumbers
 from thrifty.models.measured import Figure, Quality, measure
 from thrifty.models.stack import folds_by_class
 from thrifty.models.table import Table
@@ -23,7 +24,7 @@ __all__ = ["NumberQuality", "numbers_left_out", "quality_left_out"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Fit = Callable[[Table], Any]
+F = TypeVar("F")
 
 #: parts of the rows, rows that a figure needs, draws of the interval
 _FOLDS, _LEAST, _DRAWS = 3, 24, 200
@@ -48,7 +49,9 @@ class NumberQuality:
     rows: int
 
 
-def quality_left_out(table: Table, fit: Fit, seed: int) -> Quality | None:
+def quality_left_out(
+    table: Table, fit: Callable[[Table], FittedClasses], seed: int
+) -> Quality | None:
     """Of a classifier; None with too few rows, or where it cannot be fitted on fewer."""
     own = np.flatnonzero(table.rows >= 0)
     codes = table.labels[own].astype(np.int64)
@@ -66,7 +69,9 @@ def quality_left_out(table: Table, fit: Fit, seed: int) -> Quality | None:
     return measure(p, codes, table.weights[own], seed)
 
 
-def numbers_left_out(table: Table, fit: Fit, seed: int) -> NumberQuality | None:
+def numbers_left_out(
+    table: Table, fit: Callable[[Table], FittedNumbers], seed: int
+) -> NumberQuality | None:
     """Of a regressor; None with too few rows, or where it cannot be fitted on fewer."""
     y, weights = np.asarray(table.labels, dtype=np.float64), table.weights
     if len(y) < _LEAST or y.min() == y.max():
@@ -96,7 +101,7 @@ def _figure(draws: Floats) -> Figure:
     return Figure(float(draws[0]), float(low), float(high))
 
 
-def _without(table: Table, out: Ints, fit: Fit) -> Any:
+def _without(table: Table, out: Ints, fit: Callable[[Table], F]) -> F | None:
     """The model of the other rows; None where an estimator refuses so few."""
     rest = np.setdiff1d(np.arange(table.n_rows), out)
     try:

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import unpack_arrays
-from thrifty.models.layers import PARTS, Layered, LookLayer, SpreadLayer
-from thrifty.outside import Json, JsonLike
+from thrifty.models.layers import PARTS, Layered, LookLayer, Spread, SpreadLayer
+from thrifty.outside import AnyArray, Json, JsonLike
 
 __all__ = ["Lesson", "Memory"]
 
@@ -55,7 +55,7 @@ class Lesson:
     useful: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     notes: JsonLike = field(default_factory=dict)
     is_task: bool = True
-    spreads: Mapping[int, JsonLike] = field(default_factory=dict)
+    spreads: Mapping[int, Spread] = field(default_factory=dict)
 
     def with_words(self, words: Mapping[str, tuple[str, ...]]) -> Lesson:
         """The lesson, with what the numbers of each category feature stand for."""
@@ -138,7 +138,7 @@ class Memory:
         """Notes whose key begins so, the oldest first."""
         return [note.said for key, note in self.written.items() if key.startswith(kind)]
 
-    def spread(self, feature: int) -> Json | None:
+    def spread(self, feature: int) -> Spread | None:
         """How the values of a feature are spread, as far as tasks have seen it."""
         for layer, at in self.spreads.of(feature):
             return layer.spread(at)
@@ -189,7 +189,7 @@ class Memory:
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
         every = LookLayer.together(list(self.counts))
-        counts: dict[str, Any] = {
+        counts: Json = {
             "features": every.features.tolist(),
             "looks": (every.looks / PARTS).tolist(),
             "ones": (every.ones / PARTS).tolist(),
@@ -197,7 +197,7 @@ class Memory:
         }
         if len(every.features) > _FEW:
             counts = {"looked": base64.b64encode(every.to_bytes()).decode()}
-        spreads: dict[int, Any] = {}
+        spreads: dict[int, Spread] = {}
         for layer in self.spreads:
             spreads |= layer.by_feature()
         by_name = {str(f): spreads[f] for f in sorted(spreads)}
@@ -275,7 +275,7 @@ def _from_json(data: JsonLike) -> _Parts:
     )
 
 
-def _unpacked(text: str) -> dict[str, Any]:
+def _unpacked(text: str) -> dict[str, AnyArray]:
     """Counts of many features as an earlier version packed them."""
     small = unpack_arrays(base64.b64decode(text, validate=True))
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,22 +18,24 @@ from thrifty.models.as_card import model_card
 from thrifty.models.at_the_door import ask_model
 from thrifty.models.card import Card
 from thrifty.models.estimators import Prepared, check_estimator
-from thrifty.models.fitting import NotBrought, fit
+from thrifty.models.fitted import FittedClasses
+from thrifty.models.fitting import classes_from_dict, fit_classes
 from thrifty.models.learning import learn_table
 from thrifty.models.measured import Quality
 from thrifty.models.measured_own import quality_left_out
 from thrifty.models.memory import Memory
-from thrifty.models.on_cells import OnCells, check_lengths, fitted_again, one_column, words_of
+from thrifty.models.on_cells import OnCells, check_lengths, one_column
+from thrifty.models.prefixes import Prefixes
 from thrifty.models.printed import in_plain_words
 from thrifty.models.table import Table
-from thrifty.outside import AnyArray, Json, JsonLike, LabelsLike, MoneyLike, TableLike
+from thrifty.outside import AnyArray, EstimatorLike, Json, JsonLike, LabelsLike, TableLike
 from thrifty.shown import pre_html
 from thrifty.trees.labels import read_classes
 
 __all__ = ["ModelClassifier"]
 
 
-class ModelClassifier(ClassifierMixin, OnCells):
+class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Prefixes, Quality]):
     """A classifier that was fitted on the few cells it needs.
 
     Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` reads only the cells it chooses.
@@ -72,12 +74,8 @@ class ModelClassifier(ClassifierMixin, OnCells):
     [3, 7]
     """
 
-    def __init__(
-        self, estimator: Any = None, spend: MoneyLike = None, random_state: int | None = None
-    ) -> None:
-        self.estimator = estimator
-        self.spend = spend
-        self.random_state = random_state
+    _fit = staticmethod(fit_classes)
+    _load = staticmethod(classes_from_dict)
 
     def fit(self, X: TableLike, y: LabelsLike) -> Self:
         """Learn from the cells of X that ``spend`` buys, or the default rule."""
@@ -95,10 +93,10 @@ class ModelClassifier(ClassifierMixin, OnCells):
     def around(
         cls,
         table: Table,
-        fitted: Any,
+        fitted: FittedClasses,
         classes: AnyArray,
         feature_names: Sequence[str],
-        estimator: Any = None,
+        estimator: EstimatorLike | None = None,
         words: Mapping[str, tuple[str, ...]] | None = None,
     ) -> Self:
         """A fitted classifier around an estimator that knows class codes."""
@@ -130,10 +128,9 @@ class ModelClassifier(ClassifierMixin, OnCells):
             return found
         if not self._measured:
             seed = self.random_state or 0
-            fit_again = partial(fit, estimator=self.estimator, seed=seed)
+            fit_again = partial(fit_classes, estimator=self.estimator, seed=seed)
             self._measured.append(quality_left_out(self.table_, fit_again, seed))
-        measured: Quality | None = self._measured[0]
-        return measured
+        return self._measured[0]
 
     def __str__(self) -> str:
         return repr(self) if not hasattr(self, "features_") else in_plain_words(self)
@@ -145,7 +142,7 @@ class ModelClassifier(ClassifierMixin, OnCells):
         head = in_plain_words(self, card=False)
         return pre_html(head) + self.card_._repr_html_()
 
-    def _repr_mimebundle_(self, **given: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, **given: object) -> dict[str, str]:
         return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
@@ -179,15 +176,10 @@ class ModelClassifier(ClassifierMixin, OnCells):
         return {**super().to_dict(), "classes": self.classes_.tolist()}
 
     @classmethod
-    def from_dict(cls, data: JsonLike, estimator: Any = None, seed: int = 0) -> Self:
+    def from_dict(
+        cls, data: JsonLike, estimator: EstimatorLike | None = None, seed: int = 0
+    ) -> Self:
         """The inverse of :meth:`to_dict`; a user's estimator has to be brought again."""
-        table, fitted = fitted_again(data, estimator, seed)
-        brought = (
-            None if isinstance(fitted, NotBrought) or data["estimator"] is None else estimator
-        )
-        classes = np.array(data["classes"])
-        made = cls.around(
-            table, fitted, classes, data["feature_names"], brought, dict(words_of(data))
-        )
-        made._words = data["estimator"]
+        made = super().from_dict(data, estimator, seed)
+        made.classes_ = np.array(data["classes"])
         return made

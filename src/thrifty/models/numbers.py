@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,7 @@ def read_numbers(y: LabelsLike) -> Numbers:
     return Numbers(values)
 
 
-def check_said(labels: Any) -> Said | None:
+def check_said(labels: object) -> Said | None:
     """What a user said of the labels."""
     if labels not in (None, "classes", "numbers"):
         raise BadParameter(
@@ -56,7 +56,7 @@ def check_said(labels: Any) -> Said | None:
     return said
 
 
-def labels_said_by(estimator: Any) -> Said | None:
+def labels_said_by(estimator: object) -> Said | None:
     """A classifier learns classes, a regressor numbers; None: it does not say."""
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         return None  # none was given, or none that can be used, which is said elsewhere

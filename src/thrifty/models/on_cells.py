@@ -4,11 +4,12 @@ only those it was given."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from thrifty.cells import Cells, Source, as_source
@@ -18,20 +19,51 @@ from thrifty.cells.matching import match_features
 from thrifty.cells.sources.checks import default_names, refuse_masked
 from thrifty.errors import BadInput
 from thrifty.models.estimators import in_words
-from thrifty.models.fitting import NotBrought, fit, fitted_from_dict, fitted_to_dict
+from thrifty.models.fitting import NotBrought, fitted_to_dict
 from thrifty.models.table import Table, table_from_dict
-from thrifty.outside import Json, JsonLike, LabelsLike, MoneyLike, TableLike
+from thrifty.outside import (
+    AnyArray,
+    EstimatorLike,
+    Json,
+    JsonLike,
+    LabelsLike,
+    MoneyLike,
+    TableLike,
+)
 
-__all__ = ["OnCells", "check_lengths", "fitted_again", "one_column", "words_of"]
+__all__ = ["OnCells", "check_lengths", "one_column", "words_of"]
 
 
 
-class OnCells(BaseEstimator):
+F = TypeVar("F")  # what is fitted on the table
+P = TypeVar("P")  # what is kept for a beginning of its features
+Q = TypeVar("Q")  # how its quality is told
+
+
+class OnCells(BaseEstimator, Generic[F, P, Q]):
     """An estimator that was fitted on the few cells it needs; see its two kinds."""
 
-    estimator: Any
-    spend: MoneyLike
-    random_state: int | None
+    classes_: AnyArray
+
+    def __init__(
+        self,
+        estimator: EstimatorLike | None = None,
+        spend: MoneyLike = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.spend = spend
+        self.random_state = random_state
+
+    @staticmethod
+    def _fit(table: Table, estimator: EstimatorLike | None = None, *, seed: int = 0) -> F:
+        """Fit a user's estimator, or our own, on what was bought."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _load(data: JsonLike) -> F:
+        """The inverse of :func:`~thrifty.models.fitting.fitted_to_dict`."""
+        raise NotImplementedError
 
     def _open(self, X: TableLike, y: LabelsLike) -> tuple[Cells, Source]:
         """A door to X for ``fit``, with what it may spend."""
@@ -46,7 +78,7 @@ class OnCells(BaseEstimator):
     def _set(
         self,
         table: Table,
-        fitted: Any,
+        fitted: F | NotBrought,
         feature_names: Sequence[str],
         words: Mapping[str, Sequence[str]],
         named: bool | None = None,
@@ -63,8 +95,8 @@ class OnCells(BaseEstimator):
         #: what the numbers of category features stand for
         self.words_ = {name: tuple(said) for name, said in words.items()}
         self._words = in_words(self.estimator)
-        self._prefixes: dict[Any, Any] = {}
-        self._measured: list[Any] = []
+        self._prefixes: dict[object, P] = {}
+        self._measured: list[Q | None] = []
         return self
 
     def _values(self, X: TableLike) -> NDArray[np.float64]:
@@ -102,22 +134,30 @@ class OnCells(BaseEstimator):
             "estimator": self._words,
         }
 
-    def __sklearn_tags__(self) -> Any:
+    @classmethod
+    def from_dict(
+        cls, data: JsonLike, estimator: EstimatorLike | None = None, seed: int = 0
+    ) -> Self:
+        """The inverse of :meth:`to_dict`; a user's estimator has to be brought again."""
+        table, words = table_from_dict(data["table"]), data["estimator"]
+        fitted: F | NotBrought
+        if data["fitted"] is not None:
+            fitted = cls._load(data["fitted"])
+        elif words is None or in_words(estimator) == words:
+            fitted = cls._fit(table, estimator, seed=seed)
+        else:
+            fitted = NotBrought(words)
+        lacks = isinstance(fitted, NotBrought) or words is None
+        made = cls(None if lacks else estimator)
+        made._set(table, fitted, data["feature_names"], words_of(data))
+        made._words = words
+        return made
+
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
-
-
-def fitted_again(data: JsonLike, estimator: Any, seed: int) -> tuple[Table, Any]:
-    """Table and fitted estimator of a store; a user's estimator has to be brought again."""
-    table = table_from_dict(data["table"])
-    words = data["estimator"]
-    if data["fitted"] is not None:
-        return table, fitted_from_dict(data["fitted"])
-    if words is None or in_words(estimator) == words:
-        return table, fit(table, estimator, seed=seed)
-    return table, NotBrought(words)
 
 
 def words_of(data: JsonLike) -> Mapping[str, tuple[str, ...]]:
@@ -125,12 +165,12 @@ def words_of(data: JsonLike) -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(said) for name, said in data.get("words", {}).items()}
 
 
-def one_column(y: LabelsLike) -> Any:
+def one_column(y: LabelsLike) -> AnyArray:
     """A column of labels is taken with scikit-learn's warning."""
     refuse_masked(y)
     labels = np.asarray(y)
     column = labels.ndim == 2 and labels.shape[1] == 1
-    return column_or_1d(labels, warn=True, dtype=labels.dtype) if column else labels
+    return np.asarray(column_or_1d(labels, warn=True, dtype=labels.dtype)) if column else labels
 
 
 def check_lengths(n_examples: int, n_labels: int) -> None:

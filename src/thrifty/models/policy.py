@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -24,13 +24,17 @@ class Bought:
     info: JsonLike = field(default_factory=dict)
 
 
-class Policy(Protocol):
+#: classes, or numbers
+L = TypeVar("L", contravariant=True)
+
+
+class Policy(Protocol[L]):
     """A way to choose cells."""
 
     def buy(
         self,
         cells: Cells,
-        labels: Any,
+        labels: L,
         memory: Memory,
         allowance: float,
         rng: np.random.Generator,

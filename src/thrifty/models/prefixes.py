@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.models.calibration import Scaling, fit_scaling
-from thrifty.models.fitting import fit
+from thrifty.models.fitted import FittedClasses
+from thrifty.models.fitting import fit_classes
 from thrifty.models.order import Order, Price
 from thrifty.models.quick import fold_of_rows
 from thrifty.models.stack import fit_stack_left_out
 from thrifty.models.table import Table
-from thrifty.outside import AnyArray
+from thrifty.outside import AnyArray, EstimatorLike
 
 __all__ = ["Prefix", "Prefixes", "fit_prefixes", "prefix_sizes"]
 
@@ -62,7 +62,7 @@ class Prefix:
 
     features: tuple[int, ...]
     price: float
-    model: Any
+    model: FittedClasses | None
     scaling: Scaling
 
     def probabilities(self, values: Floats, shares: Floats) -> Floats:
@@ -116,7 +116,7 @@ def fit_prefixes(
     table: Table,
     order: Order,
     price: Price,
-    estimator: Any = None,
+    estimator: EstimatorLike | None = None,
     *,
     folds: int = 4,
     seed: int = 0,
@@ -169,8 +169,8 @@ def _judged(table: Table, first: Ints) -> Ints:
 
 
 def _fit_one(
-    part: Table, estimator: Any, shares: Floats, folds: int, seed: int
-) -> tuple[Floats, Any]:
+    part: Table, estimator: EstimatorLike | None, shares: Floats, folds: int, seed: int
+) -> tuple[Floats, FittedClasses | None]:
     """Probabilities out of fold, and the model fitted on all rows."""
     p = np.repeat(shares[None, :], part.n_rows, axis=0)
     if not len(part.features):
@@ -185,23 +185,24 @@ def _fit_one(
 
 
 def _left_out(
-    part: Table, estimator: Any, shares: Floats, folds: int, seed: int
-) -> tuple[Floats, Any]:
+    part: Table, estimator: EstimatorLike | None, shares: Floats, folds: int, seed: int
+) -> tuple[Floats, FittedClasses]:
     """The model, and what models without a row's fold say of it."""
     if estimator is None and part.effects is None:  # the stack leaves rows out anyway
         categories = np.array(part.categories, dtype=np.int64) > 0 if part.categories else None
-        return fit_stack_left_out(
+        stack, p = fit_stack_left_out(
             part.filled(), part.labels, part.weights, categories=categories, seed=seed
-        )[::-1]
+        )
+        return p, stack
     p = np.repeat(shares[None, :], part.n_rows, axis=0)
     fold, values = fold_of_rows(part.labels, folds, seed), part.filled()
     for i in np.unique(fold):
         train, test = np.flatnonzero(fold != i), np.flatnonzero(fold == i)
         if len(np.unique(part.labels[train])) < 2:
             continue
-        model = fit(_balanced(part.of_rows(train), part), estimator, seed=seed)
+        model = fit_classes(_balanced(part.of_rows(train), part), estimator, seed=seed)
         p[test] = _all_classes(model, values[test], len(shares))
-    return p, fit(part, estimator, seed=seed)
+    return p, fit_classes(part, estimator, seed=seed)
 
 
 def _useful_rows(part: Table) -> Ints:
@@ -228,7 +229,7 @@ def _balanced(part: Table, whole: Table) -> Table:
     return replace(part, weights=weights * len(weights) / weights.sum())
 
 
-def _all_classes(model: Any, values: Floats, n_classes: int) -> Floats:
+def _all_classes(model: FittedClasses, values: Floats, n_classes: int) -> Floats:
     """Probabilities over all class codes; a class that a fold lacked gets none."""
     p = np.zeros((len(values), n_classes))
     if len(values):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from thrifty.models.estimators import Prepared
 from thrifty.models.linear import LinearScore
@@ -10,13 +11,16 @@ from thrifty.models.measured import Quality
 from thrifty.models.stack import Stack
 from thrifty.models.with_trees import LinearAndTrees
 
+if TYPE_CHECKING:
+    from thrifty.models.model import ModelClassifier
+
 __all__ = ["in_plain_words", "made_of", "quality_words"]
 
 #: features that a model names, and lines of its card, when it is printed
 _SHOWN, _LINES = 30, 60
 
 
-def made_of(model: Any) -> str:
+def made_of(model: ModelClassifier) -> str:
     """What a fitted ModelClassifier is, in a sentence."""
     fitted = model.estimator_
     if isinstance(fitted, LinearScore):
@@ -46,7 +50,7 @@ def made_of(model: Any) -> str:
     return f"{type(own).__name__}, fitted on what was bought."
 
 
-def quality_words(quality: Quality | None, classes: Any) -> str:
+def quality_words(quality: Quality | None, classes: Sequence[object] | Mapping[int, object]) -> str:
     """What was measured, in a sentence.
 
     >>> quality_words(None, [0, 1])
@@ -62,7 +66,7 @@ def quality_words(quality: Quality | None, classes: Any) -> str:
     )
 
 
-def in_plain_words(model: Any, card: bool = True) -> str:
+def in_plain_words(model: ModelClassifier, card: bool = True) -> str:
     """A fitted ModelClassifier as text, with its card or without."""
     names = [model.feature_names_[f] for f in model.features_.tolist()]
     classes = ", ".join(map(str, model.classes_.tolist()))

@@ -7,8 +7,6 @@ boosting as in Chen and Guestrin, *XGBoost* (KDD 2016), level by level, all rows
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -115,7 +113,9 @@ def quick_out_of_fold(codes: Ints, y: Ints, weights: Floats, fold: Ints) -> Floa
     return np.asarray(out / out.sum(axis=1, keepdims=True))
 
 
-def _one_class(codes: Ints, target: Any, weights: Floats, train: Ints, share: float) -> Floats:
+def _one_class(
+    codes: Ints, target: NDArray[np.bool_], weights: Floats, train: Ints, share: float
+) -> Floats:
     score = np.full(len(target), np.log(share / (1 - share)))
     if codes.shape[1]:
         least = max(1.0, 0.002 * len(train))

@@ -22,7 +22,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +29,13 @@ from scipy.special import ndtri
 from threadpoolctl import threadpool_limits
 
 from thrifty.cells import Cells
-from thrifty.models.fitting import default_fit, fit, fitted_from_dict, fitted_to_dict
-from thrifty.models.learning import LearnedTable, allowance_of
+from thrifty.models.fitted import FittedClasses
+from thrifty.models.fitting import classes_from_dict, default_fit, fit_classes, fitted_to_dict
+from thrifty.models.learning import LearnedClasses, allowance_of
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.policy import Bought
 from thrifty.models.table import Table, table_from_dict
-from thrifty.outside import JsonLike
+from thrifty.outside import EstimatorLike, Json, JsonLike
 from thrifty.trees.labels import Labels
 
 __all__ = ["hypothesis_of", "recognise"]
@@ -64,7 +64,7 @@ _LOST = -4.0
 class _Hypothesis:
     note: JsonLike
     features: Ints
-    core: Any
+    core: FittedClasses
     shares: Floats
     gains: Floats
 
@@ -73,7 +73,7 @@ class _Hypothesis:
         return float(self.gains.mean())
 
 
-def hypothesis_of(learned: LearnedTable, labels: Labels, seed: int) -> dict[str, Any]:
+def hypothesis_of(learned: LearnedClasses, labels: Labels, seed: int) -> Json:
     """The note of a learned task; empty where its core explains too little."""
     table = learned.bought.table
     # without beliefs that come from the very rows which are to be left out
@@ -113,7 +113,7 @@ def _gains_at_home(table: Table, codes: Ints, shares: Floats, seed: int) -> Floa
     return np.array([gains[codes == c].mean() for c in range(len(shares))])
 
 
-def _gains(fitted: Any, values: Floats, codes: Ints, shares: Floats) -> Floats:
+def _gains(fitted: FittedClasses, values: Floats, codes: Ints, shares: Floats) -> Floats:
     """Bits that each row gains over a guess among equally likely classes."""
     p = np.full((len(values), len(shares)), 1e-9)
     p[:, np.asarray(fitted.classes_, dtype=np.int64)] = fitted.predict_proba(values)
@@ -124,8 +124,8 @@ def _gains(fitted: Any, values: Floats, codes: Ints, shares: Floats) -> Floats:
 
 
 def recognise(
-    memory: Memory, cells: Cells, labels: Labels, estimator: Any, seed: int
-) -> tuple[LearnedTable, str] | None:
+    memory: Memory, cells: Cells, labels: Labels, estimator: EstimatorLike | None, seed: int
+) -> tuple[LearnedClasses, str] | None:
     """An earlier model that holds here, and what is promised of it; None: there is none."""
     left = _candidates(memory, labels)
     if not left:
@@ -175,7 +175,7 @@ def _candidates(memory: Memory, labels: Labels) -> list[_Hypothesis]:
         ratio = shares / home
         if ratio.max() <= _ALIKE and ratio.min() >= 1 / _ALIKE:
             features = np.array(note["core"]["features"], dtype=np.int64)
-            core = fitted_from_dict(note["core"]["fitted"])
+            core = classes_from_dict(note["core"]["fitted"])
             found.append(_Hypothesis(note, features, core, home, np.array(note["gains"])))
     return found
 
@@ -214,14 +214,16 @@ class _Test:
         return mean, float(np.sum(each) ** 0.5 / len(parts))
 
 
-def _model_of(one: _Hypothesis, estimator: Any, seed: int) -> LearnedTable:
+def _model_of(
+    one: _Hypothesis, estimator: EstimatorLike | None, seed: int
+) -> LearnedClasses:
     """The whole earlier model."""
     note = one.note
     table = table_from_dict(dict(note["table"]))
     kept = note["fitted"]
-    fitted = fit(table, estimator, seed=seed) if kept is None else fitted_from_dict(kept)
+    fitted = fit_classes(table, estimator, seed=seed) if kept is None else classes_from_dict(kept)
     words = {name: tuple(said) for name, said in note["words"].items()}
-    return LearnedTable(Bought(table, Lesson()), fitted, words)
+    return LearnedClasses(Bought(table, Lesson()), fitted, words=words)
 
 
 def _promise(one: _Hypothesis, mean: float, asked: int) -> str:

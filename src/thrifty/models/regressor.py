@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,16 @@ from thrifty.lazy import Asked
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.models.asking_numbers import ask_numbers
 from thrifty.models.estimators import check_estimator
-from thrifty.models.fitting import NotBrought, fit
+from thrifty.models.fitted import FittedNumbers
+from thrifty.models.fitting import NotBrought, fit_regressor
 from thrifty.models.learning import learn_numbers
 from thrifty.models.measured_own import NumberQuality, numbers_left_out
 from thrifty.models.memory import Memory
+from thrifty.models.number_fit import number_mix_from_dict
 from thrifty.models.numbers import read_numbers
-from thrifty.models.on_cells import OnCells, check_lengths, fitted_again, one_column, words_of
+from thrifty.models.on_cells import OnCells, check_lengths, one_column
 from thrifty.models.table import Table
-from thrifty.outside import Json, JsonLike, LabelsLike, MoneyLike, TableLike
+from thrifty.outside import EstimatorLike, Json, LabelsLike, TableLike
 
 __all__ = ["ModelRegressor"]
 
@@ -32,7 +34,7 @@ __all__ = ["ModelRegressor"]
 _SHOWN = 30
 
 
-class ModelRegressor(RegressorMixin, OnCells):
+class ModelRegressor(RegressorMixin, OnCells[FittedNumbers, FittedNumbers, NumberQuality]):
     """A regressor that was fitted on the few cells it needs.
 
     Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` reads only the cells it chooses.
@@ -68,12 +70,8 @@ class ModelRegressor(RegressorMixin, OnCells):
     ([3, 7], True)
     """
 
-    def __init__(
-        self, estimator: Any = None, spend: MoneyLike = None, random_state: int | None = None
-    ) -> None:
-        self.estimator = estimator
-        self.spend = spend
-        self.random_state = random_state
+    _fit = staticmethod(fit_regressor)
+    _load = staticmethod(number_mix_from_dict)
 
     def fit(self, X: TableLike, y: LabelsLike) -> Self:
         """Learn from the cells of X that ``spend`` buys, or the default rule."""
@@ -90,9 +88,9 @@ class ModelRegressor(RegressorMixin, OnCells):
     def around(
         cls,
         table: Table,
-        fitted: Any,
+        fitted: FittedNumbers,
         feature_names: Sequence[str],
-        estimator: Any = None,
+        estimator: EstimatorLike | None = None,
         words: Mapping[str, tuple[str, ...]] | None = None,
     ) -> Self:
         """A fitted regressor around an estimator."""
@@ -110,10 +108,9 @@ class ModelRegressor(RegressorMixin, OnCells):
         if not self._measured:
             seed = self.random_state or 0
             with threadpool_limits(1 if self.estimator is None else None):
-                fit_again = partial(fit, estimator=self.estimator, seed=seed)
+                fit_again = partial(fit_regressor, estimator=self.estimator, seed=seed)
                 self._measured.append(numbers_left_out(self.table_, fit_again, seed))
-        measured: NumberQuality | None = self._measured[0]
-        return measured
+        return self._measured[0]
 
     def __str__(self) -> str:
         if not hasattr(self, "features_"):
@@ -148,14 +145,3 @@ class ModelRegressor(RegressorMixin, OnCells):
     def to_dict(self) -> Json:
         """Plain data, for JSON: the bought table, and the model where it is our own."""
         return {**super().to_dict(), "numbers": True}
-
-    @classmethod
-    def from_dict(cls, data: JsonLike, estimator: Any = None, seed: int = 0) -> Self:
-        """The inverse of :meth:`to_dict`; a user's estimator has to be brought again."""
-        table, fitted = fitted_again(data, estimator, seed)
-        brought = (
-            None if isinstance(fitted, NotBrought) or data["estimator"] is None else estimator
-        )
-        made = cls.around(table, fitted, data["feature_names"], brought, dict(words_of(data)))
-        made._words = data["estimator"]
-        return made

@@ -8,12 +8,10 @@ looking at rows of the rare class alone and comparing them with it did not pay (
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.outside import JsonLike
+from thrifty.models.layers import Spread
 
 __all__ = ["remember"]
 
@@ -23,7 +21,7 @@ Floats = NDArray[np.float64]
 _QUANTILES, _MOST = 32, 2000
 
 
-def remember(old: JsonLike | None, values: Floats, weights: Floats) -> dict[str, Any]:
+def remember(old: Spread | None, values: Floats, weights: Floats) -> Spread:
     """The background with further values, each weighted by what its row stands for.
 
     >>> note = remember(None, np.array([1.0, 2.0, np.nan, 3.0]), np.ones(4))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -82,7 +83,7 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
         self,
         max_bins: int = 12,
         shrinkage: float = 1.0,
-        categorical_features: Any = "from_dtype",
+        categorical_features: ArrayLike | None = "from_dtype",
         calibrated: bool = True,
         whole_points: bool = False,
         doubling: float = 10.0,
@@ -174,7 +175,7 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
         model.card_ = model._card()
         return model
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags

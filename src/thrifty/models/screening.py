@@ -15,7 +15,6 @@ first against the shares of the classes, then against the present model.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.models.basket import Basket
 from thrifty.models.controls import Controls, controls_of, remember_controls
+from thrifty.models.layers import Spread
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.paying import curve_of, judges_worth, still_falls, would_pay
 from thrifty.models.policy import Bought
@@ -281,7 +281,7 @@ class _Hunt:
             found *= 1.0 + _AGAIN * self.useful[features]
         return found
 
-    def spreads(self) -> dict[int, dict[str, Any]]:
+    def spreads(self) -> dict[int, Spread]:
         """What the memory keeps of the values that were seen."""
         found = {}
         for f, column in self.basket.columns.items():

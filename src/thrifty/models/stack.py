@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,7 +107,7 @@ class Stack:
         }
 
 
-def _points_to_dict(points: Points) -> dict[str, Any]:
+def _points_to_dict(points: Points) -> Json:
     return {
         "bins": [bins.to_dict() for bins in points.bins],
         "intercepts": points.intercepts.tolist(),

@@ -84,8 +84,8 @@ def task_detail(task: TaskView, view: LifetimeView) -> dict[str, object]:
 
 
 def _quality_words(task: TaskView) -> str:
-    classes = {} if task.quality is None else {task.quality.rare: task.positive}
-    return quality_words(task.quality, classes)
+    rare = None if task.quality is None else task.quality.rare
+    return quality_words(task.quality, {} if rare is None else {rare: task.positive})
 
 
 def metafeature_rows(view: LifetimeView, lineage: Lineage) -> list[dict[str, object]]:
