@@ -50,7 +50,7 @@ class OpenTask:
 
     name: str
     source: Source
-    labels: Any
+    labels: Any  # in the family's own form
     features: Features
     cells: Cells
     owned: Owned

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from thrifty.agnostic import Counts, after_attempt, learn_agnostic
 from thrifty.attempt import Found
 from thrifty.brought import label_name
-from thrifty.cells import Budget, Receipt
+from thrifty.cells import Budget, Receipt, Source
 from thrifty.desk import OpenTask
 from thrifty.engines import learn_many
+from thrifty.engines.many import Tasks
 from thrifty.errors import BadParameter, LabelLeftOut
 from thrifty.lazy import ask_within_budget
 from thrifty.lazy.stopping import StoppingRule
@@ -20,6 +21,7 @@ from thrifty.learned import Learned
 from thrifty.open_lifetime import OpenLifetime
 from thrifty.outside import KindsLike, LabelsLike, MoneyLike, TableLike
 from thrifty.prediction import Prediction, out_of_money
+from thrifty.protocol import AnyFamily, Representation
 from thrifty.quote import Quote, quote_task
 from thrifty.stores.saved import FeaturesMoved, Snapshot, task_exists
 from thrifty.wrapped.metered import Metered, match_model
@@ -114,7 +116,7 @@ class Lifetime(OpenLifetime):
         )
 
     def learn_many(
-        self, tasks: Iterable[Any], *, n_jobs: int | None = None, engine: Any = "threads"
+        self, tasks: Tasks, *, n_jobs: int | None = None, engine: object = "threads"
     ) -> list[Learned]:
         """Learn many tasks with several workers; the result is that of learning them one by one.
 
@@ -140,27 +142,31 @@ class Lifetime(OpenLifetime):
 
     def learn_as(
         self,
-        family: Any,
+        family: AnyFamily,
         name: str,
         X: TableLike,
         y: LabelsLike,
         *,
         good: bool | None = None,
-        **given: Any,
+        spend: MoneyLike = None,
+        features: Sequence[str] | None = None,
+        kinds: KindsLike = None,
     ) -> Learned:
         """``learn`` with another object in the family's place, as engines need it."""
         while True:
             self.refresh()
             if name in self._tasks:
                 raise task_exists(name)
-            task = self._desk.open_task(name, X, y, self._now, **given)
+            task = self._desk.open_task(
+                name, X, y, self._now, spend=spend, features=features, kinds=kinds
+            )
             try:
                 return self._learn(family, task, good, label_name(y, task.source))
             except FeaturesMoved:
                 continue  # what it bought is owned: the next turn pays nothing for it
 
     def _learn(
-        self, family: Any, task: OpenTask, good: bool | None, label: str | None
+        self, family: AnyFamily, task: OpenTask, good: bool | None, label: str | None
     ) -> Learned:
         if task.features.left_out:
             warnings.warn(
@@ -202,7 +208,9 @@ class Lifetime(OpenLifetime):
             self._now, self._tasks[learned.name] = after, learned
         else:
 
-            def merge(representation: object, counts: Counts) -> tuple[object, Counts]:
+            def merge(
+                representation: Representation, counts: Counts
+            ) -> tuple[Representation, Counts]:
                 return after_attempt(
                     self.family, self.agnostic, representation, counts, task.cells, found
                 )
@@ -249,9 +257,12 @@ class Lifetime(OpenLifetime):
         self._desk.keep(task)
         return task.cells.receipt()
 
-    def _taught(self, representation: Any, lesson: Any, task: OpenTask) -> object:
+    def _taught(
+        self, representation: Representation, lesson: object, task: OpenTask
+    ) -> Representation:
         family: Any = self.family  # one that buys backgrounds
-        return family.with_background(representation, lesson, task.cells.n_features)
+        return family.with_background(  # type: ignore[no-any-return]
+            representation, lesson, task.cells.n_features)
 
     def predict(
         self,
@@ -366,12 +377,12 @@ class Lifetime(OpenLifetime):
         else:
             self._bills.forget(self._tasks.pop(name))
 
-    def note_label(self, source: Any, name: str) -> None:
+    def note_label(self, source: Source, name: str) -> None:
         """Say that a column of a named source is a label: it is no feature of later tasks."""
         if source.name:
             self.ledger.book.write(lambda pages: pages.note_label(source.name, name))
 
-    def fits_in(self, X: object) -> bool:
+    def fits_in(self, X: TableLike) -> bool:
         """Whether X has the lifetime's features in their order, as workers need them."""
         known = self._now.features
         if known is None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from thrifty.agnostic import Counts, Rule, as_rule
 from thrifty.billing import Bills
@@ -12,13 +12,15 @@ from thrifty.cells import Balance, Budget, Ledger
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.desk import Desk
 from thrifty.errors import ThriftyError, UnknownTask
-from thrifty.learned import Learned, parts_of_row
+from thrifty.learned import Learned, Parts, parts_of_row
 from thrifty.models import Models
 from thrifty.outside import JsonLike, KindsLike
 from thrifty.progress import Progress
 from thrifty.protocol import AnyFamily
 from thrifty.shown import facts_html, table_html
 from thrifty.stores import existing_store, open_store
+from thrifty.stores.base import StoreLike
+from thrifty.stores.pages import TaskHead
 from thrifty.stores.saved import SavedLifetime, Snapshot
 from thrifty.stores.settings import Settings, row_seed
 
@@ -30,6 +32,10 @@ def default_family() -> AnyFamily:
     return Models()
 
 
+if TYPE_CHECKING:
+    import pandas
+
+
 class OpenLifetime:
     """What :class:`thrifty.Lifetime` is before it learns or predicts anything."""
 
@@ -39,7 +45,7 @@ class OpenLifetime:
         *,
         prices: PricesLike = None,
         agnostic: Rule | None = None,
-        store: Any = None,
+        store: StoreLike = None,
         budget: Budget | None = None,
         name: str = "lifetime",
         random_state: int | None = None,
@@ -62,7 +68,7 @@ class OpenLifetime:
     @classmethod
     def open(
         cls,
-        store: object,
+        store: StoreLike,
         *,
         name: str = "lifetime",
         prices: PricesLike = None,
@@ -120,7 +126,7 @@ class OpenLifetime:
         return self._desk.settings.budget
 
     @property
-    def prices(self) -> Any:
+    def prices(self) -> PricesLike:
         """What cells cost, of sources that bring no prices."""
         return self._desk.settings.prices
 
@@ -170,7 +176,7 @@ class OpenLifetime:
         self._desk.use(self.family, settings)
         self.refresh()
 
-    def changes(self) -> list[tuple[float, str, Any, Any]]:
+    def changes(self) -> list[tuple[float, str, object, object]]:
         """What was changed on purpose: (when, what, before, after)."""
         saved = self._saved
         return [] if saved is None else saved.book.read(lambda pages: pages.changes())
@@ -189,7 +195,7 @@ class OpenLifetime:
         self._take_in(now or self._now, heads, forgets)
 
     def _take_in(
-        self, now: Snapshot, heads: Iterable[Any], forgets: int, own: Learned | None = None
+        self, now: Snapshot, heads: Iterable[TaskHead], forgets: int, own: Learned | None = None
     ) -> None:
         position = self._now.position
         for head in heads:
@@ -200,7 +206,7 @@ class OpenLifetime:
                 self._tasks[head.name] = Learned(head.name, head.route, self._loader(head.name))
         self._now = replace(now, position=position, forgets=forgets)
 
-    def _loader(self, name: str) -> Any:
+    def _loader(self, name: str) -> Callable[[], Parts]:
         saved = self._saved
         assert saved is not None
         return lambda: parts_of_row(self.family, saved.row(name), self._now.features)
@@ -240,7 +246,7 @@ class OpenLifetime:
         words = getattr(self.family, "remembers", "metafeatures")
         return f"Lifetime({self.family!r}, {learned}, {known} {words})"
 
-    def bill(self) -> Any:
+    def bill(self) -> pandas.DataFrame:
         """A pandas DataFrame: a row per task, per prediction run, and per task not learned."""
         try:
             import pandas

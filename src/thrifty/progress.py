@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from thrifty.cells import Cells
+from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.prices.money import to_units
 
 if TYPE_CHECKING:
@@ -88,11 +89,11 @@ class _Watch(threading.Thread):
         whole = cells.n_examples * cells.n_offered
         self.most = whole - cells.meter.owned.count(cells.offered)
         self._ledger = None if cells.is_free else desk.ledger
-        self._before: Any = None
+        self._before: Callable[[Purchase], None] | None = None
         if self._ledger is not None:
             self._before, self._ledger.on_purchase = self._ledger.on_purchase, self._note
 
-    def _note(self, purchase: Any) -> None:
+    def _note(self, purchase: Purchase) -> None:
         self.spent += purchase.spent
         self.bought += purchase.block.n_cells if purchase.status == "settled" else 0
         if self._before is not None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from thrifty.attempt import Expected, Route
 from thrifty.cells import Cells, Receipt
 from thrifty.cells.prices.money import to_units
 from thrifty.outside import Json
-from thrifty.protocol import AnyFamily
+from thrifty.protocol import AnyFamily, Representation
 
 __all__ = ["Quote", "quote_task"]
 
@@ -95,7 +94,7 @@ class Quote:
 def quote_task(
     name: str,
     family: AnyFamily,
-    representation: Any,
+    representation: Representation,
     history: Sequence[tuple[Route, Receipt]],
     cells: Cells,
     n_classes: int | None,

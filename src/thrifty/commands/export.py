@@ -120,7 +120,7 @@ def _rolled_back(life: Lifetime, work: Any) -> Any:
 
 def _buyers(pages: SqlPages) -> dict[tuple[int, int], tuple[str, str]]:
     """Who bought each cell from a provider: (lifetime, task), the latest purchase."""
-    lifetimes = dict(pages._run("SELECT id, name FROM lifetimes"))
+    lifetimes = {id: str(name) for id, name in pages._run("SELECT id, name FROM lifetimes")}
     found = {}
     for p in pages.all_settled():
         for f in p.block.features.tolist():

@@ -240,7 +240,7 @@ def _prices(given: object) -> Any:
     return given
 
 
-def _budget(given: object, path: Path) -> Budget | None:
+def _budget(given: Any, path: Path) -> Budget | None:
     if given is None:
         return None
     if not isinstance(given, Mapping):

@@ -44,7 +44,7 @@ class LookedCells:
 class Tried:
     """The attempt that a worker made, and what it looked at."""
 
-    attempt: Attempt[Any]
+    attempt: Attempt[object]
     looked: LookedCells
 
 
@@ -69,13 +69,13 @@ class TriedFamily:
     forget first, and then UseRep is run here, on what is known by then.
     """
 
-    def __init__(self, family: AnyFamily, representation: Any, tried: Tried) -> None:
+    def __init__(self, family: AnyFamily, representation: object, tried: Tried) -> None:
         self._family, self._representation, self._tried = family, representation, tried
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._family, name)
 
-    def use_rep(self, representation: Any, cells: Cells, labels: Any) -> Attempt[Any]:
+    def use_rep(self, representation: object, cells: Cells, labels: object) -> Attempt[object]:
         if representation is not self._representation and representation != self._representation:
             return self._family.use_rep(representation, cells, labels)
         self._tried.looked.replay(cells)

@@ -17,16 +17,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from thrifty.agnostic import Rule
 from thrifty.cells import Budget, Source
 from thrifty.engines.attempts import Tried, TriedFamily, try_task
-from thrifty.engines.pools import Pool, open_pool
+from thrifty.engines.pools import Pool, Promise, open_pool
 from thrifty.errors import BadInput
 from thrifty.learned import Learned
 from thrifty.outside import LabelsLike, TableLike
-from thrifty.protocol import AnyFamily
+from thrifty.protocol import AnyFamily, Representation
 
 __all__ = ["Life", "learn_many"]
 
@@ -44,7 +44,7 @@ class Life(Protocol):
     def budget(self) -> Budget | None: ...
 
     @property
-    def representation(self) -> Any: ...
+    def representation(self) -> Representation: ...
 
     @property
     def row_seed(self) -> int: ...
@@ -53,9 +53,25 @@ class Life(Protocol):
         """Whether X has the lifetime's features in their order."""
 
     def learn_as(
-        self, family: object, name: str, X: TableLike, y: LabelsLike, *, good: bool | None = None
+        self, family: AnyFamily, name: str, X: TableLike, y: LabelsLike, *, good: bool | None = None
     ) -> Learned:
         """``learn``, with another object in the family's place."""
+
+
+class TaskLike(Protocol):
+    """A task as an object; a tuple (name, X, y) is one too."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def X(self) -> TableLike: ...
+    @property
+    def y(self) -> LabelsLike: ...
+
+
+Named: TypeAlias = tuple[str, TableLike, LabelsLike]
+#: one after the other, or by name
+Tasks: TypeAlias = Iterable[TaskLike | Named] | Mapping[str, tuple[TableLike, LabelsLike]]
 
 
 @dataclass(eq=False)
@@ -66,12 +82,12 @@ class _Waiting:
     X: TableLike
     y: LabelsLike
     good: bool | None
-    representation: Any = None
-    future: Any = None
+    representation: Representation | None = None
+    future: Promise[Tried | None] | None = None
 
 
 def learn_many(
-    life: Life, tasks: Iterable[Any], *, n_jobs: int | None = None, engine: object = "threads"
+    life: Life, tasks: Tasks, *, n_jobs: int | None = None, engine: object = "threads"
 ) -> list[Learned]:
     """Learn tasks, each (name, X, y) or an object with these attributes; see the module."""
     coming = _read_tasks(tasks)
@@ -123,7 +139,7 @@ def _may_be_tried(life: Life, X: TableLike) -> bool:
 
 
 def _take_turn(life: Life, task: _Waiting) -> Learned:
-    family: AnyFamily | TriedFamily = life.family
+    family: Any = life.family  # or one that stands in its place
     if task.future is not None:
         tried: Tried | None = task.future.result()
         if tried is not None:
@@ -131,10 +147,11 @@ def _take_turn(life: Life, task: _Waiting) -> Learned:
     return life.learn_as(family, task.name, task.X, task.y, good=task.good)
 
 
-def _read_tasks(tasks: Iterable[Any]) -> Iterator[_Waiting]:
+def _read_tasks(tasks: Tasks) -> Iterator[_Waiting]:
     """One at a time: a stream of a million tasks takes no memory."""
     if isinstance(tasks, Mapping):
         tasks = ((name, *pair) for name, pair in tasks.items())
+    task: Any  # whatever came
     for task in tasks:
         if hasattr(task, "name") and hasattr(task, "X") and hasattr(task, "y"):
             yield _Waiting(task.name, task.X, task.y, None)

@@ -10,12 +10,16 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from types import ModuleType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from thrifty.checks import whole_number
 from thrifty.errors import BadParameter
+
+if TYPE_CHECKING:
+    import distributed
+    import ray
 
 __all__ = ["ENGINES", "Pool", "open_pool", "read_n_jobs"]
 
@@ -23,10 +27,15 @@ __all__ = ["ENGINES", "Pool", "open_pool", "read_n_jobs"]
 _RETRIES = 5
 
 
-class Promise(Protocol):
+#: what work gives
+R = TypeVar("R")
+Given = TypeVar("Given", covariant=True)
+
+
+class Promise(Protocol[Given]):
     """Work that was started."""
 
-    def result(self) -> Any:
+    def result(self) -> Given:
         """What it gave, once it is done."""
 
 
@@ -36,10 +45,10 @@ class Pool(ABC):
     n_jobs: int
 
     @abstractmethod
-    def submit(self, function: Callable[..., object], *args: object) -> Promise:
+    def submit(self, function: Callable[..., R], *args: object) -> Promise[R]:
         """Start the work; the answer's ``result()`` waits for it."""
 
-    def share(self, value: object) -> Any:
+    def share(self, value: object) -> object:
         """A value that many pieces of work take, sent once where the engine can do that."""
         return value
 
@@ -62,7 +71,7 @@ class Actor(ABC):
     """An object on a worker."""
 
     @abstractmethod
-    def call(self, method: str, *args: object) -> Promise:
+    def call(self, method: str, *args: object) -> Promise[Any]:
         """Start a method; the answer's ``result()`` waits for it."""
 
 
@@ -70,7 +79,7 @@ class _LocalActor(Actor):
     def __init__(self, pool: Pool, held: object) -> None:
         self._pool, self._held = pool, held
 
-    def call(self, method: str, *args: object) -> Promise:
+    def call(self, method: str, *args: object) -> Promise[Any]:
         return self._pool.submit(getattr(self._held, method), *args)
 
 
@@ -81,7 +90,7 @@ class Threads(Pool):
         self.n_jobs = n_jobs
         self._threads = ThreadPoolExecutor(n_jobs, thread_name_prefix="thrifty")
 
-    def submit(self, function: Callable[..., object], *args: object) -> Promise:
+    def submit(self, function: Callable[..., R], *args: object) -> Promise[R]:
         return self._threads.submit(function, *args)
 
     def close(self) -> None:
@@ -95,36 +104,37 @@ class Loky(Pool):
         self.n_jobs = n_jobs
         self._executor()
 
-    def _executor(self) -> Any:
+    def _executor(self) -> Executor:
         from joblib.externals.loky import get_reusable_executor
 
-        return get_reusable_executor(max_workers=self.n_jobs, timeout=300)
+        made: Executor = get_reusable_executor(max_workers=self.n_jobs, timeout=300)
+        return made
 
-    def submit(self, function: Callable[..., object], *args: object) -> Promise:
+    def submit(self, function: Callable[..., R], *args: object) -> Promise[R]:
         return _Again(self, function, args)
 
     def close(self) -> None:
         """Idle workers end by themselves and serve the next call until then."""
 
 
-class _Again:
+class _Again(Generic[R]):
     """Work for loky that outlives its worker."""
 
-    def __init__(self, pool: Loky, function: Callable[..., object], args: tuple[Any, ...]) -> None:
-        self._pool, self._work = pool, (function, *args)
+    def __init__(self, pool: Loky, function: Callable[..., R], args: tuple[object, ...]) -> None:
+        self._pool, self._function, self._args = pool, function, args
         self._future = self._start()
 
-    def _start(self) -> Any:
+    def _start(self) -> Future[R]:
         from concurrent.futures import BrokenExecutor
 
         for _ in range(_RETRIES):
             try:
-                return self._pool._executor().submit(*self._work)
+                return self._pool._executor().submit(self._function, *self._args)
             except BrokenExecutor:
                 continue
-        return self._pool._executor().submit(*self._work)
+        return self._pool._executor().submit(self._function, *self._args)
 
-    def result(self) -> Any:
+    def result(self) -> R:
         from concurrent.futures import BrokenExecutor
 
         for _ in range(_RETRIES):
@@ -138,7 +148,7 @@ class _Again:
 class Dask(Pool):
     """The Dask cluster this process is connected to, or a local one of its own."""
 
-    def __init__(self, n_jobs: int, client: Any = None) -> None:
+    def __init__(self, n_jobs: int, client: distributed.Client | None = None) -> None:
         distributed = _needed("distributed", "dask")
         self.n_jobs = n_jobs
         self._own = False
@@ -155,13 +165,13 @@ class Dask(Pool):
                 )
         self.client = client
 
-    def submit(self, function: Callable[..., object], *args: Any) -> Promise:
-        started: Promise = self.client.submit(function, *args, pure=False, retries=_RETRIES)
+    def submit(self, function: Callable[..., R], *args: object) -> Promise[R]:
+        started: Promise[R] = self.client.submit(function, *args, pure=False, retries=_RETRIES)
         return started
 
     # Nothing is scattered: what is scattered is lost with the worker that holds it.
 
-    def actor(self, kind: Callable[..., object], *args: Any) -> Actor:
+    def actor(self, kind: Callable[..., object], *args: object) -> Actor:
         return _DaskActor(self.client.submit(kind, *args, actor=True, pure=False).result())
 
     def close(self) -> None:
@@ -175,8 +185,8 @@ class _DaskActor(Actor):
     def __init__(self, held: object) -> None:
         self._held = held
 
-    def call(self, method: str, *args: object) -> Promise:
-        started: Promise = getattr(self._held, method)(*args)
+    def call(self, method: str, *args: object) -> Promise[Any]:
+        started: Promise[Any] = getattr(self._held, method)(*args)
         return started
 
 
@@ -191,12 +201,12 @@ class Ray(Pool):
             self._ray.init(include_dashboard=False, log_to_driver=False, logging_level=40, **local)
         self._known: dict[Callable[..., object], Any] = {}
 
-    def submit(self, function: Callable[..., object], *args: object) -> Promise:
+    def submit(self, function: Callable[..., R], *args: object) -> Promise[R]:
         if function not in self._known:
             self._known[function] = self._ray.remote(max_retries=_RETRIES)(function)
         return _RayResult(self._ray, self._known[function].remote(*args))
 
-    def share(self, value: object) -> Any:
+    def share(self, value: object) -> object:
         return self._ray.put(value)
 
     def actor(self, kind: Callable[..., object], *args: object) -> Actor:
@@ -208,7 +218,7 @@ class Ray(Pool):
 
 
 class _RayResult:
-    def __init__(self, ray: Any, reference: Any) -> None:
+    def __init__(self, ray: ModuleType, reference: ray.ObjectRef) -> None:
         self._ray, self._reference = ray, reference
 
     def result(self) -> Any:
@@ -216,10 +226,10 @@ class _RayResult:
 
 
 class _RayActor(Actor):
-    def __init__(self, ray: Any, held: object) -> None:
+    def __init__(self, ray: ModuleType, held: object) -> None:
         self._ray, self._held = ray, held
 
-    def call(self, method: str, *args: object) -> Promise:
+    def call(self, method: str, *args: object) -> Promise[Any]:
         return _RayResult(self._ray, getattr(self._held, method).remote(*args))
 
 
@@ -231,7 +241,7 @@ ENGINES: dict[str, Callable[[int], Pool]] = {
 }
 
 
-def open_pool(engine: object, n_jobs: int | None) -> Pool:
+def open_pool(engine: Any, n_jobs: int | None) -> Pool:
     """The pool of that name, or around a ``distributed.Client``.
 
     >>> with open_pool("threads", 2) as pool:

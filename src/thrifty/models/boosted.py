@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ __all__ = ["BoostedTrees", "Growth", "add_up", "boosted_from_dict", "grow_booste
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Grown = HistGradientBoostingClassifier | HistGradientBoostingRegressor
+Grown: TypeAlias = HistGradientBoostingClassifier | HistGradientBoostingRegressor
 
 #: with more features than this a split looks at half of them, as each tree then differs
 _WIDE = 60

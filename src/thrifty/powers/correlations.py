@@ -8,9 +8,9 @@ tests; one averages over examples, and answers yes only beyond five standard err
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Bases:
 
     laws: Laws
     max_degree: int
-    made: dict[Any, Orthonormal] = field(default_factory=dict)
+    made: dict[int, Orthonormal] = field(default_factory=dict)
 
     def of(self, feature: int) -> Orthonormal:
         """The basis of one feature; features with the same law share theirs."""
@@ -168,7 +168,7 @@ class SampleCorrelations:
     rows: np.ndarray
     bases: Bases
     smallest: float  # the smallest |coefficient| that must not be missed
-    exact: Any  # (terms) -> bool: do these terms, refitted, give the labels?
+    exact: Callable[..., bool]  # (terms): do these terms, refitted, give the labels?
 
     def __post_init__(self) -> None:
         self._values: dict[int, np.ndarray] = {}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
+from thrifty.lazy import Estimator
 from thrifty.outside import Json, JsonLike, LabelsLike
 from thrifty.powers.evidence import coarsest
 from thrifty.powers.failures import refuse
@@ -22,17 +23,25 @@ Method = Literal["lattice", "paper", "features"]
 METHODS = ("lattice", "paper", "features")
 
 Formula = TypeVar("Formula")
+Posed = TypeVar("Posed")  # the labels, as the verbs take them
+
+
+class _Regressor(Estimator, Protocol):
+    """An estimator that a store gives back."""
+
+    @classmethod
+    def from_dict(cls, data: JsonLike) -> Self: ...
 
 
 @dataclass(frozen=True)
-class PowersFamily(ABC, Generic[Formula]):
+class PowersFamily(ABC, Generic[Formula, Posed]):
     """Formulas whose exponents lie in the span of the exponents of earlier ones."""
 
     kind: ClassVar[Literal["regressor"]] = "regressor"
     #: a feature that is not there has no value that a formula could do without
     takes_absent: ClassVar[bool] = False
     #: what users hold
-    regressor: ClassVar[type[Any]]
+    regressor: ClassVar[type[_Regressor]]
 
     def start(self) -> PowersRepresentation:
         """Nothing known."""
@@ -43,20 +52,20 @@ class PowersFamily(ABC, Generic[Formula]):
         return Expected()
 
     @abstractmethod
-    def read_labels(self, y: LabelsLike) -> Any:
+    def read_labels(self, y: LabelsLike) -> Posed:
         """Check the labels, and put them into the form the verbs take."""
 
     @abstractmethod
     def use_rep(
-        self, representation: PowersRepresentation, cells: Cells, labels: Any
+        self, representation: PowersRepresentation, cells: Cells, labels: Posed
     ) -> Attempt[Formula]:
         """A formula in the span of what is known."""
 
     @abstractmethod
-    def _over_all(self, cells: Cells, labels: Any) -> tuple[Formula | Failure, BoughtValues]:
+    def _over_all(self, cells: Cells, labels: Posed) -> tuple[Formula | Failure, BoughtValues]:
         """A formula over all features, or why there is none; and the values bought for it."""
 
-    def from_scratch(self, cells: Cells, labels: object, failed: Failed | None) -> Found[Formula]:
+    def from_scratch(self, cells: Cells, labels: Posed, failed: Failed | None) -> Found[Formula]:
         """A formula over all features, verified; raises where there is none."""
         if cells.n_examples < 2:  # said before a cell is bought
             refuse(Failure("too-few-rows", "one example tells no formula from another"))
@@ -72,7 +81,7 @@ class PowersFamily(ABC, Generic[Formula]):
         """The inverse of ``representation.to_dict()``."""
         return PowersRepresentation.from_dict(data)
 
-    def load_estimator(self, data: JsonLike) -> Any:
+    def load_estimator(self, data: JsonLike) -> Estimator:
         """The inverse of ``estimator.to_dict()``."""
         return self.regressor.from_dict(data)
 

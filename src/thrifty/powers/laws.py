@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import stats
@@ -14,7 +14,8 @@ from thrifty.errors import BadParameter
 __all__ = ["Laws", "estimated", "laws_from_dict", "mismatch", "read_laws"]
 
 #: One law for all features, or one per feature. A law is a frozen scipy.stats one, or an array.
-Laws = Any
+Laws: TypeAlias = Any
+Law: TypeAlias = Any
 
 #: Data that a given law would produce less often than this do not come from it.
 UNLIKELY = 1e-6
@@ -61,7 +62,7 @@ def _is_law(given: object) -> bool:
     return frozen and (hasattr(given, "pdf") or hasattr(given, "pmf"))
 
 
-def law_of(laws: Laws, feature: int) -> Any:
+def law_of(laws: Laws, feature: int) -> Law:
     """The law of one feature."""
     if not isinstance(laws, tuple):
         return laws
@@ -100,7 +101,7 @@ def mismatch(laws: Laws, features: np.ndarray, values: np.ndarray) -> Failure | 
     return None
 
 
-def _outside(law: Any, column: np.ndarray) -> bool:
+def _outside(law: Law, column: np.ndarray) -> bool:
     """Whether a value lies where the law has none, by more than rounding."""
     low, high = (float(end) for end in law.support())
     slack = 1e-9 * float(np.abs(column).max())

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any, Generic, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,21 +19,22 @@ from thrifty.errors import BadInput
 from thrifty.lazy import FINISHED, Asked, no_stopping
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.outside import AnyArray, Json, JsonLike, LabelsLike, TableLike
-from thrifty.powers.family import PowersFamily
+from thrifty.powers.family import Formula, PowersFamily
 from thrifty.powers.representation import Exponents, exponents, written
+from thrifty.powers.sums import Polynomial
 
 __all__ = ["MonomialRegressor", "PolynomialRegressor"]
 
 
-class _PowersRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
+class _PowersRegressor(RegressorMixin, BaseEstimator, Generic[Formula]):  # type: ignore[misc, unused-ignore]
     """What both regressors share: names, and values of only the features they use."""
 
     @abstractmethod
-    def _family(self) -> PowersFamily[Any]:
+    def _family(self) -> PowersFamily[Formula, Any]:
         """The family that learns it."""
 
     @abstractmethod
-    def hold(self, formula: Any, feature_names: Sequence[str]) -> Self:
+    def hold(self, formula: Formula, feature_names: Sequence[str]) -> Self:
         """This regressor, fitted with a formula that was learned elsewhere."""
 
     def fit(self, X: TableLike, y: LabelsLike) -> Self:
@@ -116,7 +117,7 @@ class _PowersRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc, unu
             )
 
 
-class MonomialRegressor(_PowersRegressor):
+class MonomialRegressor(_PowersRegressor[Exponents]):
     """y = product of powers of features.
 
     ``exponents_`` maps feature index to power. Stand-alone, ``fit`` learns from scratch.
@@ -134,7 +135,7 @@ class MonomialRegressor(_PowersRegressor):
         self.max_degree = max_degree
         self.label_precision = label_precision
 
-    def _family(self) -> PowersFamily[Any]:
+    def _family(self) -> PowersFamily[Exponents, np.ndarray]:
         # The family builds this class, so it can only be looked up when it is needed.
         from thrifty.powers.monomials import Monomials
 
@@ -195,7 +196,7 @@ class MonomialRegressor(_PowersRegressor):
         return model.hold(monomial, data["feature_names"])
 
 
-class PolynomialRegressor(_PowersRegressor):
+class PolynomialRegressor(_PowersRegressor[Polynomial]):
     """y = sum of coefficients times monomials.
 
     ``terms_`` maps ((feature, power), ...) to its coefficient. Stand-alone, ``fit`` learns from
@@ -215,12 +216,12 @@ class PolynomialRegressor(_PowersRegressor):
         self.max_terms = max_terms
         self.label_precision = label_precision
 
-    def _family(self) -> PowersFamily[Any]:
+    def _family(self) -> PowersFamily[Polynomial, Any]:
         from thrifty.powers.polynomials import Polynomials
 
         return Polynomials(self.max_degree, self.max_terms, label_precision=self.label_precision)
 
-    def hold(self, formula: Mapping[Exponents, float], feature_names: Sequence[str]) -> Self:
+    def hold(self, formula: Polynomial, feature_names: Sequence[str]) -> Self:
         """This regressor, fitted with a polynomial that was learned elsewhere."""
         self._named(feature_names)
         self.terms_ = {term: float(formula[term]) for term in sorted(formula, key=_rank)}

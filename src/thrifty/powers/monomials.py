@@ -25,7 +25,7 @@ __all__ = ["Monomials"]
 
 
 @dataclass(frozen=True)
-class Monomials(PowersFamily[Exponents]):
+class Monomials(PowersFamily[Exponents, np.ndarray]):
     """Monomials of positive features: log y is an integer combination of the logs (Sec. 3).
 
     Parameters

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from thrifty.errors import BadParameter
+from thrifty.powers.laws import Law
 
 __all__ = ["Orthonormal", "nodes_and_weights"]
 
@@ -33,7 +33,7 @@ _DECADES = np.concatenate([[300.0, 200.0, 150.0, 100.0, 70.0, 50.0, 40.0, 30.0, 
 TAILS = 10.0 ** -np.concatenate([_DECADES, np.arange(20.0, 0.4, -0.5)])
 
 
-def nodes_and_weights(law: Any) -> tuple[np.ndarray, np.ndarray]:
+def nodes_and_weights(law: Law) -> tuple[np.ndarray, np.ndarray]:
     """A discrete law that agrees with ``law`` on polynomials."""
     if isinstance(law, np.ndarray):
         values, counts = np.unique(law, return_counts=True)
@@ -49,7 +49,7 @@ def nodes_and_weights(law: Any) -> tuple[np.ndarray, np.ndarray]:
     return _continuous(law)
 
 
-def _continuous(law: Any) -> tuple[np.ndarray, np.ndarray]:
+def _continuous(law: Law) -> tuple[np.ndarray, np.ndarray]:
     low, high = (float(end) for end in law.support())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # quantiles at 1e-300 that a law cannot give are dropped
@@ -91,7 +91,7 @@ class Orthonormal:
     scale: float
 
     @classmethod
-    def of(cls, law: Any, degree: int) -> Orthonormal:
+    def of(cls, law: Law, degree: int) -> Orthonormal:
         """The polynomials up to ``degree`` of a frozen scipy.stats law or of sample values."""
         nodes, weights = nodes_and_weights(law)
         if len(nodes) <= degree:

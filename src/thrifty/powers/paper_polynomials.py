@@ -15,9 +15,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from thrifty.attempt import Failure
 from thrifty.powers.correlations import (
@@ -61,8 +62,11 @@ class KnownTarget:
     def __len__(self) -> int:
         return len(self.y)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self.y, dtype=dtype)
+
+
+Posed: TypeAlias = np.ndarray | KnownTarget
 
 
 @dataclass(frozen=True)
@@ -137,7 +141,7 @@ def rows_for_search(labels: np.ndarray, bases: Bases, feature: int, smallest: fl
 
 
 def _oracle(
-    door: RealValues, labels: Any, features: np.ndarray, settings: PaperSettings
+    door: RealValues, labels: Posed, features: np.ndarray, settings: PaperSettings
 ) -> Correlations | Failure:
     """The oracle for these labels, after the features were bought on every example."""
     bases = Bases(settings.laws, settings.rules.max_degree)
@@ -184,7 +188,7 @@ def _refitted(
 
 def _learned(
     door: RealValues,
-    labels: object,
+    labels: Posed,
     features: np.ndarray,
     complete: Callable[[Exponents], Exponents | None],
     settings: PaperSettings,
@@ -201,13 +205,13 @@ def _learned(
     return fitted
 
 
-def from_scratch(door: RealValues, labels: object, settings: PaperSettings) -> Polynomial | Failure:
+def from_scratch(door: RealValues, labels: Posed, settings: PaperSettings) -> Polynomial | Failure:
     """The search over all features."""
     return _learned(door, labels, np.arange(door.n_features), lambda part: part, settings)
 
 
 def naive(
-    door: RealValues, labels: Any, known: PowersRepresentation, settings: PaperSettings
+    door: RealValues, labels: Posed, known: PowersRepresentation, settings: PaperSettings
 ) -> Polynomial | Failure:
     """The naive baseline: the search over the features seen."""
     if not len(known):
@@ -216,7 +220,7 @@ def naive(
 
 
 def use_rep(
-    door: RealValues, labels: Any, known: PowersRepresentation, settings: PaperSettings
+    door: RealValues, labels: Posed, known: PowersRepresentation, settings: PaperSettings
 ) -> Polynomial | Failure:
     """Algorithm lfd-poly: the search over a cheapest row basis, extended through F~."""
     if not len(known):

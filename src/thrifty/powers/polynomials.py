@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,9 +17,9 @@ from thrifty.outside import Json, JsonLike, LabelsLike
 from thrifty.powers import paper_polynomials
 from thrifty.powers.family import METHODS, Method, PowersFamily
 from thrifty.powers.labels import real_labels
-from thrifty.powers.laws import laws_from_dict, laws_to_dict, mismatch, read_laws
+from thrifty.powers.laws import Laws, laws_from_dict, laws_to_dict, mismatch, read_laws
 from thrifty.powers.model import PolynomialRegressor
-from thrifty.powers.paper_polynomials import KnownTarget, PaperSettings
+from thrifty.powers.paper_polynomials import KnownTarget, PaperSettings, Posed
 from thrifty.powers.pursuit import MOST_COLUMNS
 from thrifty.powers.real_values import RealValues
 from thrifty.powers.representation import PowersRepresentation
@@ -32,7 +31,7 @@ __all__ = ["Polynomials"]
 
 
 @dataclass(frozen=True)
-class Polynomials(PowersFamily[Polynomial]):
+class Polynomials(PowersFamily[Polynomial, Posed]):
     """Sums of at most ``max_terms`` monomials of degree at most ``max_degree`` (Sec. 3.1).
 
     Parameters
@@ -74,7 +73,7 @@ class Polynomials(PowersFamily[Polynomial]):
 
     max_degree: int
     max_terms: int
-    distribution: Any = None
+    distribution: Laws = None
     method: Method = "lattice"
     label_precision: float = 1e-9
     risk: float = 1e-7
@@ -109,12 +108,12 @@ class Polynomials(PowersFamily[Polynomial]):
     def _paper(self) -> PaperSettings:
         return PaperSettings(self.distribution, self.smallest_coefficient, self.rules)
 
-    def read_labels(self, y: LabelsLike) -> Any:
+    def read_labels(self, y: LabelsLike | KnownTarget) -> Posed:
         """Finite numbers; a :class:`KnownTarget` passes, for tests with exact correlations."""
         return y if isinstance(y, KnownTarget) else real_labels(y)
 
     def use_rep(
-        self, representation: PowersRepresentation, cells: Cells, labels: Any
+        self, representation: PowersRepresentation, cells: Cells, labels: Posed
     ) -> Attempt[Polynomial]:
         """A sum of monomials in the span of what is known; failing that, over features seen."""
         constant = self._constant(np.asarray(labels))
@@ -122,7 +121,7 @@ class Polynomials(PowersFamily[Polynomial]):
             return Found("reused", constant)
         door = RealValues(cells)
         if self.method == "lattice":
-            return self._use_lattice(representation, door, labels)
+            return self._use_lattice(representation, door, np.asarray(labels))
         learn = paper_polynomials.use_rep if self.method == "paper" else paper_polynomials.naive
         found = learn(door, labels, representation, self._paper)
         if isinstance(found, Failure):
@@ -150,11 +149,12 @@ class Polynomials(PowersFamily[Polynomial]):
             return Found("screened", seen, found)
         return Failed(found)
 
-    def _over_all(self, cells: Cells, labels: Any) -> tuple[Polynomial | Failure, RealValues]:
+    def _over_all(self, cells: Cells, labels: Posed) -> tuple[Polynomial | Failure, RealValues]:
         door = RealValues(cells)
         if self.method != "lattice":
             return paper_polynomials.from_scratch(door, labels, self._paper), door
-        search = SumSearch(door, labels, both_ends(labels, door.row_seed), self.rules)
+        y = np.asarray(labels)
+        search = SumSearch(door, y, both_ends(y, door.row_seed), self.rules)
         found = search.over(np.arange(door.n_features), self._first_batch(door.n_features))
         self._warn_of_mismatch(door)
         return found, door

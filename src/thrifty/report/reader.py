@@ -10,7 +10,6 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from thrifty.agnostic import Counts
 from thrifty.billing import balance_of, rows_beside
@@ -110,7 +109,7 @@ class Reader:
         return wanted
 
     def _read(self, saved: SavedLifetime) -> LifetimeView:
-        before = self._now or Snapshot(None, Counts(), None, False, -1)
+        before = self._now or Snapshot(saved.family.start(), Counts(), None, False, -1)
         now, heads, forgets = saved.news(before)
         if forgets != before.forgets:
             self._tasks.clear()
@@ -119,8 +118,7 @@ class Reader:
         names = self._now.features or ()
         for head in heads:
             parts = parts_of_row(saved.family, saved.row(head.name), names)
-            route: Any = head.route
-            self._tasks.append(task_view(Learned(head.name, route, parts)))
+            self._tasks.append(task_view(Learned(head.name, head.route, parts)))
         currency, ledger = self._ledger(saved)
         balance, beside = self._bill(saved)
         beside = [

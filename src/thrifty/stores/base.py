@@ -6,16 +6,18 @@ import json
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeAlias, TypeVar
 
 from thrifty.errors import LifetimeExists, StoreError
 from thrifty.outside import Json
 from thrifty.stores.families import as_written_now
 from thrifty.stores.pages import SqlPages
+from thrifty.stores.task_pages import SqlRow
 from thrifty.strangers import readable
 
-__all__ = ["LifetimeBook", "Store", "existing_store", "open_store"]
+__all__ = ["LifetimeBook", "Store", "StoreLike", "existing_store", "open_store"]
 
 T = TypeVar("T")
 
@@ -51,14 +53,14 @@ class Store(ABC):
     ) -> LifetimeBook:
         """The book of a lifetime; a family makes it where it is not there yet."""
 
-        def find(pages: SqlPages) -> Any:
+        def find(pages: SqlPages) -> SqlRow | None:
             rows = pages._run("SELECT id, family FROM lifetimes WHERE name = ?", (name,))
             return rows[0] if rows else None
 
         row = self.read(0, find)
         if row is None and family is not None:
 
-            def make(pages: SqlPages) -> Any:
+            def make(pages: SqlPages) -> SqlRow | None:
                 made = find(pages)  # another process may have been quicker
                 if made is None:
                     pages._run(
@@ -95,6 +97,10 @@ class Store(ABC):
         self.close()
 
 
+#: a store, or where it is: a file name, a PostgreSQL URL, None for memory
+StoreLike: TypeAlias = Store | str | PathLike[str] | None
+
+
 class LifetimeBook:
     """One lifetime in a store: what its ledger writes on."""
 
@@ -109,14 +115,14 @@ class LifetimeBook:
             return shlex.quote(where) if where else ""
         return f"{shlex.quote(where)} --lifetime {shlex.quote(self.name)}"
 
-    def write(self, work: Callable[[Any], T]) -> T:
+    def write(self, work: Callable[[SqlPages], T]) -> T:
         return self.store.write(self.id, work)
 
-    def read(self, work: Callable[[Any], T]) -> T:
+    def read(self, work: Callable[[SqlPages], T]) -> T:
         return self.store.read(self.id, work)
 
 
-def existing_store(where: Any) -> Store:
+def existing_store(where: StoreLike) -> Store:
     """A store that is there; a file name that is not there is an error, not a new store."""
     if isinstance(where, Store) or where is None or "://" in str(where):
         return open_store(where)
@@ -128,7 +134,7 @@ def existing_store(where: Any) -> Store:
     return open_store(where)
 
 
-def open_store(where: Any) -> Store:
+def open_store(where: StoreLike) -> Store:
     """A store from a file name, a PostgreSQL URL, or None (memory).
 
     >>> open_store(None)

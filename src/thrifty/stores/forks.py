@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any, Protocol
+from typing import Protocol
 from weakref import WeakSet
 
 __all__ = ["watch"]
@@ -21,14 +21,14 @@ _PATIENCE = 150.0
 class Forked(Protocol):
     """What a store must have."""
 
-    _lock: Any
+    _lock: threading.RLock
 
     def after_fork(self) -> None:
         """In the child: leave the parent's connection alone."""
 
 
 _stores: WeakSet[Forked] = WeakSet()
-_held: list[Any] = []
+_held: list[threading.RLock] = []
 
 
 def watch(store: Forked) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from thrifty.outside import Json, JsonLike
-from thrifty.protocol import AnyFamily, InBlocks
+from thrifty.protocol import AnyFamily, Block, InBlocks, Representation
 from thrifty.stores.task_pages import TaskPages
 
 __all__ = ["begin_again", "load_parts", "write_parts"]
@@ -14,7 +14,9 @@ __all__ = ["begin_again", "load_parts", "write_parts"]
 _IN_BLOCKS = "in_blocks"
 
 
-def write_parts(pages: TaskPages, state: Json, representation: Any, stored: Any) -> int:
+def write_parts(
+    pages: TaskPages, state: Json, representation: Representation, stored: Representation | None
+) -> int:
     """Write what a lifetime knows now, beside the rest of its state; returns the version.
 
     ``stored`` is what the store holds in blocks, None where it holds none: a block that is the
@@ -23,7 +25,7 @@ def write_parts(pages: TaskPages, state: Json, representation: Any, stored: Any)
     if not isinstance(representation, InBlocks):
         return pages.put_representation({**state, "representation": representation.to_dict()})
     blocks = representation.blocks()
-    before = {} if stored is None else stored.blocks()
+    before: Mapping[str, Block] = stored.blocks() if isinstance(stored, InBlocks) else {}
     new = {name: block for name, block in blocks.items() if before.get(name) is not block}
     pages.put_known_blocks(
         {name: block.to_bytes() for name, block in new.items()}, before.keys() - blocks.keys()
@@ -32,7 +34,9 @@ def write_parts(pages: TaskPages, state: Json, representation: Any, stored: Any)
     return pages.put_representation({**state, **head})
 
 
-def load_parts(pages: TaskPages, data: JsonLike, family: AnyFamily) -> tuple[Any, Any]:
+def load_parts(
+    pages: TaskPages, data: JsonLike, family: AnyFamily
+) -> tuple[Representation, Representation | None]:
     """The representation, and what of it is in blocks: the same, or None."""
     if not data.get(_IN_BLOCKS):
         return family.load_representation(data["representation"]), None
@@ -41,7 +45,7 @@ def load_parts(pages: TaskPages, data: JsonLike, family: AnyFamily) -> tuple[Any
     return representation, representation
 
 
-def begin_again(pages: TaskPages, data: Json, start: Any) -> None:
+def begin_again(pages: TaskPages, data: Json, start: Representation) -> None:
     """Put an empty representation, of another family, into the state."""
     pages.drop_known_blocks()
     data["representation"] = start.to_dict()

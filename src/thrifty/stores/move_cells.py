@@ -8,8 +8,7 @@ count; where two lifetimes had bought the same cell, the later value counts.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +17,15 @@ from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.book import Column
 from thrifty.cells.ledger.columns import Facts, read_column, write_column
 from thrifty.cells.ledger.purchase import CellBlock
+from thrifty.stores.task_pages import Run
 
 __all__ = ["Run", "move_cells"]
 
 #: run(statement, parameters) gives rows
-Run = Callable[..., list[Any]]
 
 _CHUNK = 1024
+
+_Sold = defaultdict[tuple[str, int], list[tuple[str, NDArray[np.int32]]]]
 
 
 def move_cells(run: Run) -> None:
@@ -92,7 +93,7 @@ def _move_lifetime(
         (lifetime,),
     )
     #: who sold the cells of a feature or draw, the latest purchase last
-    sold: defaultdict[tuple[str, int], list[tuple[str, NDArray[np.int32]]]] = defaultdict(list)
+    sold: _Sold = defaultdict(list)
     for id, provider, status, raw, _sequence in rows:
         block = CellBlock.from_bytes(bytes(raw))
         if status == "settled":
@@ -110,7 +111,7 @@ def _move_lifetime(
     _move_spending(run, lifetime, old)
 
 
-def _note_sold(sold: Any, provider: str, block: CellBlock) -> None:
+def _note_sold(sold: _Sold, provider: str, block: CellBlock) -> None:
     for f in block.features.tolist():
         sold["feature", f].append((provider, block.examples))
     for i, d in enumerate(block.draws.tolist()):
@@ -118,7 +119,7 @@ def _note_sold(sold: Any, provider: str, block: CellBlock) -> None:
 
 
 def _move_column(
-    column: Column, old: _Old, sold: Mapping[tuple[str, int], Any], unnamed: str,
+    column: Column, old: _Old, sold: _Sold, unnamed: str,
     merged: dict[tuple[str, int], tuple[bool, Facts]],
 ) -> None:  # fmt: skip
     facts = read_column(column)

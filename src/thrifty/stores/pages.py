@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,15 @@ from numpy.typing import NDArray
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.book import Column
 from thrifty.cells.ledger.purchase import BLOCKING, CellBlock, Purchase
-from thrifty.stores.task_pages import PredictionRow, State, TaskHead, TaskPages, TaskRow
+from thrifty.stores.task_pages import (
+    PredictionRow,
+    Run,
+    SqlRow,
+    State,
+    TaskHead,
+    TaskPages,
+    TaskRow,
+)
 from thrifty.strangers import readable
 
 __all__ = ["PredictionRow", "SqlPages", "State", "TaskHead", "TaskRow"]
@@ -27,7 +34,6 @@ _PURCHASE = (
     "spent, answer, note, settled_at, sequence, compacted, lifetime FROM purchases "
 )
 
-Run = Callable[..., list[Any]]
 #: values in one statement; both databases take more
 _AT_ONCE = 500
 
@@ -318,7 +324,7 @@ class SqlPages(TaskPages):
         return kept
 
 
-def _purchase(row: Sequence[Any]) -> Purchase:
+def _purchase(row: SqlRow) -> Purchase:
     (id, key, task, provider, status, owner, created_at, give_up_at, block, reserved, spent,
      answer, note, settled_at, sequence, compacted, lifetime) = row  # fmt: skip
     return Purchase(
@@ -338,7 +344,7 @@ def _reading(method: Callable[..., object]) -> Callable[..., object]:
     """What a row holds may have been changed by somebody else: an error that says so."""
 
     @wraps(method)
-    def reading(*given: object, **named: object) -> Any:
+    def reading(*given: object, **named: object) -> object:
         with readable("the store"):
             return method(*given, **named)
 

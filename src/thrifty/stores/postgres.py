@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from thrifty.cells.ledger.answers import redacted
@@ -29,6 +29,7 @@ from thrifty.stores.base import Store
 from thrifty.stores.forks import watch
 from thrifty.stores.migrations import LATEST, migrate
 from thrifty.stores.pages import SqlPages
+from thrifty.stores.task_pages import SqlRow
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -267,9 +268,9 @@ class PostgresStore(Store):
 
 
 def _pages(connection: Connection, lifetime: int) -> SqlPages:
-    def run(sql: str, parameters: Sequence[object] = ()) -> list[Any]:
+    def run(sql: str, parameters: Sequence[object] = ()) -> list[SqlRow]:
         cursor = connection.execute(sql.replace("?", "%s"), parameters)
-        return cursor.fetchall() if cursor.description is not None else []
+        return list(cursor.fetchall()) if cursor.description is not None else []
 
     def many(sql: str, rows: Iterable[Sequence[object]]) -> None:
         with connection.cursor() as cursor:

@@ -6,15 +6,14 @@ import time
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
 
 from thrifty.agnostic import Counts, Rule, as_rule, rule_from_dict, rule_to_dict
 from thrifty.cells import Ledger
 from thrifty.cells.ledger.points import reached
 from thrifty.errors import BadParameter, TaskExists, UnknownTask
 from thrifty.outside import JsonLike
-from thrifty.protocol import AnyFamily
-from thrifty.stores.base import LifetimeBook, open_store
+from thrifty.protocol import AnyFamily, Representation
+from thrifty.stores.base import LifetimeBook, StoreLike, open_store
 from thrifty.stores.families import as_written_now, family_from_dict
 from thrifty.stores.in_parts import begin_again, load_parts, write_parts
 from thrifty.stores.pages import SqlPages, TaskHead, TaskRow
@@ -26,7 +25,7 @@ __all__ = [
     "task_exists",
 ]  # fmt: skip
 
-Merge = Callable[[Any, Counts], tuple[Any, Counts]]
+Merge = Callable[[Representation, Counts], tuple[Representation, Counts]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +36,14 @@ class Snapshot:
     ``stored`` is the representation that the store holds in blocks at this version, where it does.
     """
 
-    representation: Any
+    representation: Representation
     counts: Counts
     features: tuple[str, ...] | None
     named: bool
     version: int
     position: int = -1
     forgets: int = 0
-    stored: Any = None
+    stored: Representation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ class SavedLifetime:
 
     @classmethod
     def open(
-        cls, where: object, name: str, family: AnyFamily | None, rule: Rule | None,
+        cls, where: StoreLike, name: str, family: AnyFamily | None, rule: Rule | None,
         given: Settings | None = None, brought: AnyFamily | None = None,
     ) -> SavedLifetime:  # fmt: skip
         """Open a lifetime; a family begins it where it is not there.
@@ -262,7 +261,8 @@ class SavedLifetime:
         return done
 
     def commit_lesson(
-        self, ledger: Ledger, paid: Finished, after: Snapshot, teach: Callable[[Any], Any]
+        self, ledger: Ledger, paid: Finished, after: Snapshot,
+        teach: Callable[[Representation], Representation],
     ) -> Snapshot:
         """A purchase that is no task, and what it taught; others may have committed meanwhile."""
 
@@ -295,7 +295,7 @@ def _same_seed(family: AnyFamily, kept: Mapping[str, object]) -> AnyFamily:
     return seeded
 
 
-def _settings(kept: dict[str, object], given: Settings | None) -> Settings:
+def _settings(kept: JsonLike, given: Settings | None) -> Settings:
     """What is kept; prices that a store cannot keep must be brought again."""
     try:
         return Settings.from_dict(kept)

@@ -71,9 +71,9 @@ class Settings:
         if self.budget is not None:
             self.budget.limits(kept or label)
 
-    def after(self, given: Settings) -> tuple[Settings, dict[str, tuple[Any, Any]]]:
+    def after(self, given: Settings) -> tuple[Settings, dict[str, tuple[object, object]]]:
         """These settings with what is given now, and what that changes: {name: (before, after)}."""
-        changed: dict[str, tuple[Any, Any]] = {}
+        changed: dict[str, tuple[object, object]] = {}
         new = self
         before, now = self.to_dict(), given.to_dict()
         for name in ("prices", "budget", "random_state"):
@@ -83,7 +83,7 @@ class Settings:
             if before[name] is not None:
                 changed[name] = (before[name], now[name])
         if given.kinds:
-            had, told = dict(_plain(self.kinds or {})), dict(_plain(given.kinds))
+            had, told = _plain_kinds(self.kinds or {}), _plain_kinds(given.kinds)
             new = replace(new, kinds={**had, **told})
             other = {n: k for n, k in told.items() if had.get(n) != k}
             if other:
@@ -153,11 +153,15 @@ def prices_from_json(data: Any) -> Any:
         return PriceList(**data["price list"])
 
 
-def _parts(given: object) -> Sequence[Any]:
+def _parts(given: object) -> Sequence[object]:
     return given if isinstance(given, tuple | list) else (given,)
 
 
-def _plain(value: object) -> Any:
+def _plain_kinds(kinds: JsonLike) -> Json:
+    return {str(name): _plain(kind) for name, kind in kinds.items()}
+
+
+def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return {str(key): _plain(v) for key, v in value.items()}
     if isinstance(value, timedelta):

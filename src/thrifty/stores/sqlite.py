@@ -14,13 +14,14 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreTooNew, StoreUnwritable
 from thrifty.stores.base import Store
 from thrifty.stores.forks import watch
 from thrifty.stores.migrations import LATEST, migrate
 from thrifty.stores.pages import SqlPages
+from thrifty.stores.task_pages import SqlRow
 
 __all__ = ["SQLiteStore"]
 
@@ -187,7 +188,7 @@ class SQLiteStore(Store):
 
     @staticmethod
     def _pages(connection: sqlite3.Connection, lifetime: int) -> SqlPages:
-        def run(sql: str, parameters: Sequence[object] = ()) -> list[Any]:
+        def run(sql: str, parameters: Sequence[object] = ()) -> list[SqlRow]:
             return list(connection.execute(sql, parameters))
 
         def many(sql: str, rows: Iterable[Sequence[object]]) -> None:

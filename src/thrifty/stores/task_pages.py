@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from thrifty.attempt import Route
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.everything import ToBuy
 from thrifty.outside import AnyArray, JsonLike
@@ -54,7 +55,7 @@ class TaskHead:
 
     position: int
     name: str
-    route: str
+    route: Route
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +70,16 @@ class PredictionRow:
     receipt: JsonLike | None
 
 
+#: a row as a database gives it: what a column holds is read and checked by whoever asked
+SqlRow: TypeAlias = Sequence[Any]
+#: (sql, parameters) to rows
+Run: TypeAlias = Callable[..., list[SqlRow]]
+
+
 class TaskPages:
     """The pages of one lifetime; ``run(sql, params)`` gives rows."""
 
-    _run: Callable[..., list[Any]]
+    _run: Run
     _many: Callable[..., None]
     _id: int
 
@@ -112,7 +119,7 @@ class TaskPages:
             (self._id, at, what, json.dumps(before), json.dumps(after)),
         )
 
-    def changes(self) -> list[tuple[float, str, Any, Any]]:
+    def changes(self) -> list[tuple[float, str, object, object]]:
         rows = self._run(
             "SELECT at, what, before, after FROM changes WHERE lifetime = ? ORDER BY at",
             (self._id,),
@@ -218,7 +225,7 @@ class TaskPages:
             "ORDER BY position",
             (self._id, after),
         )
-        return [TaskHead(int(position), str(name), str(route)) for position, name, route in rows]
+        return [TaskHead(int(at), str(name), cast(Route, str(route))) for at, name, route in rows]
 
     def task(self, name: str) -> TaskRow | None:
         rows = self._run(_TASK + "WHERE lifetime = ? AND name = ?", (self._id, name))
@@ -328,13 +335,13 @@ class TaskPages:
         return self._run(sql, (self._id,))[0][0]
 
 
-def _to_buy(place: str, features: str, n: int, price: Any, block: Any) -> ToBuy:
+def _to_buy(place: str, features: str, n: int, price: int, block: bytes) -> ToBuy:
     arrays = unpack_arrays(bytes(block))
     which = np.unpackbits(arrays["which"]).astype(np.bool_) if "which" in arrays else None
     return ToBuy(place, features, n, int(price), arrays["examples"], which)
 
 
-def _task(row: Sequence[Any]) -> TaskRow:
+def _task(row: SqlRow) -> TaskRow:
     name, route, model, receipt, failure, token, at, family = row
     return TaskRow(
         str(name), str(route), json.loads(model), json.loads(receipt),

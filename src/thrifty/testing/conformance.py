@@ -74,7 +74,13 @@ class StoreConformance:
     def test_lifetimes_share_their_cells_and_not_their_money(self, tmp_path: Path) -> None:
         store = self.open(self.new_place(tmp_path))
         one, two = (store.book(n, {"family": n}, {}) for n in ("one", "two"))
-        one.write(lambda p: (p.number("example", IDS), p.move("t", 5, 7), p.add(_purchase("k1"))))
+
+        def begin(p: SqlPages) -> None:
+            p.number("example", IDS)
+            p.move("t", 5, 7)
+            p.add(_purchase("k1"))
+
+        one.write(begin)
         assert two.read(lambda p: p.balance(None)) == (0, 0)
         assert [p.key for p in two.read(lambda p: p.blocking())] == ["k1"]
         assert two.write(lambda p: p.number("example", ["p9"])).tolist() == [9]
@@ -95,7 +101,12 @@ class StoreConformance:
         place = self.new_place(tmp_path)
         book = self.open(place).book("test", {"family": "Test"}, {"n": 0})
         row = TaskRow("ta'sk", "scratch", {"x": [1, 2]}, {"cells": 3}, {"reason": "r"}, "t1", 5.0)
-        book.write(lambda p: (p.add_task(row), p.put_features(NAMES, True)))
+
+        def both(p: SqlPages) -> None:
+            p.add_task(row)
+            p.put_features(NAMES, True)
+
+        book.write(both)
         version = book.write(lambda p: p.put_representation({"n": 1}))
         again = self._again(book, place)
         assert again.read(lambda p: p.tasks()) == [row]
@@ -189,7 +200,7 @@ class StoreConformance:
         book = self.open(place).book("test", {"family": "Test"}, {})
         sent = book.write(lambda p: p.add(_purchase("k1")))
         got = self._again(book, place).read(lambda p: p.purchase(sent.id))
-        assert _same(sent, got)
+        assert got is not None and _same(sent, got)
         assert book.read(lambda p: p.purchase(sent.id + 100)) is None
         assert [p.id for p in book.read(lambda p: p.with_keys(["k1", "k2"]))] == [sent.id]
         assert [p.id for p in book.read(lambda p: p.blocking())] == [sent.id]
@@ -232,7 +243,13 @@ class StoreConformance:
     def test_money_adds_up(self, tmp_path: Path) -> None:
         book = self._book(tmp_path)
         large = 2**61
-        book.write(lambda p: (p.move("a", large, 0), p.move("b", 3, 4), p.move("b", -1, 2)))
+
+        def move(p: SqlPages) -> None:
+            p.move("a", large, 0)
+            p.move("b", 3, 4)
+            p.move("b", -1, 2)
+
+        book.write(move)
         assert book.read(lambda p: p.balance("b")) == (2, 6)
         assert book.read(lambda p: p.balance(None)) == (large + 2, 6)
         assert book.read(lambda p: p.balance("nobody")) == (0, 0)

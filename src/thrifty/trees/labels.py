@@ -52,7 +52,7 @@ class Labels:
         np.cumsum(sizes, out=starts[1:])
         return rows, starts
 
-    def value(self, code: Any) -> Any:
+    def value(self, code: int) -> Any:
         """The class of a code as plain Python, fit for JSON."""
         found = self.classes[code]
         return found.item() if hasattr(found, "item") else found

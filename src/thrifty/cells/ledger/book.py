@@ -114,6 +114,7 @@ class Book(Protocol):
     def place(self) -> str:
         """What the commands take to find it again; empty where it is in memory."""
 
+    # A store's pages are more than the ledger's: who stands above it knows which.
     def write(self, work: Callable[[Any], T]) -> T:
         """Run work(pages) in one exclusive, durable transaction.
 

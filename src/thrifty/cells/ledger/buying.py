@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import ProviderError, ThriftyError
 
 if TYPE_CHECKING:
+    from aiolimiter import AsyncLimiter
+    from anyio.streams.memory import MemoryObjectSendStream
+
     from thrifty.cells.ledger.ledger import Ledger
 
 __all__ = ["Buyer"]
@@ -207,7 +210,10 @@ class Buyer:
         if problem is not None:
             raise problem
 
-    async def _call(self, purchase: Purchase, send: Any, limiter: object) -> None:
+    async def _call(
+        self, purchase: Purchase, send: MemoryObjectSendStream[tuple[Purchase, Outcome]],
+        limiter: AsyncLimiter | None,
+    ) -> None:
         outcome = Outcome("unknown")
         try:
             examples, features = self._names(purchase.block)

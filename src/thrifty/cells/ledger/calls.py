@@ -11,10 +11,13 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import NotBilled, PurchaseFailed, ThriftyError
+
+if TYPE_CHECKING:
+    from aiolimiter import AsyncLimiter
 
 __all__ = ["Outcome", "call_provider", "needed_packages", "rate_limiter"]
 
@@ -28,7 +31,7 @@ class Outcome:
     """
 
     kind: Literal["answer", "refused", "failed", "unknown", "withdrawn"]
-    answer: Any = None
+    answer: object = None
     error: str = ""
     #: a provider that raises KeyboardInterrupt or SystemExit means it; it is booked first
     leave: BaseException | None = None
@@ -59,7 +62,7 @@ def needed_packages() -> None:
         ) from error
 
 
-async def rate_limiter(source: CallableSource) -> object:
+async def rate_limiter(source: CallableSource) -> AsyncLimiter | None:
     """A limiter that remembers the calls of the last second, also those of an earlier purchase."""
     rate = source.limits.per_second
     if rate is None:
@@ -77,7 +80,7 @@ async def rate_limiter(source: CallableSource) -> object:
 
 async def call_provider(
     source: CallableSource, examples: Sequence[object], features: Sequence[str], key: str,
-    limiter: object, may_call: Callable[[], bool],
+    limiter: AsyncLimiter | None, may_call: Callable[[], bool],
 ) -> Outcome:  # fmt: skip
     """Call until there is an answer, or it is not safe to call again.
 
@@ -109,7 +112,7 @@ async def call_provider(
 
 async def _once(
     source: CallableSource, examples: Sequence[object], features: Sequence[str], key: str,
-    limiter: Any, may_call: Callable[[], bool],
+    limiter: AsyncLimiter | None, may_call: Callable[[], bool],
 ) -> Outcome:  # fmt: skip
     import anyio
 
@@ -144,7 +147,7 @@ async def _invoke(
 
     keyed = {"idempotency_key": key} if source.idempotent else {}
 
-    def fn() -> Any:
+    def fn() -> object:
         begun.append(True)
         try:
             return source.fn(examples, features, **keyed)
@@ -162,7 +165,7 @@ async def _invoke(
     return answer
 
 
-async def _awaited(answer: Awaitable[Any]) -> object:
+async def _awaited(answer: Awaitable[object]) -> object:
     try:
         return await answer
     except asyncio.CancelledError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.calls import Outcome
 from thrifty.cells.ledger.owner import me
 from thrifty.cells.ledger.purchase import Purchase
-from thrifty.cells.ledger.settlement import book_late, close, take_answer
+from thrifty.cells.ledger.settlement import Names, book_late, close, take_answer
 from thrifty.cells.prices.money import amount_text
 from thrifty.errors import (
     MalformedAnswer,
@@ -34,7 +34,7 @@ class LateAnswer(UserWarning):
 
 
 def end(
-    asking: Asking, pages: Pages, purchase: Purchase, outcome: Outcome, names: object,
+    asking: Asking, pages: Pages, purchase: Purchase, outcome: Outcome, names: Names,
     *, repeated: bool,
 ) -> Ended:  # fmt: skip
     """Write down how a call ended; the purchase as it is then, and the error to raise, if any.
@@ -72,7 +72,7 @@ def end(
 
 
 def _answered(
-    asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, names: Any
+    asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, names: Names
 ) -> Ended:
     done, problem = take_answer(
         pages, now, outcome.answer, names, asking.known, asking.ledger.clock(),
@@ -107,7 +107,7 @@ def _in_doubt(
 
 
 def _after_the_fact(
-    asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, names: Any
+    asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, names: Names
 ) -> Ended:
     """Somebody resolved the purchase while this call was still running."""
     if now.status == "settled":

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol
 
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.columns import Facts, read_column, write_column
 from thrifty.cells.ledger.compact import compact_all
+from thrifty.cells.ledger.purchase import Purchase
 from thrifty.errors import BadInput
 
 __all__ = ["purge_example", "purged_rows"]
@@ -17,7 +18,17 @@ __all__ = ["purge_example", "purged_rows"]
 _NOTE = "the values of an example were taken out"
 
 
-def purge_example(pages: Any, example: str, at: float) -> int:
+class PurgePages(Pages, Protocol):
+    """What a store must be able to forget."""
+
+    def answered(self) -> Sequence[Purchase]: ...
+    def take_answer(self, id: int, note: str) -> None: ...
+    def drop_known_rows(self) -> None: ...
+    def note_purge(self, at: float, example: int) -> None: ...
+    def purged(self) -> dict[int, float]: ...
+
+
+def purge_example(pages: PurgePages, example: str, at: float) -> int:
     """Forget every value of an example, in every source; returns how many features had one.
 
     Its cells are not owned any more: whoever needs them buys them again, and is told. Purchases
@@ -37,7 +48,7 @@ def purge_example(pages: Any, example: str, at: float) -> int:
     return gone
 
 
-def purged_rows(pages: Any, examples: Sequence[str]) -> dict[int, float]:
+def purged_rows(pages: PurgePages, examples: Sequence[str]) -> dict[int, float]:
     """Of these examples, the rows whose values were taken out of the store, and when."""
     gone: dict[int, float] = pages.purged()
     if not gone:

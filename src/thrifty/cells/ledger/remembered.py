@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from dataclasses import dataclass
 from secrets import token_hex
-from typing import Any
 
 from thrifty.cells.ledger.meter import Owned
 from thrifty.cells.sources import Source
@@ -16,7 +15,7 @@ __all__ = ["RememberedTables"]
 
 @dataclass(eq=False)
 class _Entry:
-    object: weakref.ref[Any]
+    object: weakref.ref[object]
     owned: Owned
     place: str
 
@@ -48,7 +47,8 @@ class RememberedTables:
             return found.owned, found.place
         owned, place = Owned(source.n_examples, source.n_features), f"array {token_hex(16)}"
         try:
-            gone = weakref.ref(X, lambda _: self._entries.pop(key, None))
+            kept: object = X
+            gone = weakref.ref(kept, lambda _: self._entries.pop(key, None))
         except TypeError:  # a list cannot be told from another one in its place
             return owned, place
         self._entries[key] = _Entry(gone, owned, place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,8 +123,12 @@ def _share(costs: NDArray[np.int64], share: float) -> NDArray[np.int64]:
     return np.array([-(-int(c) * top // bottom) for c in costs], dtype=np.int64)
 
 
+#: ids of examples and names of features, as the provider is asked for them
+Names: TypeAlias = tuple[list[object], list[str]]
+
+
 def take_answer(
-    pages: Pages, purchase: Purchase, answer: object, names: tuple[list[Any], list[str]],
+    pages: Pages, purchase: Purchase, answer: object, names: Names,
     known: Known, now: float, *, allow_missing: bool, resolve: Callable[[int], str],
     limits: Limits | None = None,
 ) -> tuple[Purchase, Exception | None]:  # fmt: skip
@@ -198,7 +202,7 @@ def _actual(
 
 
 def book_late(
-    pages: Pages, purchase: Purchase, answer: object, names: tuple[list[Any], list[str]],
+    pages: Pages, purchase: Purchase, answer: object, names: Names,
     known: Known, now: float, *, allow_missing: bool, free: bool,
 ) -> Purchase:  # fmt: skip
     """An answer that came after its purchase was resolved: it was billed, whatever was said.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from thrifty.cells.prices.money import amount_text, one_currency, read_amount, to_units
 from thrifty.errors import BudgetExceeded, MixedCurrencies
+from thrifty.outside import MoneyLike
 
 __all__ = ["Budget", "Limits"]
 
@@ -59,9 +59,9 @@ class Budget:
     Budget(total='250 EUR', per_task=None, per_example=20)
     """
 
-    total: Any = None
-    per_task: object = None
-    per_example: object = None
+    total: MoneyLike = None
+    per_task: MoneyLike = None
+    per_example: MoneyLike = None
 
     def __post_init__(self) -> None:
         self.limits("")

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -134,7 +135,8 @@ class PriceList:
 
     @classmethod
     def from_json(
-        cls, given: Any, features: Sequence[str] | None = None, *, part: str | None = None,
+        cls, given: str | PathLike[str] | JsonLike, features: Sequence[str] | None = None, *,
+        part: str | None = None,
         single: JsonLike | None = None,
     ) -> PriceList:  # fmt: skip
         """A price list from a file, or from what such a file holds.
@@ -161,8 +163,8 @@ class PriceList:
         >>> PriceList.from_json(rates).price(["na", "age"])
         13.9
         """
-        data = given
-        if isinstance(given, str | Path):
+        data: Any = given
+        if isinstance(given, str | PathLike):
             data = json.loads(Path(given).read_text(encoding="utf-8"))
         if part is not None:
             if part not in data:

@@ -45,6 +45,12 @@ def read_tariff(prices: PriceList, names: list[str]) -> Tariff:
     return _Reader(prices, names).tariff()
 
 
+#: (name, price, features, whether they are sold in it alone)
+_Order = tuple[str, Any, list[str], bool]
+#: derived features that are computed: from which, and how
+_Computed = dict[int, tuple[tuple[int, ...], Derive]]
+
+
 class _Reader:
     """Reads one price list against the names of the features."""
 
@@ -142,12 +148,12 @@ class _Reader:
             found.update(dict.fromkeys(bought))
         return list(found)
 
-    def _derived(self, parents: Mapping[str, tuple[tuple[str, ...], Derive | None]]) -> Any:
+    def _derived(self, parents: Mapping[str, tuple[tuple[str, ...], Derive | None]]) -> _Computed:
         """A test behind several features is a draw; what it needs itself, they need too.
 
         Where orders fill the parent, its cell is what must be there.
         """
-        computed: dict[int, tuple[tuple[int, ...], Derive]] = {}
+        computed: _Computed = {}
         in_parts = {f for part in self.parts for f in part.features.tolist()}
         children: dict[str, list[str]] = {}
         for name, (direct, function) in parents.items():
@@ -190,7 +196,7 @@ class _Reader:
 
     # -- prices of single tests ---------------------------------------------------------------
 
-    def _order_members(self) -> list[tuple[str, Any, list[str], bool]]:
+    def _order_members(self) -> list[_Order]:
         out = []
         for whole, given in ((True, self.list.together), (False, self.list.orders)):
             for name, order in given.items():
@@ -210,7 +216,7 @@ class _Reader:
                 out.append((str(name), price, members, whole))
         return out
 
-    def _own_prices(self, parents: Mapping[str, object], orders: list[Any]) -> None:
+    def _own_prices(self, parents: Mapping[str, object], orders: list[_Order]) -> None:
         given = self.list.per_feature
         ordered = {f for _, _, members, _ in orders for f in members}
         never_alone = set(parents) | {f for _, _, members, w in orders if w for f in members}
@@ -301,7 +307,7 @@ class _Reader:
 
     # -- orders -------------------------------------------------------------------------------
 
-    def _parts(self, orders: list[Any], first: Mapping[int, Mapping[int, int]]) -> None:
+    def _parts(self, orders: list[_Order], first: Mapping[int, Mapping[int, int]]) -> None:
         """Orders with the features they tie together, each with its own cover."""
         offers: list[tuple[int, int, frozenset[int]]] = []  # (draw, price, features)
         for name, price, members, whole in orders:
@@ -334,7 +340,10 @@ class _Reader:
             out[d] = self.draws[d].fee
         return out
 
-    def _part(self, features: frozenset[int], offers: list[Any]) -> None:
+    def _part(
+        self, features: frozenset[int],
+        offers: list[tuple[int, int, frozenset[int], dict[int, int]]],
+    ) -> None:
         at = {f: i for i, f in enumerate(sorted(features))}
         inner = sorted({d for *_, begins in offers for d in begins})
         place = {d: k for k, d in enumerate(inner)}
@@ -380,7 +389,7 @@ class _Reader:
 
 
 def _components(
-    tied: set[int], offers: list[Any], begins: list[dict[int, int]]
+    tied: set[int], offers: list[tuple[int, int, frozenset[int]]], begins: list[dict[int, int]]
 ) -> list[frozenset[int]]:
     """Features that share an order, or orders that may begin the same thing."""
     group = {f: f for f in tied}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from decimal import Decimal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from thrifty.cells.prices.money import UNIT, read_amount, total
 from thrifty.errors import BadInput, MalformedAnswer
@@ -31,8 +31,8 @@ class Answered:
     [420]
     """
 
-    values: Any
-    cost: Any = None
+    values: object
+    cost: ArrayLike | Decimal | None = None
 
     def in_minor_units(
         self, reserved: NDArray[np.int64], currency: str = ""
@@ -44,9 +44,10 @@ class Answered:
         if self.cost is None:
             return None
         try:
-            if isinstance(self.cost, str) or np.ndim(self.cost) == 0:
+            if isinstance(self.cost, str | Decimal) or np.ndim(self.cost) == 0:
                 return _divided(_minor(self.cost, currency), reserved)
-            each = np.array([_minor(c, currency) for c in self.cost], dtype=np.int64)
+            costs = np.asarray(self.cost, dtype=object)
+            each = np.array([_minor(c, currency) for c in costs], dtype=np.int64)
         except (BadInput, TypeError, ValueError, OverflowError) as error:
             raise MalformedAnswer(f"the provider's cost cannot be read: {error}") from error
         if len(each) != len(reserved):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -16,8 +17,11 @@ from thrifty.errors import BadInput
 from thrifty.outside import AnyArray, FrameLike, KindsLike, TableLike
 
 if TYPE_CHECKING:
+    import sqlalchemy
+
     from thrifty.cells.sources.callable import CallableSource
-    from thrifty.cells.sources.questions import QuestionSource
+    from thrifty.cells.sources.prompts import QuestionsLike
+    from thrifty.cells.sources.questions import QuestionSource, TextsLike
 
 __all__ = ["Source", "as_source"]
 
@@ -187,7 +191,7 @@ class Source(ABC):
         return source.known_as(examples, name)
 
     @staticmethod
-    def from_packed(path: Any) -> Source:
+    def from_packed(path: str | PathLike[str]) -> Source:
         """A folder made by ``thrifty pack``: very wide data, read column by column."""
         from thrifty.cells.sources.packed import PackedSource
 
@@ -195,7 +199,7 @@ class Source(ABC):
 
     @staticmethod
     def from_parquet(
-        path: Any,
+        path: str | PathLike[str],
         *,
         features: Sequence[str] | None = None,
         without: Collection[str] = (),
@@ -224,7 +228,7 @@ class Source(ABC):
 
     @staticmethod
     def from_sql(
-        database: object,
+        database: str | sqlalchemy.Engine,
         table: str,
         *,
         id: str,
@@ -262,7 +266,7 @@ class Source(ABC):
     def from_callable(
         fn: Callable[..., object],
         *,
-        examples: Iterable[Any],
+        examples: Iterable[object],
         features: Sequence[str],
         prices: PricesLike = None,
         idempotent: bool = False,
@@ -333,7 +337,7 @@ class Source(ABC):
 
     @staticmethod
     def from_questions(
-        texts: Any, questions: Any, *, ask: Callable[..., object], **options: Any
+        texts: TextsLike, questions: QuestionsLike, *, ask: Callable[..., object], **options: Any
     ) -> QuestionSource:
         """Questions put to a language model about texts.
 

@@ -11,7 +11,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +88,7 @@ class CallableSource(Source):
         self,
         fn: Callable[..., object],
         *,
-        examples: Iterable[Any],
+        examples: Iterable[object],
         features: Sequence[str],
         prices: PricesLike = None,
         idempotent: bool = False,
@@ -182,7 +181,7 @@ def _no_way_around() -> BadInput:
     )
 
 
-def _plain(example: object) -> Any:
+def _plain(example: object) -> object:
     return example.item() if isinstance(example, np.generic) else example
 
 

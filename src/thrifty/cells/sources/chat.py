@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thrifty.cells.prices.tokens import Rates
 from thrifty.cells.sources.questions import Reply
 from thrifty.errors import BadInput, NotBilled, ThriftyError
 from thrifty.outside import Json, JsonLike
+
+if TYPE_CHECKING:
+    import httpx
 
 __all__ = ["ChatServer"]
 
@@ -63,7 +66,7 @@ class ChatServer:
     def __repr__(self) -> str:
         return f"ChatServer({self.model!r} at {self.base_url})"
 
-    def _client(self) -> Any:
+    def _client(self) -> httpx.AsyncClient:
         try:
             import httpx
         except ImportError as error:
@@ -163,7 +166,9 @@ class Batches:
         return {line["custom_id"]: line for line in found}  # in whatever order they came
 
 
-async def _send(client: Any, method: str, path: str, **what: Any) -> Any:
+async def _send(
+    client: httpx.AsyncClient, method: str, path: str, **what: Any
+) -> httpx.Response:
     import httpx
 
     try:
@@ -177,7 +182,7 @@ async def _send(client: Any, method: str, path: str, **what: Any) -> Any:
     return reply
 
 
-def _reply(body: Any) -> Reply:
+def _reply(body: JsonLike) -> Reply:
     """What a completion says; the tokens are the server's own count."""
     usage = body.get("usage") or {}
     details = usage.get("prompt_tokens_details") or {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,8 +117,7 @@ def unmasked(table: object) -> AnyArray:
         raise BadInput(
             f"a masked array must hold numbers; got {table.dtype}. Fill or drop what is masked."
         )
-    floats: Any = table.astype(np.float64)
-    return np.asarray(floats.filled(np.nan))
+    return np.asarray(np.ma.filled(table.astype(np.float64), np.nan))
 
 
 def refuse_masked(labels: object) -> None:

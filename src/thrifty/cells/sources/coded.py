@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,13 +76,13 @@ def answers_in_codes(
     if inspect.iscoroutinefunction(fn):
 
         @functools.wraps(fn)
-        async def later(ids: object, names: Sequence[str], **more: object) -> Any:
+        async def later(ids: object, names: Sequence[str], **more: object) -> object:
             return _in_codes(await fn(ids, names, **more), names, categories)
 
         return later
 
     @functools.wraps(fn)
-    def now(ids: object, names: Sequence[str], **more: object) -> Any:
+    def now(ids: object, names: Sequence[str], **more: object) -> object:
         return _in_codes(fn(ids, names, **more), names, categories)
 
     return now

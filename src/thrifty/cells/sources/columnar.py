@@ -8,7 +8,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +53,7 @@ class ColumnSource(Source):
         self._packed: dict[int, NDArray[np.uint64]] = {}
 
     @abstractmethod
-    def fetch(self, names: Sequence[str]) -> Sequence[Any]:
+    def fetch(self, names: Sequence[str]) -> Sequence[Sequence[object] | AnyArray]:
         """Whole columns, one per name, in the order of the examples."""
 
     def _load(self, features: NDArray[np.int64]) -> None:

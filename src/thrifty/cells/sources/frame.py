@@ -18,7 +18,7 @@ __all__ = ["frame_source"]
 
 
 def frame_source(
-    frame: Any,
+    frame: Any,  # of pandas or Polars
     *,
     allow_missing: bool = False,
     kinds: KindsLike = None,

@@ -111,7 +111,7 @@ def read_column(
 
 
 def read_columns(
-    columns: Iterable[Any],
+    columns: Iterable[Sequence[object] | AnyArray],
     names: Sequence[str],
     told: Mapping[str, ToldKind],
     known: Mapping[str, Sequence[str]],

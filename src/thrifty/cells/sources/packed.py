@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from os import PathLike
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ class PackedSource(Source):
 
     named = True
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | PathLike[str]) -> None:
         self.file = PackedFile(path)
         self.n_examples = self.file.n_examples
         self.boolean = self.file.boolean

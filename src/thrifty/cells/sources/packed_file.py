@@ -22,6 +22,7 @@ import mmap
 import zlib
 from functools import cached_property
 from hashlib import blake2b
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,7 @@ def seal_of(meta: JsonLike) -> int:
 class PackedFile:
     """An opened packed file; nothing but its few numbers is read before it is asked for."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
         with readable(f"the packed file {self.path}", DamagedFile):
             self._open(_read_meta(self.path))

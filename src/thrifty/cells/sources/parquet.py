@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,10 @@ from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, ThriftyError
 from thrifty.outside import AnyArray, KindsLike
 from thrifty.strangers import readable
+
+if TYPE_CHECKING:
+    import pyarrow
+    import pyarrow.parquet
 
 __all__ = ["ParquetSource"]
 
@@ -58,7 +62,7 @@ class ParquetSource(ColumnSource):
         """Columns of text are categories, unless something else was said; so is what was said."""
         import pyarrow.types as types
 
-        def is_text(kind: Any) -> bool:
+        def is_text(kind: pyarrow.DataType) -> bool:
             inner = kind.value_type if types.is_dictionary(kind) else kind
             return bool(types.is_string(inner) or types.is_large_string(inner))
 
@@ -128,7 +132,7 @@ def _whole(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _opened(path: Path) -> Any:
+def _opened(path: Path) -> pyarrow.parquet.ParquetFile:
     try:
         import pyarrow
         import pyarrow.parquet

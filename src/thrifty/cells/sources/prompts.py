@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from thrifty.errors import BadInput, MalformedAnswer
 
@@ -48,7 +48,7 @@ class Question:
     """
 
     text: str
-    answers: Any = "yes/no"
+    answers: str | Sequence[str] = "yes/no"
     longest: int = 0
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class Question:
             return None
         if self.answers == "yes/no":
             return YES_NO
-        listed: tuple[str, ...] = self.answers
+        listed = tuple(self.answers)
         return listed if "unknown" in listed else (*listed, "unknown")
 
     @property
@@ -96,7 +96,11 @@ class Question:
         return "one of " + ", ".join(json.dumps(c) for c in self.categories)
 
 
-def read_questions(given: object) -> dict[str, Question]:
+#: questions as texts, or by the names of their features
+QuestionsLike: TypeAlias = Sequence[str | Question] | Mapping[str, str | Question]
+
+
+def read_questions(given: QuestionsLike) -> dict[str, Question]:
     """Questions by the names of their features: a question given without one is its own name."""
     if isinstance(given, Mapping):
         pairs = [(str(name), q) for name, q in given.items()]
@@ -214,8 +218,8 @@ def _value(answer: Any, question: Question, key: str) -> float:
     return words[said]
 
 
-def _confidence(given: Any, key: str) -> float:
-    good = isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given <= 1
-    if not good:
-        raise MalformedAnswer(f"the confidence of question {key} must lie between 0 and 1.")
-    return float(given)
+def _confidence(given: object, key: str) -> float:
+    number = isinstance(given, int | float) and not isinstance(given, bool)
+    if isinstance(given, int | float) and number and 0 <= given <= 1:
+        return float(given)
+    raise MalformedAnswer(f"the confidence of question {key} must lie between 0 and 1.")

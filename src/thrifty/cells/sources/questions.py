@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from thrifty.cells.sources.answered import Answered
 from thrifty.cells.sources.callable import CallableSource, CallLimits
 from thrifty.cells.sources.prompts import (
     Question,
+    QuestionsLike,
     content_key,
     prompt_for,
     prompt_hash,
@@ -62,14 +63,18 @@ class DryRun:
         return f"{shown}\n\n{self.calls} calls, at most {price}; nobody was called"
 
 
+#: texts in order, or by an id
+TextsLike: TypeAlias = Iterable[str] | Mapping[str, str]
+
+
 class QuestionSource(CallableSource):
     """Texts x questions; made by :meth:`Source.from_questions`."""
 
     def __init__(
         self,
-        texts: Any,
-        questions: Any,
-        ask: Callable[[str], Any],
+        texts: TextsLike,
+        questions: QuestionsLike,
+        ask: Callable[[str], object],
         *,
         rates: Rates | None = None,
         model: str | None = None,
@@ -209,11 +214,11 @@ class QuestionSource(CallableSource):
         )
 
 
-def _by_content(texts: Any) -> tuple[list[str], dict[str, str]]:
+def _by_content(texts: TextsLike) -> tuple[list[str], dict[str, str]]:
     """Texts by their content, in their order; ids where the user gave some."""
     if isinstance(texts, str):
         raise BadInput("texts must be a list of texts or a mapping {id: text}; got one text.")
-    pairs: Iterable[tuple[Any, Any]]
+    pairs: Iterable[tuple[object, object]]
     pairs = texts.items() if isinstance(texts, Mapping) else ((None, text) for text in texts)
     out: dict[str, str] = {}
     for id, text in pairs:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from thrifty.cells.sources.columnar import ColumnSource, chosen_features, told_b
 from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, ThriftyError
 from thrifty.outside import KindsLike
+
+if TYPE_CHECKING:
+    import sqlalchemy
 
 __all__ = ["SqlSource"]
 
@@ -29,7 +32,7 @@ class SqlSource(ColumnSource):
 
     def __init__(
         self,
-        database: Any,
+        database: str | sqlalchemy.Engine,
         table: str,
         *,
         id: str,
@@ -67,15 +70,16 @@ class SqlSource(ColumnSource):
             return said == "category" or isinstance(said, tuple)
         return isinstance(self._reflected.columns[name].type, self._sa.String)
 
-    def _connectable(self, database: object) -> Any:
+    def _connectable(self, database: str | sqlalchemy.Engine) -> sqlalchemy.Engine:
         if not isinstance(database, str):
             return database
         try:
-            return self._sa.create_engine(database)
+            made: sqlalchemy.Engine = self._sa.create_engine(database)
+            return made
         except (self._sa.exc.SQLAlchemyError, ImportError) as error:
             raise BadInput(f"this is no database: {redacted(str(error))}.") from error
 
-    def _reflect(self, table: str, schema: str | None) -> Any:
+    def _reflect(self, table: str, schema: str | None) -> sqlalchemy.Table:
         try:
             there = self._sa.inspect(self._engine).get_table_names(schema=schema)
             if table not in there:
@@ -84,7 +88,8 @@ class SqlSource(ColumnSource):
                     f"{', '.join(map(repr, there[:8])) or 'none'}."
                 )
             data = self._sa.MetaData(schema=schema)
-            return self._sa.Table(table, data, autoload_with=self._engine)
+            found: sqlalchemy.Table = self._sa.Table(table, data, autoload_with=self._engine)
+            return found
         except self._sa.exc.SQLAlchemyError as error:
             raise BadInput(f"the database cannot be read: {redacted(str(error))}") from error
 
@@ -132,7 +137,7 @@ class SqlSource(ColumnSource):
                 out.append([np.nan if row[j + 1] is None else row[j + 1] for row in rows])
         return out
 
-    def _run(self, statement: object) -> list[Any]:
+    def _run(self, statement: sqlalchemy.Select[Any]) -> list[sqlalchemy.Row[Any]]:
         try:
             with self._engine.connect() as connection:
                 return list(connection.execute(statement))
