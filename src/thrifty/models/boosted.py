@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,15 @@ from scipy.special import logit
 from thrifty.kernels.boosting import boost_trees
 from thrifty.outside import Json, JsonLike
 
+if TYPE_CHECKING:
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    HistTrees: TypeAlias = HistGradientBoostingClassifier | HistGradientBoostingRegressor
+
 __all__ = ["BoostedTrees", "Growth", "add_up", "boosted_from_dict", "grow_boosted"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Grown: TypeAlias = HistGradientBoostingClassifier | HistGradientBoostingRegressor
 
 #: with more features than this a split looks at half of them, as each tree then differs
 _WIDE = 60
@@ -193,7 +197,7 @@ def _by_scikit_learn(
     categories: NDArray[np.bool_],
     seed: int,
     how: Growth,
-) -> Any:
+) -> HistTrees:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     numbers = codes.dtype.kind == "f"
@@ -296,7 +300,7 @@ def _in_values(trees: BoostedTrees, edges: list[Floats]) -> BoostedTrees:
     return replace(trees, threshold=threshold)
 
 
-def read_trees(grown: Grown, categories: Ints) -> BoostedTrees:
+def read_trees(grown: HistTrees, categories: Ints) -> BoostedTrees:
     """The trees of a fitted HistGradientBoosting model.
 
     scikit-learn puts the categories first when it fits; ``order`` turns its feature numbers back.
@@ -337,7 +341,7 @@ def read_trees(grown: Grown, categories: Ints) -> BoostedTrees:
     )
 
 
-def _known_categories(grown: Grown, n: int) -> list[tuple[float, ...]]:
+def _known_categories(grown: HistTrees, n: int) -> list[tuple[float, ...]]:
     """The categories seen in training, of each category feature, in scikit-learn's own order."""
     if not n:
         return []

@@ -12,7 +12,6 @@ unless the joint ones carry nearly all of it, nothing is mixed in.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from thrifty.models.boosted import BoostedTrees, Growth, add_up, boosted_from_di
 from thrifty.models.linear import LinearScore, fit_linear
 from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.table import Table
+from thrifty.outside import Json, JsonLike
 
 __all__ = [
     "JointRows",
@@ -84,7 +84,7 @@ class LinearAndTrees:
         """The likelier class."""
         return (self.decision_function(values) > 0).astype(np.int64)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return {
             "model": "LinearAndTrees",
@@ -96,7 +96,7 @@ class LinearAndTrees:
         }
 
 
-def linear_and_trees_from_dict(data: dict[str, Any]) -> LinearAndTrees:
+def linear_and_trees_from_dict(data: JsonLike) -> LinearAndTrees:
     """The inverse of :meth:`LinearAndTrees.to_dict`."""
     return LinearAndTrees(
         LinearScore.from_dict(data["linear"]),
