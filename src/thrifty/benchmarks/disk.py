@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def _row(what: str, size: str, seconds: float, read: int | None, note: str) -> J
     return {"what": what, "size": size, "ms": 1e3 * seconds, "from disk": from_disk, "note": note}
 
 
-def _from_disk(path: Path, work: Any) -> int | None:
+def _from_disk(path: Path, work: Callable[[], object]) -> int | None:
     """Bytes that the work fetches from storage when nothing of the file is cached (Linux)."""
     if not os.path.exists("/proc/self/io"):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import time
-from typing import Any
+from collections.abc import Callable
 
 from thrifty.cells import as_source
 from thrifty.engines import open_pool
@@ -14,6 +14,7 @@ from thrifty.engines.sharded import _grow, _open_shards
 from thrifty.lifetime import Lifetime
 from thrifty.outside import Json
 from thrifty.streams import trees
+from thrifty.streams.task import Task
 from thrifty.trees import Paper, Trees
 from thrifty.trees.labels import read_classes
 
@@ -84,7 +85,7 @@ def _row(
     }
 
 
-def _shards(pool: Pool, task: Any) -> str:
+def _shards(pool: Pool, task: Task) -> str:
     """A tree from scratch over two shards, once they are in place."""
     labels = read_classes(task.y)
     shards = _open_shards(pool, as_source(task.X), labels, "entropy", 2)
@@ -95,13 +96,13 @@ def _shards(pool: Pool, task: Any) -> str:
     return f"{1e3 * (time.perf_counter() - start):.1f}"
 
 
-def _loop(tasks: list[Any]) -> None:
+def _loop(tasks: list[Task]) -> None:
     life = Lifetime(Trees(4, Paper()))
     for task in tasks:
         life.learn(task.name, task.X, task.y)
 
 
-def _seconds(work: Any, repeats: int = 3) -> tuple[float, float]:
+def _seconds(work: Callable[[], object], repeats: int = 3) -> tuple[float, float]:
     """The best time on the wall, and the best CPU time of this process."""
     wall, own = [], []
     for _ in range(repeats):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from thrifty.benchmarks.data import DataSet, data_sets
 from thrifty.outside import Json
@@ -50,7 +49,7 @@ def measure(max_rows: int = 2_000) -> list[Json]:
     ]
 
 
-def _row(data: DataSet, name: str, model: Any) -> Json:
+def _row(data: DataSet, name: str, model: BaseEstimator) -> Json:
     order = np.random.default_rng(0).permutation(len(data.y))
     half = len(order) // 2
     train, test = order[:half], order[half:]

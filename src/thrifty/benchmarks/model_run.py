@@ -7,7 +7,6 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from thrifty.benchmarks.model_tasks import ModelTask, model_tasks
 from thrifty.benchmarks.model_ways import (
@@ -46,7 +45,7 @@ class Kept:
     def _key(line: Line) -> tuple[object, ...]:
         return tuple(line.get(k) for k in ("set", "seed", "i", "what", "bill", "memory"))
 
-    def has(self, **key: Any) -> bool:
+    def has(self, **key: object) -> bool:
         return self._key(key) in self._done
 
     def add(self, line: Line) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 
@@ -36,7 +36,7 @@ def logistic(X: AnyArray, y: NDArray[np.int64]) -> object:
     return LogisticRegression(C=0.3, max_iter=300, solver="liblinear").fit(X, y)
 
 
-def boosted(X: AnyArray, y: NDArray[np.int64]) -> Any:
+def boosted(X: AnyArray, y: NDArray[np.int64]) -> BaseEstimator:
     from lightgbm import LGBMClassifier
 
     model = LGBMClassifier(
@@ -71,7 +71,7 @@ def scores(p: Floats, y: NDArray[np.int64]) -> dict[str, float]:
     }
 
 
-def _probability(model: Any, X: AnyArray) -> Floats:
+def _probability(model: BaseEstimator, X: AnyArray) -> Floats:
     p: Floats = model.predict_proba(X.astype(np.float32))[:, 1]
     return p
 

@@ -7,12 +7,15 @@ leaf ``(rows, positives)``; all leaves are smoothed alike (m = 5, towards the cl
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.benchmarks.real_sets import RealTask
+
+if TYPE_CHECKING:
+    from sklearn.tree._tree import Tree as SklearnTree
 
 __all__ = [
     "FeaturesSeen", "GrownTree", "PilotLearner", "PlainRace", "Scratch", "leaf_probabilities",
@@ -29,7 +32,7 @@ _M = 5.0
 class GrownTree:
     """A tree and the cells it took."""
 
-    def __init__(self, tree: Any, bought: NDArray[np.bool_]) -> None:
+    def __init__(self, tree: SklearnTree, bought: NDArray[np.bool_]) -> None:
         self.tree, self.share = tree, float(bought.mean())
 
     def features(self) -> set[int]:
@@ -42,7 +45,7 @@ class GrownTree:
         return out
 
 
-def leaf_probabilities(tree: Any, X: NDArray[np.uint8], share: float) -> Floats:
+def leaf_probabilities(tree: SklearnTree, X: NDArray[np.uint8], share: float) -> Floats:
     """The smoothed share of positives at each row's leaf."""
     out = np.empty(len(X))
     stack = [(tree, np.arange(len(X)))]
@@ -70,7 +73,7 @@ def _exact_gains(task: RealTask, rows: Ints, features: Ints) -> Floats:
     return _gains(x[y == 1].mean(0), x[y == 0].mean(0), float(y.mean()))
 
 
-def _grow(task: RealTask, rows: Ints, depth: int, choose: Callable[[Ints], int]) -> Any:
+def _grow(task: RealTask, rows: Ints, depth: int, choose: Callable[[Ints], int]) -> SklearnTree:
     positives = int(task.y[rows].sum())
     if depth == 0 or positives in (0, len(rows)):
         return (len(rows), positives)

@@ -12,7 +12,7 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,10 @@ from thrifty.trees.growing.scratch import grow_from_scratch
 from thrifty.trees.labels import read_classes
 from thrifty.trees.model import TreeClassifier
 from thrifty.trees.tree import Leaf, Node, Tree, depth, size, stump
+
+if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.tree._tree import Tree as SklearnTree
 
 __all__ = ["DEFAULT", "LARGE", "floor", "measure", "memory"]
 
@@ -147,7 +151,9 @@ def _xgboost(problem: Problem, deepest: int, repeats: int) -> Timing | None:
     return best_of(lambda: xgboost.train(settings, data, num_boost_round=1), max(repeats, 2))
 
 
-def same_tree(ours: Tree, model: Any, problem: Problem, codes: NDArray[np.int64]) -> str:
+def same_tree(
+    ours: Tree, model: DecisionTreeClassifier, problem: Problem, codes: NDArray[np.int64]
+) -> str:
     """"identical", or "up to ties" where another feature has the very same gain."""
     if problem.max_depth is None:
         return "identical" if _equal(ours, model.tree_, 0) else "no"
@@ -155,7 +161,7 @@ def same_tree(ours: Tree, model: Any, problem: Problem, codes: NDArray[np.int64]
     return "up to ties" if _each_split_is_best(model.tree_, 0, rows, problem, codes) else "no"
 
 
-def _equal(ours: Tree, theirs: Any, node: int) -> bool:
+def _equal(ours: Tree, theirs: SklearnTree, node: int) -> bool:
     if theirs.children_left[node] < 0:
         return isinstance(ours, Leaf)
     return (
@@ -167,7 +173,8 @@ def _equal(ours: Tree, theirs: Any, node: int) -> bool:
 
 
 def _each_split_is_best(
-    theirs: Any, node: int, rows: NDArray[np.int64], problem: Problem, codes: NDArray[np.int64]
+    theirs: SklearnTree, node: int, rows: NDArray[np.int64], problem: Problem,
+    codes: NDArray[np.int64],
 ) -> bool:
     if theirs.children_left[node] < 0:
         return True

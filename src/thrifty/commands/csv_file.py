@@ -5,9 +5,13 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from thrifty.errors import BadInput, ThriftyError
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["read_csv", "the_pandas"]
 
@@ -17,7 +21,7 @@ _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*$")
 _WHOLE = re.compile(r"\s*[+-]?\d+\s*$")
 
 
-def read_csv(path: Path) -> Any:
+def read_csv(path: Path) -> pandas.DataFrame:
     """A pandas frame of a CSV file, whatever stands between its columns.
 
     Spreadsheets of half of the world write semicolons between columns and commas in numbers. What
@@ -53,7 +57,7 @@ def _separator(header: str) -> str:
     return _BETWEEN[columns.index(max(columns))]
 
 
-def _with_points(frame: Any) -> Any:
+def _with_points(frame: pandas.DataFrame) -> pandas.DataFrame:
     """Columns of numbers with commas in them, as numbers."""
     for name in frame.columns:
         column = frame[name]
@@ -65,7 +69,7 @@ def _with_points(frame: Any) -> Any:
     return frame
 
 
-def the_pandas() -> Any:
+def the_pandas() -> ModuleType:
     """pandas, which is an extra; without it, how to get it."""
     try:
         import pandas
@@ -73,4 +77,5 @@ def the_pandas() -> Any:
         raise ThriftyError(
             "reading CSV needs the package pandas. Type: pip install 'thrifty[frames]'"
         ) from error
-    return pandas
+    found: ModuleType = pandas
+    return found

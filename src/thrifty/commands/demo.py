@@ -8,7 +8,7 @@ import shutil
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -22,6 +22,7 @@ from thrifty.lifetime import Lifetime
 from thrifty.outside import Fields
 from thrifty.report.cumulative import save_cumulative
 from thrifty.streams import TreeStream, trees
+from thrifty.streams.task import Task
 from thrifty.trees import Paper, Race, Trees
 
 __all__ = ["Demo", "register", "run_demo"]
@@ -86,7 +87,7 @@ def run_demo(
     return demo
 
 
-def _learn(demo: Demo, lives: dict[str, Lifetime], task: Any) -> None:
+def _learn(demo: Demo, lives: dict[str, Lifetime], task: Task) -> None:
     for name, life in lives.items():
         learned = life.learn(task.name, task.X, task.y)
         demo.cells[name].append(learned.receipt.cells)

@@ -6,9 +6,10 @@ import contextlib
 import csv
 import json
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -22,6 +23,8 @@ from thrifty.serving import serving_model
 from thrifty.stores.pages import SqlPages
 
 __all__ = ["register"]
+
+T = TypeVar("T")
 
 _HEAD = ("source", "example", "feature", "value", "bought_at", "lifetime", "task")
 
@@ -80,10 +83,10 @@ def _everything(life: Lifetime) -> Json:
     }
 
 
-def _cells(life: Lifetime) -> list[tuple[Any, ...]]:
+def _cells(life: Lifetime) -> list[tuple[object, ...]]:
     """Every value in the store, the latest where one was bought again; who bought it, and when."""
 
-    def work(pages: SqlPages) -> list[tuple[Any, ...]]:
+    def work(pages: SqlPages) -> list[tuple[object, ...]]:
         compact_all(pages)
         bought = _buyers(pages)
         at_time = _bookings(pages)
@@ -99,12 +102,12 @@ def _cells(life: Lifetime) -> list[tuple[Any, ...]]:
         return sorted(rows, key=lambda row: row[:3])
 
     # compacted inside, and given up: a look changes nothing
-    rows: list[tuple[Any, ...]] = _rolled_back(life, work)
+    rows: list[tuple[object, ...]] = _rolled_back(life, work)
     return rows
 
 
-def _rolled_back(life: Lifetime, work: Any) -> Any:
-    found: list[Any] = []
+def _rolled_back(life: Lifetime, work: Callable[[SqlPages], T]) -> T:
+    found: list[T] = []
 
     class Done(Exception):
         pass

@@ -15,6 +15,7 @@ from thrifty.commands.task_source import open_source
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.outside import Json
+from thrifty.protocol import AnyFamily
 from thrifty.stores.families import family_from_dict
 from thrifty.strangers import readable
 from thrifty.trees.learners import learner_from_dict
@@ -25,15 +26,16 @@ __all__ = ["features_line", "make_family", "register"]
 _NAMED = 20
 
 
-def make_family(file: TaskFile) -> Any:
+def make_family(file: TaskFile) -> AnyFamily:
     """The family that a task file names, with its parameters."""
     given = dict(file.family)
     name = given.pop("name", "Models")
     with readable(f"the family {name}", BadInput):
-        return _made(name, given)
+        made: AnyFamily = _made(name, given)
+        return made
 
 
-def _made(name: str, given: Json) -> object:
+def _made(name: str, given: Json) -> AnyFamily:
     try:
         return family_from_dict({"family": name, **_complete(name, given)})
     except StoreError as error:

@@ -6,7 +6,7 @@ import csv
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -113,8 +113,9 @@ def _table(
     task: str, ids: Sequence[str], answers: list[object], made: Prediction
 ) -> list[tuple[object, ...]]:
     """Answers, a column of probabilities per class, and what each row has cost."""
-    head: list[Any] = ["id", task]
-    columns: list[Any] = [ids, [a if done else "" for a, done in zip(answers, made.answered)]]
+    head: list[object] = ["id", task]
+    told = [a if done else "" for a, done in zip(answers, made.answered)]
+    columns: list[Sequence[object]] = [ids, told]
     if made.probabilities is not None and made.classes is not None:
         head += [f"probability of {_plain(c)}" for c in made.classes]
         columns += [
@@ -126,5 +127,5 @@ def _table(
     return [tuple(head), *zip(*columns)]
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value

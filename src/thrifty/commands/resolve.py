@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -19,6 +19,7 @@ from thrifty.commands.opening import (
     visible,
 )
 from thrifty.errors import BadInput
+from thrifty.lifetime import Lifetime
 from thrifty.strangers import readable
 
 __all__ = ["register"]
@@ -86,7 +87,7 @@ def register(app: typer.Typer) -> None:
         )
 
 
-def _resolve_all(life: Any, waiting: list[OpenPurchase], outcome: str, as_json: bool) -> None:
+def _resolve_all(life: Lifetime, waiting: list[OpenPurchase], outcome: str, as_json: bool) -> None:
     for p in waiting:
         life.ledger.resolve(p.id, outcome)
     balance = life.balance()

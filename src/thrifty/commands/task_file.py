@@ -232,7 +232,7 @@ def _only(data: JsonLike, known: set[str], where: str) -> None:
         )
 
 
-def _prices(given: object) -> Any:
+def _prices(given: Any) -> Any:
     """A number, names with prices, or the parameters of a price list."""
     if isinstance(given, Mapping) and set(given) & (_PRICE_KEYS - {"derived"}):
         _only(given, _PRICE_KEYS, "prices")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -19,6 +19,9 @@ from thrifty.commands.task_file import TaskFile, TaskSpec, _only
 from thrifty.errors import BadInput
 from thrifty.outside import Fields, JsonLike
 from thrifty.strangers import readable
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Knowledge", "OpenedSource", "open_source"]
 
@@ -35,12 +38,12 @@ class OpenedSource:
     def __init__(self, source: Source, ids: Sequence[str], columns: JsonLike) -> None:
         self.source, self.ids, self._columns = source, list(ids), columns
 
-    def labels(self, task: TaskSpec) -> list[Any]:
+    def labels(self, task: TaskSpec) -> list[object]:
         """The label of each example, in the order of the source."""
         with readable(f"the labels of {task.name!r}", BadInput):
             return self._labels(task)
 
-    def _labels(self, task: TaskSpec) -> list[Any]:
+    def _labels(self, task: TaskSpec) -> list[object]:
         if task.label is not None:
             if task.label not in self._columns:
                 known = ", ".join(map(repr, self._columns)) or "none"
@@ -72,7 +75,7 @@ class Knowledge:
     kinds: JsonLike = field(default_factory=dict)
     words: JsonLike = field(default_factory=dict)
 
-    def of(self, frame: Any, told: Any) -> Fields:
+    def of(self, frame: pandas.DataFrame, told: JsonLike | None) -> Fields:
         """What the columns of a frame are; what the file says of them comes first.
 
         A category that is known stays one, however many of its values a few rows show, and where
@@ -141,11 +144,11 @@ def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSour
     return OpenedSource(source, source.examples or (), rest)
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-def _usable(frame: Any, names: list[str], kinds: JsonLike) -> list[str]:
+def _usable(frame: pandas.DataFrame, names: list[str], kinds: JsonLike) -> list[str]:
     """The columns that can be features; the others are named, with why."""
     usable = []
     for name in names:
@@ -161,7 +164,7 @@ def _usable(frame: Any, names: list[str], kinds: JsonLike) -> list[str]:
     return usable
 
 
-def _ids(frame: Any, given: JsonLike, where: str) -> list[Any]:
+def _ids(frame: pandas.DataFrame, given: JsonLike, where: str) -> list[object]:
     if "id" not in given:
         return list(range(len(frame)))
     if given["id"] not in frame.columns:
@@ -210,7 +213,7 @@ def _from_sql(file: TaskFile, labels: list[str]) -> OpenedSource:
     return OpenedSource(source, source.examples or (), columns)
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -233,14 +236,14 @@ def _from_callable(file: TaskFile) -> OpenedSource:
     return OpenedSource(source, source.examples, {})
 
 
-def _listed(given: Any, folder: Path) -> list[Any]:
+def _listed(given: object, folder: Path) -> list[object]:
     """A list, or the first column of a CSV file."""
     if isinstance(given, list):
         return given
     return list(read_csv(folder / str(given)).iloc[:, 0].tolist())
 
 
-def _function(place: str, folder: Path) -> Any:
+def _function(place: str, folder: Path) -> Callable[..., object]:
     """module:function, looked up beside the file and where Python looks.
 
     Importing runs the module: a task file with ``callable:`` is a program, not data.
@@ -259,4 +262,5 @@ def _function(place: str, folder: Path) -> Any:
         raise BadInput(f"the module {module!r} has no {name!r}.") from error
     finally:
         sys.path.remove(str(folder.resolve()))
-    return found
+    named: Callable[..., object] = found
+    return named

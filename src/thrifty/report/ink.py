@@ -28,7 +28,9 @@ __all__ = [
 
 Grid: TypeAlias = Literal["both", "x", "y"]
 #: line styles, marks and hatches by series, so that a picture reads in black and white
-LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)), (0, (5, 1, 1, 1)))
+LINES: tuple[str | tuple[int, tuple[int, ...]], ...] = (
+    "-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)), (0, (5, 1, 1, 1)),
+)  # fmt: skip
 POINTS = ("o", "s", "^", "D", "v", "P")
 MARKS = {"reused": "o", "screened": "^", "scratch": "s"}
 HATCH = {"reused": "", "screened": "///", "scratch": "xxx"}
@@ -150,6 +152,7 @@ def svg_of(draw: Callable[[Axes], None], *, width: float = 5.4, height: float = 
     import matplotlib
 
     # Text stays text: smaller, sharper, and found by a search in the page.
+    # matplotlib has a type that names each of its settings
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "thrifty", "font.size": 10}
     out = io.StringIO()
     with matplotlib.rc_context(settings):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING
 
 from thrifty.errors import ThriftyError
 from thrifty.report.lineage import Lineage, lineage_of
@@ -17,6 +17,9 @@ from thrifty.report.pictures import Picture, pictures_of
 from thrifty.report.rows import metafeature_rows, task_detail, task_row
 from thrifty.report.view import LifetimeView
 from thrifty.report.words import amount, knows, share, summary
+
+if TYPE_CHECKING:
+    import jinja2
 
 __all__ = ["PageCard", "cards_of", "moment", "report_page", "static_text", "templates"]
 
@@ -86,7 +89,7 @@ def report_page(view: LifetimeView, scores: Mapping[str, float] | None = None) -
     )  # fmt: skip
 
 
-def templates() -> Any:
+def templates() -> jinja2.Environment:
     """The pages' templates; every value put into them is escaped."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined

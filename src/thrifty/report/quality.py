@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from thrifty.report.costs import BARS
 from thrifty.report.ink import INK, SERIES, frame, legend, plain_text, value_axis
@@ -55,7 +55,7 @@ def quality_of(
 def draw_quality(axes: Axes, points: Sequence[QualityPoint], what: str, unit: str) -> None:
     """A mark per task with its interval: by name, or against its cost where there are many."""
     if len(points) > BARS:
-        places: Any = [p.cost for p in points]
+        places = [p.cost for p in points]
         _marks(axes, places, points, upright=True)
         value_axis(axes, places, "x")
         cost = "cells bought for the task" if unit == "cells" else f"cost ({unit or 'of it'})"

@@ -7,7 +7,6 @@ with -1 where no metafeature induced it. Short on purpose: a report holds thousa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from thrifty.models.printed import quality_words
 from thrifty.report.lineage import Lineage, metafeature_of_nodes
@@ -94,7 +93,7 @@ def metafeature_rows(view: LifetimeView, lineage: Lineage) -> list[dict[str, obj
         texts = view.metafeature_texts
         return [{"text": text, "taught": None, "used": [], "n_used": 0} for text in texts]
 
-    def named(task: int) -> list[Any]:
+    def named(task: int) -> list[object]:
         return [task, view.tasks[task].name]
 
     return [

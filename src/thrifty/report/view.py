@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from thrifty.cells import Balance
 from thrifty.cells.prices.money import to_units
@@ -290,11 +289,12 @@ def view_of(life: Lifetime, title: str = "lifetime", prices: PricesLike = None) 
     )
 
 
-def members_of(representation: Any, feature_names: Sequence[str]) -> Fields:
+def members_of(representation: Iterable[object], feature_names: Sequence[str]) -> Fields:
     """The members of a representation: as trees where they are, and as text."""
     members = tuple(representation)
     if members and all(isinstance(member, int) for member in members):
-        known = [feature_names[f] for f in members if f < len(feature_names)]
+        places = [f for f in members if isinstance(f, int) and f < len(feature_names)]
+        known = [feature_names[f] for f in places]
         return {"useful": tuple(known)}
     bits = getattr(representation, "bits", ())
     told = tuple((bit.name, bit.feature) for bit in bits)

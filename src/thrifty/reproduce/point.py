@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
 
 from thrifty.checks import set_checked, whole_number
 from thrifty.errors import BadParameter
@@ -103,7 +102,7 @@ class Grid:
                 f"{unknown[0]!r}." if unknown else "a grid needs 'base', a point; got none."
             )
         axes = data.get("axes", {})
-        corners: Sequence[Any] = data.get("corners", ())
+        corners: Sequence[JsonLike] = data.get("corners", ())
         return cls(
             _point(data["base"]),
             {axis: tuple(values) for axis, values in axes.items()},

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thrifty.agnostic import Rule
+from thrifty.outside import LabelsLike
 from thrifty.protocol import AnyFamily
 from thrifty.reproduce.point import Grid, Point
 from thrifty.streams import Task
@@ -14,7 +15,7 @@ from thrifty.streams import Task
 __all__ = ["Condition", "Form", "GrowthClaim", "RowLearner", "Row", "Seen", "Terms"]
 
 
-def _as_posed(task: Task) -> object:
+def _as_posed(task: Task) -> LabelsLike:
     return task.y
 
 
@@ -24,7 +25,7 @@ class RowLearner:
 
     family: AnyFamily
     rule: Rule | None = None
-    labels: Callable[[Task], Any] = _as_posed
+    labels: Callable[[Task], LabelsLike] = _as_posed
 
 
 @dataclass(frozen=True)

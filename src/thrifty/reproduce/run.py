@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from thrifty.lifetime import Learned, Lifetime
-from thrifty.outside import Json, JsonLike
+from thrifty.outside import Json, JsonLike, LabelsLike
 from thrifty.reproduce.point import Point
 from thrifty.reproduce.row import Row, Seen
 from thrifty.streams import Task
@@ -28,7 +27,7 @@ class _Tally:
     """What one learner bought; everything but ``bad_task_cells`` is of good tasks only."""
 
     life: Lifetime
-    labels: Callable[[Task], Any]
+    labels: Callable[[Task], LabelsLike]
     cells: int = 0
     scratch_tasks: int = 0
     scratch_cells: int = 0

@@ -10,6 +10,7 @@ from thrifty.reproduce.point import Grid, Point
 from thrifty.reproduce.row import Condition, Form, GrowthClaim, Row, RowLearner, Seen
 from thrifty.streams import Task
 from thrifty.trees import Lists, Paper, Race, Trees, WarmUp
+from thrifty.trees.model import TreeClassifier
 
 __all__ = ["TREE_ROWS"]
 
@@ -53,7 +54,7 @@ _LISTS_QUICK = Grid(
 )
 
 
-def _same_tree(model: Any, task: Task) -> bool:
+def _same_tree(model: TreeClassifier, task: Task) -> bool:
     return bool(model.tree_ == task.target)
 
 

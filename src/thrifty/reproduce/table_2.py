@@ -55,7 +55,9 @@ def _rules(p: Point) -> dict[str, Rule]:
     }
 
 
-def _learners(paper: AnyFamily, default: AnyFamily, naive: AnyFamily) -> Callable[[Point], Any]:
+def _learners(
+    paper: AnyFamily, default: AnyFamily, naive: AnyFamily
+) -> Callable[[Point], Mapping[str, RowLearner]]:
     def learners(p: Point) -> Mapping[str, RowLearner]:
         ruled = {name: RowLearner(paper, rule) for name, rule in _rules(p).items()}
         return {

@@ -57,7 +57,7 @@ class RealStream(TreeStream):
         return with_splits(tree, [Split(node.split.feature, threshold()) for node in nodes])
 
     def _uniform(
-        self, low: float, high: float, shape: Any, rng: np.random.Generator
+        self, low: float, high: float, shape: int | tuple[int, ...], rng: np.random.Generator
     ) -> AnyArray:
         """Values of [low, high): whole numbers where there are levels."""
         if self.levels is None:

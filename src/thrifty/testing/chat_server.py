@@ -12,8 +12,8 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 from thrifty.cells.prices.tokens import Rates, estimated_tokens
 from thrifty.outside import Fields
@@ -53,7 +53,7 @@ class LocalChatServer:
 
     def __init__(
         self,
-        answer: Callable[[str, str], Any],
+        answer: Callable[[str, str], object],
         *,
         rates: Rates | None = None,
         key: str | None = None,
@@ -119,7 +119,7 @@ class LocalChatServer:
 
     # -- what it does -------------------------------------------------------------------------
 
-    def _post(self, path: str, headers: Any, raw: bytes) -> tuple[int, object]:
+    def _post(self, path: str, headers: Message, raw: bytes) -> tuple[int, object]:
         if self.key is not None and headers.get("Authorization") != f"Bearer {self.key}":
             return 401, {"error": {"message": "no key"}}
         if path.endswith("/files"):

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from thrifty.errors import ThriftyError
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.outside import AnyArray, Json, LabelsLike, TableLike
 from thrifty.protocol import AnyFamily
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Check", "family_checks"]
 
@@ -60,7 +63,7 @@ class _Subject:
         table = self.X.copy() if X is None else X
         return self.life(**how).learn("task", table, self.y if y is None else y)
 
-    def frame(self, order: NDArray[np.int64] | None = None) -> Any:
+    def frame(self, order: NDArray[np.int64] | None = None) -> pandas.DataFrame:
         """A source with names, its columns in another order."""
         order = np.arange(len(self.names)) if order is None else order
         names = [self.names[i] for i in order]

@@ -69,11 +69,11 @@ class FakeProvider:
 
     def __init__(
         self,
-        value: Callable[[str, str], Any] | None = None,
+        value: Callable[[str, str], object] | None = None,
         *,
         idempotent: bool = False,
         log: str | os.PathLike[str] | None = None,
-        faults: Iterable[Any] | Callable[[int], Any] = (),
+        faults: Iterable[object] | Callable[[int], object] = (),
         seconds: float = 1.0,
         delay: float = 0.0,
     ) -> None:
@@ -104,7 +104,9 @@ class FakeProvider:
         async def plain(ids: Sequence[object], names: Sequence[str]) -> object:
             return self(ids, names)
 
-        async def keyed(ids: Sequence[object], names: Sequence[str], idempotency_key: str) -> Any:
+        async def keyed(
+            ids: Sequence[object], names: Sequence[str], idempotency_key: str
+        ) -> object:
             return self(ids, names, idempotency_key)
 
         fn: Callable[..., object] = keyed if self.idempotent else plain

@@ -87,8 +87,8 @@ class _Biller:
             if key is not None:
                 self.keys.add(key)
 
-    def answer(self, asked: JsonLike, fault: str) -> Any:
-        values: list[list[Any]] = [[truth(e, f) for f in asked["names"]] for e in asked["ids"]]
+    def answer(self, asked: JsonLike, fault: str) -> object:
+        values: list[list[object]] = [[truth(e, f) for f in asked["names"]] for e in asked["ids"]]
         if fault != "malformed":
             return values
         with self.lock:

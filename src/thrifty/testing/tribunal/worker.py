@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.cells import Cells, Source
+from thrifty.cells import Budget, Cells, Source
 from thrifty.errors import BudgetExceeded, NotBilled, ProviderError
 from thrifty.lifetime import Lifetime
 from thrifty.testing.tribunal.rooms import FEATURES, Room, truth
@@ -31,7 +31,7 @@ STATES = ("not begun", "between calls", "in a call")
 TIMEOUT = 0.15
 
 
-def open_lifetime(room: Room, budget: Any) -> Lifetime:
+def open_lifetime(room: Room, budget: Budget | None) -> Lifetime:
     """The room's lifetime, as any of its openers opens it."""
     return Lifetime(Trees(max_depth=3), store=room.store, budget=budget)
 
