@@ -22,8 +22,8 @@ def rows(n, seed, kind):
 
 
 def test_the_mixture_follows_the_data():
-    card_like = fit_stack(*rows(500, 0, "additive"), np.ones(500), n_trees=40)
-    tree_like = fit_stack(*rows(500, 0, "crossed"), np.ones(500), n_trees=40)
+    card_like = fit_stack(*rows(500, 0, "additive"), np.ones(500))
+    tree_like = fit_stack(*rows(500, 0, "crossed"), np.ones(500))
     assert card_like.shares[2] < 0.4 < tree_like.shares[2]
     X, y = rows(2000, 1, "crossed")
     alone = tree_like.card.scores(X)[:, 0]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -25,7 +26,16 @@ if TYPE_CHECKING:
 
     HistTrees: TypeAlias = HistGradientBoostingClassifier | HistGradientBoostingRegressor
 
-__all__ = ["BoostedTrees", "Growth", "add_up", "boosted_from_dict", "grow_boosted"]
+__all__ = [
+    "BoostedTrees",
+    "Growth",
+    "add_up",
+    "bin_edges",
+    "boosted_from_dict",
+    "grow_boosted",
+    "in_bins",
+    "in_values",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -91,12 +101,12 @@ class BoostedTrees:
         while True:
             x = values[rows, self.feature[at]]
             goes_left = np.where(np.isnan(x), self.gap_left[at], x <= self.threshold[at])
-            for node, (known, chosen) in self.sets.items():
-                here = at == node
-                if here.any():
-                    inside = np.isin(x[here], chosen)
-                    stranger = ~np.isin(x[here], known)
-                    goes_left[here] = np.where(stranger, self.gap_left[node], inside)
+            if self.sets:
+                line, every, table = self._by_category
+                here = line[at] >= 0
+                place = np.searchsorted(every, x[here])
+                stranger = every[np.minimum(place, len(every) - 1)] != x[here]
+                goes_left[here] = table[line[at[here]], np.where(stranger, len(every), place)]
             after = np.where(goes_left, self.left[at], self.right[at])
             if (after == at).all():
                 break
@@ -105,6 +115,21 @@ class BoostedTrees:
         for c in range(len(self.base)):
             found[:, c] += self.value[at[:, self.column == c]].sum(axis=1)
         return found
+
+    @cached_property
+    def _by_category(self) -> tuple[Ints, Floats, NDArray[np.bool_]]:
+        """Of each node its line in a table of who goes left, or -1; the categories of its columns.
+
+        The last column is for categories that the node never saw, and for gaps.
+        """
+        nodes = np.array(list(self.sets), dtype=np.int64)
+        line = np.full(len(self.value), -1)
+        line[nodes] = np.arange(len(nodes))
+        every = np.unique(np.concatenate([known for known, _ in self.sets.values()]))
+        table = np.repeat(self.gap_left[nodes][:, None], len(every) + 1, axis=1)
+        for i, (known, chosen) in enumerate(self.sets.values()):
+            table[i, np.searchsorted(every, known)] = np.isin(known, chosen)
+        return line, every, table
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
@@ -180,14 +205,14 @@ def grow_boosted(
     n_classes = 2 if codes.dtype.kind == "f" else int(codes.max()) + 1
     many = [len(np.unique(column[~np.isnan(column)])) > 255 for column in values.T]
     categories = categories & ~np.array(many, dtype=bool)
-    edges = [np.zeros(0) if told else _edges(x) for told, x in zip(categories, values.T)]
-    coarse = _coarse(values, edges, categories)
+    edges = [np.zeros(0) if told else bin_edges(x) for told, x in zip(categories, values.T)]
+    coarse = in_bins(values, edges, categories)
     weights = weights if how.ridge else weights / weights.mean()
     plain = n_classes == 2 and not categories.any() and values.size < _MANY
     if plain and len(np.unique(codes)) > 1 and weights.all():
-        return _in_values(_by_kernel(coarse, codes, weights, seed, how), edges)
+        return in_values(_by_kernel(coarse, codes, weights, seed, how), edges)
     grown = _by_scikit_learn(coarse, codes, weights, categories, seed, how)
-    return _in_values(read_trees(grown, np.flatnonzero(categories)), edges)
+    return in_values(read_trees(grown, np.flatnonzero(categories)), edges)
 
 
 def _by_scikit_learn(
@@ -261,7 +286,7 @@ def _allowed(n_features: int, seed: int, how: Growth) -> NDArray[np.bool_]:
     return drawn
 
 
-def _edges(column: Floats) -> Floats:
+def bin_edges(column: Floats) -> Floats:
     """Limits between at most 64 bins: halfway between values, or at quantiles of many of them.
 
     scikit-learn bins too, but asks for 254 weighted quantiles a feature, one at a time: on some
@@ -278,7 +303,7 @@ def _edges(column: Floats) -> Floats:
     return np.where(np.isfinite(middle) & (middle > below), middle, above)
 
 
-def _coarse(values: Floats, edges: list[Floats], categories: NDArray[np.bool_]) -> Floats:
+def in_bins(values: Floats, edges: list[Floats], categories: NDArray[np.bool_]) -> Floats:
     """Numbers as bins; categories as they are. A column without a value becomes a constant."""
     found = np.where(np.isnan(values).all(axis=0), 0.0, values)
     for f, limits in enumerate(edges):
@@ -288,7 +313,7 @@ def _coarse(values: Floats, edges: list[Floats], categories: NDArray[np.bool_]) 
     return found
 
 
-def _in_values(trees: BoostedTrees, edges: list[Floats]) -> BoostedTrees:
+def in_values(trees: BoostedTrees, edges: list[Floats]) -> BoostedTrees:
     """Thresholds between bins as thresholds of values: at most the number before a bin's limit."""
     threshold = trees.threshold.copy()
     inner = np.flatnonzero(trees.left != np.arange(len(trees.left)))

@@ -38,7 +38,7 @@ def made_of(model: ModelClassifier) -> str:
             _, line, trees = fitted.shares
         n = len(fitted.trees.roots) if fitted.trees is not None else 0
         others = [f"{line:.0%} straight lines over the same values"] if line else []
-        others += [f"{trees:.0%} boosted trees ({n:,} of them)"] if trees and n else []
+        others += [f"{trees:.0%} trees ({n:,} of them)"] if trees and n else []
         if not others:
             return "A scorecard: add up the points."
         near = "close to it, and not the same" if line + trees <= 0.6 else "a rough picture of it"

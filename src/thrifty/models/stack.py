@@ -1,23 +1,26 @@
-"""The default model: a line, a scorecard and boosted trees on the same cells, mixed.
+"""The default model: a line, a scorecard, boosted trees and a forest on the same cells, mixed.
 
 Which of them is better depends on the data and cannot be told from a few hundred rows, so it is
-not tried to: all are fitted, and their scores mixed with the weights that fit rows left out best.
-The mixture is then stretched to what those rows ask for, and shifted so that the mean prediction is
-the share of each class: with inverse-probability weights on the rows, the share among all rows of
-the task and not among those that were bought. (Picking one of them by cross-validation was worse.)
+not tried to: all are fitted, and the scores of the first three mixed with the weights that fit rows
+left out best. (Picking one of them by cross-validation was worse.) The forest is a third of the
+mixture, whatever those rows say. The whole is then stretched to what they ask for, and shifted so
+that the mean prediction is the share of each class: with inverse-probability weights on the rows,
+the share among all rows of the task and not among those that were bought.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BadInput
 from thrifty.models.bins import bins_from_dict
-from thrifty.models.boosted import BoostedTrees, Growth, boosted_from_dict, grow_boosted
+from thrifty.models.boosted import BoostedTrees, add_up, boosted_from_dict, grow_boosted
+from thrifty.models.forest import grow_forest
 from thrifty.models.line import LineDesign, line_left_out
 from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.points import Design, Points, oof_scores
@@ -29,11 +32,15 @@ __all__ = ["Stack", "fit_stack", "fit_stack_left_out", "folds_by_class", "stack_
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Grow = Callable[[Floats, Ints, Floats], BoostedTrees]
 
 #: folds, and how many rows of the rarest class they need before trees are tried
 _FOLDS, _FEW = 3, 12
 #: steps of the shares in the mixture that are tried
 _STEPS = 6
+#: the forest's share: its trees err elsewhere than the others do, which rows left out show so badly
+#: that to mix it in by them gained half as much (docs/models.md)
+_FOREST = 1 / 3
 #: how much more loss a mixture may have for each squared step from equal shares: so much, and so
 #: many rows' worth, for on few rows the rows left out tell little
 _PULL, _PULL_ROWS = 0.02, 4.0
@@ -56,8 +63,8 @@ class Stack:
     classes_ : array of int
         codes of the classes
     card, line, trees : Points and BoostedTrees or None
-        the three, the line as points in fine steps; trees is None where there were too few rows for
-        them
+        the three, the line as points in fine steps; trees, boosted ones and those of a forest as
+        they were mixed, is None where there were too few rows for them
     shares : tuple of float
         of card, line and trees in the mixture
     slope, intercepts : float and array of float
@@ -146,9 +153,8 @@ def fit_stack(
     categories: Bools | None = None,
     seed: int = 0,
     shrinkage: float = 1.0,
-    n_trees: int = 100,
 ) -> Stack:
-    """Fit all three on the same rows and mix them.
+    """Fit all parts on the same rows and mix them.
 
     Parameters
     ----------
@@ -160,8 +166,6 @@ def fit_stack(
         of the folds and the trees
     shrinkage : float
         of the card
-    n_trees : int
-        how many trees are grown
 
     Examples
     --------
@@ -173,9 +177,8 @@ def fit_stack(
     True
     """
     made, _ = fit_stack_left_out(
-        values, labels, weights, categories=categories, seed=seed, shrinkage=shrinkage,
-        n_trees=n_trees,
-    )  # fmt: skip
+        values, labels, weights, categories=categories, seed=seed, shrinkage=shrinkage
+    )
     return made
 
 
@@ -187,7 +190,6 @@ def fit_stack_left_out(
     categories: Bools | None = None,
     seed: int = 0,
     shrinkage: float = 1.0,
-    n_trees: int = 100,
     lent: Bools | None = None,
     looked: int = 0,
 ) -> tuple[Stack, Floats]:
@@ -219,16 +221,21 @@ def fit_stack_left_out(
         oof_scores(design, codes, n_classes, soft, shrinkage, folds),
         line_left_out(lines, codes, n_classes, soft, folds),
     ]
-    trees = None
-    if np.bincount(codes).min() >= _FEW:
-        left_out.append(_trees_left_out(values, codes, soft, categories, folds, seed, n_trees))
-        trees = grow_boosted(values, codes, soft, categories, seed, Growth(n_trees))
+    grow = _ways_to_grow(categories, seed) if np.bincount(codes).min() >= _FEW else []
+    by_trees = [_trees_left_out(values, codes, soft, folds, way) for way in grow]
+    left_out += by_trees[:1]
     again, says, counts = _judges(codes, weights, lent, looked)
-    shares, slope = _mix([part[again] for part in left_out], says, counts)
+    shares = _mix([part[again] for part in left_out], says, counts)
+    outside = _mixture(left_out, shares)
+    if grow:
+        shares = tuple((1 - _FOREST) * share for share in shares)
+        outside = (1 - _FOREST) * outside + _FOREST * by_trees[1]
+    slope = draw_to_one(fit_slope(outside[again], says, counts)[0], outside[again], says, counts)
     # trees know their own rows too well: the shift is found on rows left out, as the slope was
-    outside = slope * _mixture(left_out, shares)
-    shift = fit_intercepts(outside[again], says, counts)
-    return Stack(classes, card, line, trees, shares, slope, shift), softmax(outside + shift)
+    shift = fit_intercepts(slope * outside[again], says, counts)
+    trees, share = _together([way(values, codes, soft) for way in grow], (*shares[2:], _FOREST))
+    made = Stack(classes, card, line, trees, (shares[0], shares[1], share), slope, shift)
+    return made, softmax(slope * outside + shift)
 
 
 def _judges(
@@ -273,27 +280,39 @@ def folds_by_class(codes: Ints, rng: np.random.Generator) -> Ints | None:
     return folds
 
 
+def _ways_to_grow(categories: Bools, seed: int) -> list[Grow]:
+    """Trees one after another, each for what is still wrong, and trees side by side."""
+
+    def boosted(values: Floats, codes: Ints, weights: Floats) -> BoostedTrees:
+        return grow_boosted(values, codes, weights, categories, seed)
+
+    def forest(values: Floats, codes: Ints, weights: Floats) -> BoostedTrees:
+        return grow_forest(values, codes, weights, categories, seed)
+
+    return [boosted, forest]
+
+
 def _trees_left_out(
-    values: Floats,
-    codes: Ints,
-    weights: Floats,
-    categories: Bools,
-    folds: Ints,
-    seed: int,
-    n_trees: int,
+    values: Floats, codes: Ints, weights: Floats, folds: Ints, grow: Grow
 ) -> Floats:
     """Scores of every row from trees grown without its fold."""
     parts: list[tuple[Ints, Floats]] = []
     for fold in np.unique(folds):
         rest, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        grown = grow_boosted(
-            values[rest], codes[rest], weights[rest], categories, seed, Growth(n_trees)
-        )
-        parts.append((out, grown.scores(values[out])))
+        parts.append((out, grow(values[rest], codes[rest], weights[rest]).scores(values[out])))
     found = np.zeros((len(codes), parts[0][1].shape[1]))
     for out, scores in parts:
         found[out] = scores
     return found
+
+
+def _together(
+    grown: Sequence[BoostedTrees], shares: Sequence[float]
+) -> tuple[BoostedTrees | None, float]:
+    """All trees as one part of the mixture, and its share."""
+    used = [(share, trees) for share, trees in zip(shares, grown) if share > 0]
+    total = float(sum(share for share, _ in used))
+    return (add_up([(share / total, trees) for share, trees in used]) if used else None), total
 
 
 def _mixture(left_out: list[Floats], shares: Sequence[float]) -> Floats:
@@ -301,30 +320,23 @@ def _mixture(left_out: list[Floats], shares: Sequence[float]) -> Floats:
     return found
 
 
-def _mix(
-    left_out: list[Floats], codes: Ints, weights: Floats
-) -> tuple[tuple[float, float, float], float]:
-    """Shares of card, line and trees, and the mixture's slope, by log-loss on rows left out."""
+def _mix(left_out: list[Floats], codes: Ints, weights: Floats) -> tuple[float, ...]:
+    """Shares of the parts, by log-loss on rows left out."""
     n = len(left_out)
     pull = _PULL + _PULL_ROWS / len(codes)
-    best = (np.inf, (1.0, 0.0, 0.0), 1.0)
+    best: tuple[float, tuple[float, ...]] = (np.inf, ())
     for shares in _tried(n):
-        slope, loss = fit_slope(_mixture(left_out, shares), codes, weights)
-        apart = sum((share - 1 / n) ** 2 for share in shares[:n])
-        best = min(best, (loss * (1 + pull * apart), shares, slope))
-    return best[1], draw_to_one(best[2], _mixture(left_out, best[1]), codes, weights)
+        _, loss = fit_slope(_mixture(left_out, shares), codes, weights)
+        apart = sum((share - 1 / n) ** 2 for share in shares)
+        best = min(best, (loss * (1 + pull * apart), shares))
+    return best[1]
 
 
-def _tried(n: int) -> list[tuple[float, float, float]]:
+def _tried(n: int) -> list[tuple[float, ...]]:
     """All shares of two or three parts in steps.
 
     >>> len(_tried(2)), len(_tried(3))
     (7, 28)
     """
-    found = []
-    for i in range(_STEPS + 1):
-        for j in range(_STEPS + 1 - i):
-            k = _STEPS - i - j
-            if n == 3 or k == 0:
-                found.append((i / _STEPS, j / _STEPS, k / _STEPS))
-    return found
+    whole = (parts for parts in product(range(_STEPS + 1), repeat=n) if sum(parts) == _STEPS)
+    return [tuple(part / _STEPS for part in parts) for parts in whole]
