@@ -89,8 +89,8 @@ def test_our_kernel_grows_the_trees_of_scikit_learn(rows, features, gaps, kind):
     y = score if kind == "numbers" else (score > 0.3).astype(np.int64)
     X[rng.random(X.shape) < gaps] = np.nan
     none, weights = np.zeros(features, dtype=bool), rng.uniform(0.5, 4, rows)
-    coarse = boosted._coarse(X, [boosted._edges(x) for x in X.T], none)
-    how = boosted.Growth(trees=60, leaves=4 if kind == "numbers" else 8, ridge=3.0 * (gaps > 0))
+    coarse = boosted.in_bins(X, [boosted.bin_edges(x) for x in X.T], none)
+    how = boosted.HowToGrow(trees=60, leaves=4 if kind == "numbers" else 8, ridge=3.0 * (gaps > 0))
     ours = boosted._by_kernel(coarse, y, weights, 3, how)
     theirs = boosted._by_scikit_learn(coarse, y, weights, none, 3, how)
     read = read_trees(theirs, np.zeros(0, dtype=np.int64))
@@ -106,7 +106,7 @@ def test_what_the_kernel_does_not_do_scikit_learn_does(monkeypatch):
         boosted, "_by_scikit_learn", lambda *given: asked.append(1) or real(*given)
     )
     X, logit = mixed(200, 4)
-    five = boosted.Growth(trees=5)
+    five = boosted.HowToGrow(trees=5)
     y, ones, none = (logit > 0.3).astype(int), np.ones(200), np.zeros(5, dtype=bool)
     assert len(grow_boosted(X, y, ones, none, 0, five).roots) == 5 and not asked
     grow_boosted(X, y, ones, none | (np.arange(5) == 3), 0, five)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoostedTrees",
-    "Growth",
+    "HowToGrow",
     "add_up",
     "bin_edges",
     "boosted_from_dict",
@@ -49,7 +49,7 @@ _MANY = 2_000_000
 
 
 @dataclass(frozen=True)
-class Growth:
+class HowToGrow:
     """How trees are grown: small ones, slowly learned, as for tables of some hundred rows.
 
     ``ridge``: what stands beside a leaf's weights when its value is found. Weights are then taken
@@ -63,7 +63,7 @@ class Growth:
     ridge: float = 0.0
 
 
-_USUAL = Growth()
+_USUAL = HowToGrow()
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +196,7 @@ def grow_boosted(
     weights: Floats,
     categories: NDArray[np.bool_],
     seed: int,
-    how: Growth = _USUAL,
+    how: HowToGrow = _USUAL,
 ) -> BoostedTrees:
     """Grow trees; a category of more than 255 values is cut as a number would be.
 
@@ -221,7 +221,7 @@ def _by_scikit_learn(
     weights: Floats,
     categories: NDArray[np.bool_],
     seed: int,
-    how: Growth,
+    how: HowToGrow,
 ) -> HistTrees:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
@@ -242,7 +242,7 @@ def _by_scikit_learn(
 
 
 def _by_kernel(
-    coarse: Floats, codes: Ints | Floats, weights: Floats, seed: int, how: Growth
+    coarse: Floats, codes: Ints | Floats, weights: Floats, seed: int, how: HowToGrow
 ) -> BoostedTrees:
     """The trees that scikit-learn would grow, over numbers, for numbers or two classes."""
     numbers, y = codes.dtype.kind == "f", codes.astype(np.float64)
@@ -272,7 +272,7 @@ def _by_kernel(
     )  # fmt: skip
 
 
-def _allowed(n_features: int, seed: int, how: Growth) -> NDArray[np.bool_]:
+def _allowed(n_features: int, seed: int, how: HowToGrow) -> NDArray[np.bool_]:
     """The features that each look at a node may take, drawn as scikit-learn draws them."""
     if n_features <= _WIDE:
         return np.ones((1, n_features), dtype=bool)

@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from thrifty.models.boosted import BoostedTrees, Growth, add_up, boosted_from_dict, grow_boosted
+from thrifty.models.boosted import BoostedTrees, HowToGrow, add_up, boosted_from_dict, grow_boosted
 from thrifty.models.linear import LinearScore, fit_linear
 from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.table import Table
@@ -50,7 +50,7 @@ _GAIN = 0.005
 #: a correction counts from so many joint rows on, and fully with so many more
 _FROM, _FULL = 100, 300
 #: how it is grown
-_CORRECTION = Growth(trees=60, leaves=4, in_leaf=5, rate=0.05, ridge=5.0)
+_CORRECTION = HowToGrow(trees=60, leaves=4, in_leaf=5, rate=0.05, ridge=5.0)
 #: the least slope of what rows left out ask of the linear score
 _FLATTEST = 0.3
 
