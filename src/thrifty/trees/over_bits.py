@@ -51,7 +51,7 @@ class TreeKnown(Protocol):
 
 
 @runtime_checkable
-class KnowsTheLatest(Protocol):
+class WithLatest(Protocol):
     """One that knows which of its parts were learned or used last."""
 
     def newest(self, n: int) -> Self: ...
@@ -81,12 +81,12 @@ class OnBits(Generic[Known]):
     def newest(self, n: int) -> OnBits[Known]:
         """The n parts that were learned or used last."""
         inner = self.inner
-        return replace(self, inner=inner.newest(n)) if isinstance(inner, KnowsTheLatest) else self
+        return replace(self, inner=inner.newest(n)) if isinstance(inner, WithLatest) else self
 
     def refreshed(self, model: object) -> OnBits[Known]:
         """The same, with the parts that the model is made of as the newest."""
         tree = model.tree if isinstance(model, BitTree) else model
-        if not isinstance(self.inner, KnowsTheLatest):
+        if not isinstance(self.inner, WithLatest):
             return self
         inner = self.inner.refreshed(tree)
         return self if inner is self.inner else replace(self, inner=inner)
@@ -94,7 +94,7 @@ class OnBits(Generic[Known]):
     def with_rows(self, keys: object) -> OnBits[Known]:
         """These examples have taught it too."""
         inner = self.inner
-        return replace(self, inner=inner.with_rows(keys)) if isinstance(inner, KnowsTheLatest) else self
+        return replace(self, inner=inner.with_rows(keys)) if isinstance(inner, WithLatest) else self
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
