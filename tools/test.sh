@@ -1,5 +1,6 @@
 #!/bin/sh
-# test.sh BIN: every test, with style, types and imports beside them: one core would wait otherwise.
+# test.sh BIN: every test, and beside them style, types, imports and the kernels without the JIT:
+# one core would wait otherwise.
 bin=$1
 # Stores wait for the disk at every commit. What tests write needs no disk that outlives them: it
 # goes to memory where there is plenty of it (PostgreSQL's files, too).
@@ -11,9 +12,14 @@ else
 fi
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
-said=$TMPDIR/style
-{ echo "== style"; "$bin/ruff" check . && echo "== types" && "$bin/mypy" && echo "== imports" &&
-  "$bin/lint-imports"; } >"$said" 2>&1 &
+said=$TMPDIR/beside
+{
+  echo "== style" && "$bin/ruff" check . && echo "== types" && "$bin/mypy" &&
+    echo "== imports" && "$bin/lint-imports" &&
+    echo "== kernels and tree learners against their twins once more, with the JIT off" &&
+    OMP_NUM_THREADS=1 NUMBA_DISABLE_JIT=1 "$bin/python" -m pytest -p no:xdist -p no:cacheprovider \
+      -m "not slow" tests/kernels tests/trees/test_use_rep.py
+} >"$said" 2>&1 &
 beside=$!
 
 # Two processes of one thread each: threads that wait for each other made small fits ten times
@@ -22,10 +28,6 @@ echo "== tests"
 OMP_NUM_THREADS=1 "$bin/python" -m pytest -n 2 --dist worksteal -m "not slow" --durations=25
 tests=$?
 wait $beside
-style=$?
+others=$?
 cat "$said"
-[ $tests = 0 ] && [ $style = 0 ] || exit 1
-
-echo "== kernels and tree learners against their twins once more, with the JIT off"
-NUMBA_DISABLE_JIT=1 "$bin/python" -m pytest -n 2 -m "not slow" \
-  tests/kernels tests/trees/test_use_rep.py
+[ $tests = 0 ] && [ $others = 0 ]

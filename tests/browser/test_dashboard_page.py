@@ -75,9 +75,10 @@ def shared(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     running.stop()
 
 
-@pytest.fixture
-def dashboard(chromium: Any, tmp_path: Path) -> Iterator[Dashboard]:
-    running = Dashboard(make_store(tmp_path / "bank.db"))
+@pytest.fixture(scope="module")
+def dashboard(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+    """Another for those that do: each changes what the others do not look at."""
+    running = Dashboard(make_store(tmp_path_factory.mktemp("changed") / "bank.db"))
     yield running
     running.stop()
 

@@ -221,7 +221,10 @@ def test_doubling_is_capped_by_expansion_on_every_task_with_random_twins(seed, s
     assert bills[0] <= bills[1] <= capped
 
 
-@pytest.mark.parametrize("rank", [2, 4, 8, 16, 32])
+SLOW_RANKS = [pytest.param(rank, marks=pytest.mark.slow) for rank in (4, 8, 16)]
+
+
+@pytest.mark.parametrize("rank", [2, *SLOW_RANKS, 32])
 def test_twins_of_any_age_cost_little(rank):
     """Where the assumption fails, the bill stays near the bound that assumes it; not proven."""
     bills, bound, _ = with_twins(250, 64, 2, 38, 100, 1, lambda stored, random: stored[-rank])

@@ -62,7 +62,10 @@ def check(families, target, strategy, m, n, k, r, n_examples):
             assert low <= features <= cells <= n_examples * good * n, (name, rule)
 
 
-@pytest.mark.parametrize("strategy, m, n, k, r", CASES)
+@pytest.mark.parametrize(
+    "strategy, m, n, k, r",
+    [CASES[0], *(pytest.param(*case, marks=pytest.mark.slow) for case in CASES[1:3]), CASES[3]],
+)
 def test_stumps(strategy, m, n, k, r):
     check(STUMPS, "stumps", strategy, m, n, k, r, 40)
 

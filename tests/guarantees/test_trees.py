@@ -125,8 +125,15 @@ def three_node_tasks(seed, n_tasks, k=16, n_examples=24):
     return found
 
 
-@pytest.mark.parametrize("learner", [thrifty.Paper, thrifty.Race])
-@pytest.mark.parametrize("improve", ["paths", "anchors"])
+@pytest.mark.parametrize(
+    ("learner", "improve"),
+    [
+        (thrifty.Paper, "paths"),
+        (thrifty.Race, "anchors"),
+        pytest.param(thrifty.Paper, "anchors", marks=pytest.mark.slow),
+        pytest.param(thrifty.Race, "paths", marks=pytest.mark.slow),
+    ],
+)
 def test_theorem_1_holds_with_a_bound_on_nodes(learner, improve):
     """At most K from scratch: a node that was not grown yet is no difference to learn from."""
     k = 16

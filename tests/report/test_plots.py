@@ -17,7 +17,7 @@ from thrifty.report.lineage import metafeature_of_nodes
 from thrifty.report.metafeature import reuse_of
 from thrifty.report.pictures import PICTURES
 from thrifty.report.prediction import prediction_prices
-from thrifty.report.quality import quality_of
+from thrifty.report.quality import QualityPoint, draw_quality, quality_of
 from thrifty.report.routes import cells_by_route
 from thrifty.report.view import TaskView, prices_by_name
 from thrifty.trees.tree import affix, internal_nodes, stump, tree_from_dict
@@ -61,6 +61,29 @@ def test_spending_by_feature_adds_up(view: LifetimeView) -> None:
     assert len(spends) == 6 and spends[-1].name == "the other 55 features"
     assert sum(s.cells for s in spends) == view.cells
     assert spends[0].cost >= spends[4].cost
+
+
+@pytest.mark.parametrize(("bought", "said"), [(15, False), (16, False), (17, True)])
+def test_only_what_is_not_drawn_is_said_not_to_be_shown(bought: int, said: bool) -> None:
+    cells = {f"item {i}": 10 for i in range(1, bought + 1)}
+    task = TaskView("t", "screened", 10, 10.0, 0, 0, bought, 10, bought, per_feature=cells)
+    view = LifetimeView(tasks=(task,), feature_names=tuple(cells))
+    (picture,) = [p for p in pictures_of(view, lineage_of(view)) if p.name == "features"]
+    assert ("Not shown: the other 2 features" in picture.caption) == said
+    assert ("Not shown" in picture.caption) == said
+    names = [spend.name for spend in spend_by_feature(view)]
+    assert names.index("item 2") < names.index("item 10")  # as people count
+
+
+def test_a_legend_stays_inside_its_picture() -> None:
+    points = [QualityPoint(f"will come back within thirty days {i}", 5.0, 0.5, 0.4, 0.7, 0.3)
+              for i in range(4)]  # fmt: skip
+    drawn = figure()
+    axes = drawn.subplots()
+    draw_quality(axes, points, "average precision on rows left out", "EUR")
+    drawn.canvas.draw()
+    box = axes.get_legend().get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= drawn.bbox.x1
 
 
 def test_prices_decide_which_feature_is_dearest(life: thrifty.Lifetime) -> None:

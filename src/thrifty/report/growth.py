@@ -14,18 +14,18 @@ from thrifty.report.view import LifetimeView
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Growth", "draw_growth", "growth_of"]
+__all__ = ["GrowthCurves", "draw_growth", "growth_of"]
 
 
 @dataclass(frozen=True)
-class Growth:
+class GrowthCurves:
     """After each task: metafeatures known (of those kept today), and tasks from scratch so far."""
 
     metafeatures: tuple[int, ...]
     from_scratch: tuple[int, ...]
 
 
-def growth_of(view: LifetimeView, lineage: Lineage) -> Growth:
+def growth_of(view: LifetimeView, lineage: Lineage) -> GrowthCurves:
     """Counts after each task; a metafeature that no tree shows is there from the start."""
     new = np.zeros(len(view.tasks), dtype=np.int64)
     early = 0
@@ -35,10 +35,10 @@ def growth_of(view: LifetimeView, lineage: Lineage) -> Growth:
         else:
             new[task] += 1
     scratch = np.cumsum([task.route == "scratch" for task in view.tasks], dtype=np.int64)
-    return Growth(tuple((early + np.cumsum(new)).tolist()), tuple(scratch.tolist()))
+    return GrowthCurves(tuple((early + np.cumsum(new)).tolist()), tuple(scratch.tolist()))
 
 
-def draw_growth(axes: Axes, growth: Growth) -> None:
+def draw_growth(axes: Axes, growth: GrowthCurves) -> None:
     """Two steps: what is known, and how many tasks it took."""
     tasks = range(1, len(growth.metafeatures) + 1)
     for i, (name, counts) in enumerate(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["amount", "counted", "share", "short"]
+import re
+
+__all__ = ["amount", "as_counted", "counted", "share", "short"]
 
 
 def amount(number: float) -> str:
@@ -32,6 +34,16 @@ def share(part: float, whole: float) -> str:
 def counted(number: int, one: str, many: str = "") -> str:
     """``1 task``, ``2 tasks``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def as_counted(name: str) -> list[tuple[str, int]]:
+    """A key that sorts names with numbers as people count.
+
+    >>> sorted(["item 10", "item 9", "age"], key=as_counted)
+    ['age', 'item 9', 'item 10']
+    """
+    parts = re.findall(r"(\D*)(\d{0,18})", name)
+    return [(words, int(digits or -1)) for words, digits in parts]
 
 
 def short(number: float) -> str:

@@ -125,7 +125,7 @@ def _features(view: LifetimeView) -> Picture:
     spends = features.spend_by_feature(view)
     unit = view.price_unit
     first = f" Most went to “{spends[0].name}”." if spends else ""
-    last = spends[-1] if len(spends) > features.MOST else None
+    last = spends[-1] if spends and spends[-1].many else None
     together = 0.0 if last is None else last.cells if unit == "cells" else last.cost
     rest = f" Not shown: {last.name}, {amount(together)} {unit}".rstrip() if last else ""
     fees = " Fees paid once an example are not in it." if view.fees else ""

@@ -88,7 +88,7 @@ def _marks(
         ]
         axes.errorbar(
             x, y, fmt="o", color=SERIES[0], markersize=5, capsize=3, linewidth=1.2,
-            label="measured, with its 95 % interval",
+            label="measured, 95 % interval",
             xerr=None if upright else reach, yerr=reach if upright else None,
         )  # fmt: skip
     else:

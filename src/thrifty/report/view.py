@@ -20,7 +20,7 @@ from thrifty.models.measured import Quality
 from thrifty.models.printed import made_of
 from thrifty.outside import Fields, JsonLike
 from thrifty.powers.representation import written
-from thrifty.report.numbers import amount
+from thrifty.report.numbers import amount, as_counted
 from thrifty.trees.tree import Leaf, Node, Tree
 
 __all__ = [
@@ -260,7 +260,7 @@ def _summed(lines: Iterable[tuple[str, int, float]]) -> list[tuple[str, int, flo
         both[0] += n
         both[1] += cost
     summed = [(what, int(n), cost) for what, (n, cost) in found.items()]
-    return sorted(summed, key=lambda line: (-line[2], line[0]))
+    return sorted(summed, key=lambda line: (-line[2], as_counted(line[0])))
 
 
 def view_of(life: Lifetime, title: str = "lifetime", prices: PricesLike = None) -> LifetimeView:
