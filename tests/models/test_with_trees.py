@@ -1,4 +1,4 @@
-"""Trees beside the linear score: taken where features act together, left where they add up."""
+"""Trees beside the linear score: they see what acts together, and do no harm where all adds up."""
 
 from __future__ import annotations
 
@@ -33,23 +33,21 @@ def test_features_that_act_together() -> None:
 
 def test_features_that_add_up() -> None:
     X, model = learned(lambda X: 1 / (1 + np.exp(3 - 1.5 * X[:, :5].sum(axis=1))))
-    assert isinstance(model.fitted, LinearAndTrees)
-    assert model.fitted.share == 0
     values = X[:, model.bought.table.features].astype(float)
     both = [m.decision_function(values) for m in (model.fitted, model.fitted.linear)]
-    assert np.corrcoef(both)[0, 1] > 0.98
+    assert np.corrcoef(both)[0, 1] > 0.97
 
 
-def test_on_few_rows_nothing_is_corrected() -> None:
+def test_with_few_rows_of_a_class_there_are_no_trees() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((90, 20)) < 0.4
-    y = X[:, 0] ^ (rng.random(90) < 0.2)
+    y = np.arange(90) < 14
     family = Models()
     found = family.use_rep(family.start(), Cells(X, spend=X.size), family.read_labels(y))
     assert isinstance(found.model.fitted, LinearScore)
 
 
-def test_a_correction_leaves_the_mean_probability_where_it_was() -> None:
+def test_trees_leave_the_mean_probability_where_it_was() -> None:
     X, model = learned(lambda X: np.where(X[:, 0] & X[:, 1], 0.9, 0.1))
     values = X[:, model.bought.table.features].astype(float)
     corrected, line = (

@@ -25,12 +25,6 @@ def made_of(model: ModelClassifier) -> str:
     fitted = model.estimator_
     if isinstance(fitted, LinearScore):
         return "A scorecard: add up the points."
-    if isinstance(fitted, LinearAndTrees) and not fitted.share:
-        n = len(fitted.trees.roots)
-        return (
-            f"A scorecard, corrected by {n:,} small trees that are not shown. The card alone is "
-            "close to it, and not the same."
-        )
     if isinstance(fitted, Stack | LinearAndTrees):
         if isinstance(fitted, LinearAndTrees):
             line, trees = 0.0, fitted.share

@@ -1,12 +1,9 @@
-"""The linear score with boosted trees: what it gets wrong, and, where they help, beside it.
+"""The linear score with trees, which see on joint rows what a sum cannot.
 
-On the joint rows, where features were bought together, trees see what a sum cannot. Two uses:
-
-*A correction.* Trees are fitted to what the linear score gets wrong on rows left out of it (one
-Newton step, by boosting with a ridge), and added to it, the more the more joint rows there are.
-*A mixture.* Trees of their own are mixed in where rows left out say that this lowers the loss. The
-linear score reads features beyond the joint ones when it predicts, which those rows cannot show:
-unless the joint ones carry nearly all of it, nothing is mixed in.
+*A correction.* Boosted trees are fitted to what the linear score gets wrong on rows left out of it
+(one Newton step, with a ridge), and added to it, the more the more joint rows there are.
+*A forest* is a quarter of the mixture. Whether either is used is not asked of rows left out: they
+say it too badly (docs/models.md).
 """
 
 from __future__ import annotations
@@ -20,6 +17,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from thrifty.models.boosted import BoostedTrees, HowToGrow, add_up, boosted_from_dict, grow_boosted
+from thrifty.models.forest import grow_forest
 from thrifty.models.linear import LinearScore, fit_linear
 from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.table import Table
@@ -39,14 +37,10 @@ __all__ = [
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-#: shares of the trees of their own that are tried
-_SHARES = (0.0, 0.25, 0.5, 0.75)
-#: parts of the rows; rows of either class that a correction and a mixture need
-_FOLDS, _FEWEST, _LEAST = 3, 15, 30
-#: of the linear score's variance, what the joint features must carry for a mixture
-_CARRIED = 0.85
-#: a mixture must lower the loss by this part of it
-_GAIN = 0.005
+#: parts of the rows; rows of either class that trees need
+_FOLDS, _FEWEST = 3, 15
+#: the forest's share
+_FOREST = 0.25
 #: a correction counts from so many joint rows on, and fully with so many more
 _FROM, _FULL = 100, 300
 #: how it is grown
@@ -59,7 +53,7 @@ _FLATTEST = 0.3
 class LinearAndTrees:
     """Log-odds: a part of the linear score, and trees over the features at ``joint`` in the table.
 
-    ``share``: of trees of their own in the mixture; the rest is the linear score, corrected.
+    ``share``: of the forest in the mixture; the rest is the linear score, corrected.
     """
 
     linear: LinearScore
@@ -158,11 +152,8 @@ def fit_wide(
     linear = fit_linear(table)
     if joint is None:
         return linear
-    share, trust = _share(table, linear, joint, seed), trust_of(joint)
-    if share == 0 and trust == 0:
-        return linear
-    trees = grow_beside(table, linear, joint, share, trust, seed)
-    return LinearAndTrees(linear, trees, joint.features, share, np.array([0, 1]))
+    trees = grow_beside(table, linear, joint, trust_of(joint), seed)
+    return LinearAndTrees(linear, trees, joint.features, _FOREST, np.array([0, 1]))
 
 
 def carried(linear: LinearScore, joint: Ints) -> float:
@@ -173,16 +164,13 @@ def carried(linear: LinearScore, joint: Ints) -> float:
 
 
 def grow_beside(
-    table: Table, linear: LinearScore, joint: JointRows, share: float, trust: float, seed: int
+    table: Table, linear: LinearScore, joint: JointRows, trust: float, seed: int
 ) -> BoostedTrees:
-    """The trees of a model: trees of their own with a share, a correction that is so trusted."""
-    parts = []
+    """The trees of a model: a forest, and a correction that is so much trusted."""
+    parts = [(_FOREST, _forest(table, joint, seed))]
     if trust > 0:
-        step = add_up([(trust, _correction(table, joint, seed))])
-        parts.append((1 - share, add_up([(1.0, step)], _shift(table, linear, joint, step))))
-    if share > 0:
-        parts.append((share, _own_trees(table, joint, seed)))
-    return add_up(parts)
+        parts.append(((1 - _FOREST) * trust, _correction(table, joint, seed)))
+    return add_up(parts, _shift(table, linear, joint, add_up(parts)))
 
 
 def trust_of(joint: JointRows) -> float:
@@ -202,49 +190,21 @@ def _correction(table: Table, joint: JointRows, seed: int) -> BoostedTrees:
     return add_up([(1 / max(float(told.coef_[0, 0]), _FLATTEST), step)])
 
 
-def _shift(
-    table: Table, linear: LinearScore, joint: JointRows, correction: BoostedTrees
-) -> float:
-    """What keeps the mean probability of the joint rows, as they stand for all, where it was."""
+def _forest(table: Table, joint: JointRows, seed: int) -> BoostedTrees:
+    none = np.zeros(len(joint.features), dtype=bool)
+    return grow_forest(joint.values(table), joint.codes, np.ones(len(joint.codes)), none, seed)
+
+
+def _shift(table: Table, linear: LinearScore, joint: JointRows, trees: BoostedTrees) -> float:
+    """What keeps the mean probability of the joint rows, as they stand for all, where it was.
+
+    The forest knows nothing of how rows were drawn by class; this makes up for it too.
+    """
     line = linear.decision_function(table.values[joint.rows])
-    moved = line + correction.scores(joint.values(table))[:, 0]
+    moved = (1 - _FOREST) * line + trees.scores(joint.values(table))[:, 0]
     weights = table.weights[joint.rows]
 
     def off(a: float) -> float:
         return float(weights @ (expit(moved + a) - expit(line)))
 
-    return float(brentq(off, -40.0, 40.0, xtol=1e-6))
-
-
-def _own_trees(table: Table, joint: JointRows, seed: int) -> BoostedTrees:
-    """Trees on joint rows, with what their log-odds lack since rows were drawn by class."""
-    codes, none = joint.codes, np.zeros(len(joint.features), dtype=bool)
-    trees = grow_boosted(joint.values(table), codes, np.ones(len(codes)), none, seed)
-    weights = table.weights[joint.rows]
-    stood_for = weights[codes == 1].sum() / weights[codes == 0].sum()
-    drawn = (codes == 1).sum() / (codes == 0).sum()
-    return add_up([(1.0, trees)], float(np.log(stood_for) - np.log(drawn)))
-
-
-def _share(table: Table, linear: LinearScore, joint: JointRows, seed: int) -> float:
-    """The share of trees of their own with the least loss on rows left out."""
-    sizes = np.bincount(joint.codes, minlength=2)
-    if sizes.min() < _LEAST or carried(linear, joint.features) < _CARRIED:
-        return 0.0
-    line, own, trust = joint.line.copy(), np.zeros(len(joint.rows)), trust_of(joint)
-    for fold in range(_FOLDS):
-        kept, out = joint.but(fold), joint.folds == fold
-        values = joint.values(table)[out]
-        own[out] = _own_trees(table, kept, seed).scores(values)[:, 0]
-        if trust > 0:
-            line[out] += trust * _correction(table, kept, seed).scores(values)[:, 0]
-    losses = [_loss((1 - w) * line + w * own, joint.codes) for w in _SHARES]
-    best = int(np.argmin(losses))
-    return _SHARES[best] if losses[best] < (1 - _GAIN) * losses[0] else 0.0
-
-
-def _loss(scores: Floats, codes: Ints) -> float:
-    """The log-loss of the best line through the scores, both classes weighing alike."""
-    line = LogisticRegression(C=1e3, class_weight="balanced").fit(scores[:, None], codes)
-    p = np.clip(line.predict_proba(scores[:, None])[np.arange(len(codes)), codes], 1e-9, 1.0)
-    return float(-(np.log(p[codes == 1]).mean() + np.log(p[codes == 0]).mean()) / 2)
+    return float(brentq(off, -60.0, 60.0, xtol=1e-6))
