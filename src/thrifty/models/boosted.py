@@ -9,6 +9,7 @@ digits (tests/models/test_boosted.py).
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
+from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.kernels.boosting import boost_trees
 from thrifty.outside import Json, JsonLike
 
@@ -40,6 +42,8 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: whole numbers among a node's
+_WHOLE = ("roots", "column", "feature", "left", "right")
 #: with more features than this a split looks at half of them, as each tree then differs
 _WIDE = 60
 #: the most bins of a number
@@ -132,16 +136,16 @@ class BoostedTrees:
         return line, every, table
 
     def to_dict(self) -> Json:
-        """Plain data, for JSON."""
+        """Plain data, for JSON; the nodes, thousands of them, as packed numbers."""
+        small = {name: getattr(self, name).astype(np.int32) for name in _WHOLE}
+        packed = pack_arrays({
+            **small,
+            "threshold": self.threshold,
+            "value": self.value,
+            "gap_left": self.gap_left.astype(np.uint8),
+        })  # fmt: skip
         return {
-            "roots": self.roots.tolist(),
-            "column": self.column.tolist(),
-            "feature": self.feature.tolist(),
-            "threshold": [float(t) if np.isfinite(t) else str(t) for t in self.threshold],
-            "left": self.left.tolist(),
-            "right": self.right.tolist(),
-            "gap_left": self.gap_left.astype(int).tolist(),
-            "value": self.value.tolist(),
+            "nodes": base64.b64encode(packed).decode(),
             "sets": [[node, *map(list, sets)] for node, sets in self.sets.items()],
             "base": self.base.tolist(),
         }
@@ -176,17 +180,14 @@ def add_up(parts: Sequence[tuple[float, BoostedTrees]], shift: float = 0.0) -> B
 
 def boosted_from_dict(data: JsonLike) -> BoostedTrees:
     """The inverse of :meth:`BoostedTrees.to_dict`."""
-    whole = {
-        name: np.array(data[name], dtype=np.int64)
-        for name in ("roots", "column", "feature", "left", "right")
-    }
+    nodes = unpack_arrays(base64.b64decode(data["nodes"], validate=True))
     return BoostedTrees(
-        threshold=np.array([float(t) for t in data["threshold"]], dtype=np.float64),
-        gap_left=np.array(data["gap_left"], dtype=bool),
-        value=np.array(data["value"], dtype=np.float64),
+        threshold=nodes["threshold"].astype(np.float64),
+        gap_left=nodes["gap_left"].astype(bool),
+        value=nodes["value"].astype(np.float64),
         sets={node: (tuple(known), tuple(chosen)) for node, known, chosen in data["sets"]},
         base=np.array(data["base"], dtype=np.float64),
-        **whole,
+        **{name: nodes[name].astype(np.int64) for name in _WHOLE},
     )
 
 

@@ -21,8 +21,8 @@ __all__ = ["grow_forest"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: trees, and rows in a leaf at least
-_TREES, _IN_LEAF = 40, 5
+#: trees; rows in a leaf at least; and leaves of a tree at most, about, so that a model stays small
+_TREES, _IN_LEAF, _LEAVES = 40, 5, 150
 #: rows' worth of the classes' shares that every leaf is shrunk by
 _PRIOR = 1.0
 
@@ -46,7 +46,8 @@ def grow_forest(
     middle = np.array([_middle(column) for column in binned.T])
     whole = np.where(np.isnan(binned), middle, binned)
     share = np.bincount(codes, weights=weights) / weights.sum()
-    forest = ExtraTreesClassifier(_TREES, min_samples_leaf=_IN_LEAF, random_state=seed)
+    in_leaf = max(_IN_LEAF, len(codes) // _LEAVES)
+    forest = ExtraTreesClassifier(_TREES, min_samples_leaf=in_leaf, random_state=seed)
     forest.fit(whole, codes, sample_weight=weights)
     trees = [_read(tree, share, middle) for tree in forest.estimators_]
     grown = in_values(add_up([(1 / len(trees), tree) for tree in trees]), edges)
