@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Protocol, Self, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
-from thrifty.attempt import Found, Route
+from thrifty.attempt import Found, KnowsRows, Route
 from thrifty.cells import Cells
 from thrifty.checks import set_checked, whole_number
 from thrifty.errors import BadParameter
@@ -45,13 +45,6 @@ __all__ = [
 Known = TypeVar("Known")
 Labels = TypeVar("Labels")
 Model = TypeVar("Model")
-
-
-@runtime_checkable
-class _KnowsRows(Protocol):
-    """A representation that knows which examples taught it."""
-
-    def with_rows(self, keys: object) -> Self: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +271,7 @@ def after_attempt(
         after = representation
         for model in (*found.beside, found.model):
             after = rule.after_reuse(after, model)
-        if after is not representation and found.seen is not None and isinstance(after, _KnowsRows):
+        if after is not representation and found.seen is not None and isinstance(after, KnowsRows):
             after = after.with_rows(found.seen)  # in another order because of these examples
         representation = after
     elif found.route == "scratch" and rule.before_improving(counts, cells.n_features):

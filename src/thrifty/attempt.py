@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, Protocol, Self, TypeVar, runtime_checkable
 
-from thrifty.outside import JsonLike
+from thrifty.outside import Json, JsonLike
 
-__all__ = ["Attempt", "Expected", "Failed", "Failure", "Found", "Route"]
+__all__ = [
+    "Attempt", "Expected", "Failed", "Failure", "Found", "KnowsRows", "Ordered", "Representation",
+    "Route",
+]  # fmt: skip
 
 Route = Literal["reused", "screened", "scratch"]
 #: what a family learns; a frozen value, so that a Found of a tree is one of a tree or a bit tree
@@ -89,3 +93,32 @@ class Expected:
     reused_at_most: int | None = None
     grows_with_examples: bool = True
     buys_everything: bool = False
+
+
+@runtime_checkable
+class Representation(Protocol):
+    """What past tasks taught: an immutable value, so snapshots and retries are simple."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[object]: ...
+    def to_dict(self) -> Json: ...
+
+
+@runtime_checkable
+class Ordered(Protocol):
+    """A representation that knows which of its parts were learned or used last."""
+
+    def __len__(self) -> int: ...
+
+    def newest(self, n: int) -> Self:
+        """The n that were learned or used last."""
+
+    def refreshed(self, model: object) -> Self:
+        """The same, with the parts that the model is made of as the newest."""
+
+
+@runtime_checkable
+class KnowsRows(Protocol):
+    """A representation that knows which examples taught it."""
+
+    def with_rows(self, keys: object) -> Self: ...

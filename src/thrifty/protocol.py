@@ -8,10 +8,10 @@ variant of the paper, every agnostic rule and every engine is built from these t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from thrifty.attempt import Attempt, Expected, Failed, Found
+from thrifty.attempt import Attempt, Expected, Failed, Found, Ordered, Representation
 from thrifty.cells import Cells
 from thrifty.lazy import Estimator
 from thrifty.outside import Json, JsonLike, LabelsLike
@@ -20,28 +20,6 @@ __all__ = [
     "AnyFamily", "Block", "Family", "InBlocks", "Ordered", "Representation", "attempt_task",
     "learn_task",
 ]  # fmt: skip
-
-
-@runtime_checkable
-class Representation(Protocol):
-    """What past tasks taught: an immutable value, so snapshots and retries are simple."""
-
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[object]: ...
-    def to_dict(self) -> Json: ...
-
-
-@runtime_checkable
-class Ordered(Protocol):
-    """A representation that knows which of its parts were learned or used last."""
-
-    def __len__(self) -> int: ...
-
-    def newest(self, n: int) -> Self:
-        """The n that were learned or used last."""
-
-    def refreshed(self, model: object) -> Self:
-        """The same, with the parts that the model is made of as the newest."""
 
 
 class Block(Protocol):
@@ -103,7 +81,6 @@ class Family(Protocol[Known, Labels, Model]):
 
     def to_dict(self) -> Json:
         """Name and parameters, as JSON."""
-
 
 #: a family that a user brought: what it learns and how is its own business
 AnyFamily: TypeAlias = Family[Any, Any, Any]

@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats
 from thrifty.cells.bits import Bit
 from thrifty.errors import BadInput
 from thrifty.models.bins import Bins
@@ -38,7 +38,6 @@ __all__ = ["serving_model"]
 
 Leaf = list[float]
 Node = Json | Leaf
-Floats = NDArray[np.float64]
 Words = Mapping[str, Sequence[object]]
 
 

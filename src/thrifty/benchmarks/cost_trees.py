@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from thrifty.array_types import Floats, Ints
+
 __all__ = ["RULES", "CostTree", "grow_cost_tree"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 #: what a feature costs where others are owned
 PriceOf = Callable[[frozenset[int], frozenset[int]], float]
 

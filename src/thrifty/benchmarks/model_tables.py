@@ -7,12 +7,12 @@ from collections import defaultdict
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Floats
 from thrifty.benchmarks.model_run import BILLS
 from thrifty.outside import Fields
 
 __all__ = ["Line", "Row", "SetLines", "by_set", "calibration_rows", "memory_rows", "ratio_rows"]
 
-Floats = NDArray[np.float64]
 Line = Fields
 Row = Fields
 

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 
+from thrifty.array_types import Floats
 from thrifty.benchmarks.model_tasks import ModelTask
 from thrifty.outside import AnyArray, Fields
 
@@ -22,8 +23,6 @@ __all__ = [
     "pilots",
     "scores",
 ]
-
-Floats = NDArray[np.float64]
 
 #: of the bill for the pilot; rows of the other class per rare row
 _SHARES, _OTHERS = (0.3, 0.5, 0.7), (2, 5, 99)

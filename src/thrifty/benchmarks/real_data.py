@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, balanced_accuracy_score
 
 import thrifty
+from thrifty.array_types import Floats
 from thrifty.benchmarks.real_learners import (
     DEPTH,
     FeaturesSeen,
@@ -26,7 +27,6 @@ from thrifty.outside import Fields
 
 __all__ = ["compare_learners", "measure_memory", "measure_money", "measure_sites"]
 
-Floats = NDArray[np.float64]
 Result = Fields  # of one task: probabilities on the test rows, share of cells, ...
 
 

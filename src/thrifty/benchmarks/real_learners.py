@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.benchmarks.real_sets import RealTask
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ __all__ = [
     "FeaturesSeen", "GrownTree", "PilotLearner", "PlainRace", "Scratch", "leaf_probabilities",
 ]  # fmt: skip
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Choose = Callable[[Ints], Ints]
 
 DEPTH = 6

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LIMITS", "RealTask", "SetTable", "data_folder", "label_tasks", "load", "site_tasks"]
+from thrifty.array_types import Ints
 
-Ints = NDArray[np.int64]
+__all__ = ["LIMITS", "RealTask", "SetTable", "data_folder", "label_tasks", "load", "site_tasks"]
 
 #: the sets with a target: the largest share of cells (%) at which 0.98 of the quality must be kept
 LIMITS = {

@@ -72,32 +72,36 @@ def register(app: typer.Typer) -> None:
             return
         if billed is None:
             raise BadInput("say what became of it: --billed or --not-billed.")
-        chosen = next((p for p in waiting if p.id == purchase), None)
-        table = None
-        if values is not None and chosen is not None:
-            table = read_values(values, chosen)
-        life.ledger.resolve(purchase, "billed" if billed else "not-billed", table)
-        balance = life.balance()
-        if as_json:
-            print_json({"resolved": purchase, "spent": balance.spent, "reserved": balance.reserved})
-            return
-        typer.echo(
-            f"purchase {purchase} resolved; {money(balance.spent, balance.currency)} spent and "
-            f"{money(balance.reserved, balance.currency)} reserved."
-        )
+        _resolve_one(life, waiting, purchase, billed, values)
+        _say(life, purchase, f"purchase {purchase} resolved", as_json)
+
+
+def _resolve_one(
+    life: Lifetime, waiting: list[OpenPurchase], purchase: int, billed: bool, values: Path | None
+) -> None:
+    chosen = next((p for p in waiting if p.id == purchase), None)
+    table = None
+    if values is not None and chosen is not None:
+        table = read_values(values, chosen)
+    life.ledger.resolve(purchase, "billed" if billed else "not-billed", table)
 
 
 def _resolve_all(life: Lifetime, waiting: list[OpenPurchase], outcome: str, as_json: bool) -> None:
     for p in waiting:
         life.ledger.resolve(p.id, outcome)
+    ids = [p.id for p in waiting]
+    _say(life, ids, f"{len(waiting)} purchases resolved as {outcome}", as_json)
+
+
+def _say(life: Lifetime, resolved: int | list[int], words: str, as_json: bool) -> None:
+    """What was resolved, and what is spent and reserved after it."""
     balance = life.balance()
     if as_json:
-        ids = [p.id for p in waiting]
-        print_json({"resolved": ids, "spent": balance.spent, "reserved": balance.reserved})
+        print_json({"resolved": resolved, "spent": balance.spent, "reserved": balance.reserved})
         return
     typer.echo(
-        f"{len(waiting)} purchases resolved as {outcome}; {money(balance.spent, balance.currency)} "
-        f"spent and {money(balance.reserved, balance.currency)} reserved."
+        f"{words}; {money(balance.spent, balance.currency)} spent and "
+        f"{money(balance.reserved, balance.currency)} reserved."
     )
 
 

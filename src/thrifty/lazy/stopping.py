@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Floats
 from thrifty.errors import BadParameter
 
 __all__ = [
@@ -25,8 +26,6 @@ __all__ = [
     "expected_loss",
     "read_errors",
 ]
-
-Floats = NDArray[np.float64]
 
 
 class StoppingRule(Protocol):

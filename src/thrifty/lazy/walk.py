@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Ints
 from thrifty.cells import Budget, Cells
 from thrifty.cells.prices.money import to_units
 from thrifty.errors import BadParameter
@@ -21,8 +22,6 @@ from thrifty.lazy.forest import Forest
 from thrifty.lazy.stopping import Sure
 
 __all__ = ["Stopping", "Walked", "balanced_shares", "stopping_of", "walk"]
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Ints
 from thrifty.cells import Cells
 from thrifty.cells.prices.money import to_units
 from thrifty.errors import BudgetExceeded
@@ -23,7 +23,6 @@ __all__ = ["UNANSWERED", "ask_within_budget"]
 #: why a row has no answer
 UNANSWERED = "budget"
 
-Ints = NDArray[np.int64]
 Ask = Callable[[Ints], Asked]
 
 

@@ -7,14 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.models.belief import Looked
 
 __all__ = ["Account"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
 
 #: features that are bought together on a row, where a fee is paid for the row
 _COMPANY = 40

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Floats
 from thrifty.lazy.stopping import Settled, Worth, entropy
 from thrifty.models.prefixes import Prefixes
 
 __all__ = ["Ahead", "Plan", "look_ahead", "plan_for"]
-
-Floats = NDArray[np.float64]
 
 #: rows of the table are grouped by their present loss into so many groups
 GROUPS = 10

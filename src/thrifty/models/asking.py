@@ -14,15 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.lazy.stopping import StoppingRule, Worth, entropy, expected_loss
 from thrifty.models.ahead import Ahead, Plan, look_ahead, plan_for
 from thrifty.models.prefixes import Prefixes
 from thrifty.outside import AnyArray
 
 __all__ = ["Answers", "ask_in_order"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: from so many rows on a plan is followed by its shares instead of its entropy
 MANY = 50

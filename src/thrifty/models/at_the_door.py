@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.lazy import FINISHED, Asked, Sure, Worth
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from thrifty.models.model import ModelClassifier
 
 __all__ = ["ask_model", "prefixes_of"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def ask_model(

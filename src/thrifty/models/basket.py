@@ -8,14 +8,11 @@ again. So a feature's cells are known by how far along the order it was bought.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 
 __all__ = ["Basket", "round_robin"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def round_robin(codes: Ints, rng: np.random.Generator, others: float = 1.0) -> Ints:

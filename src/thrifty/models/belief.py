@@ -20,8 +20,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
+
+from thrifty.array_types import Floats, Ints
 
 __all__ = [
     "CHUNK",
@@ -33,9 +34,6 @@ __all__ = [
     "overall_rate",
     "summarise",
 ]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: features judged together, so that their grids stay small
 CHUNK = 2048
@@ -116,7 +114,6 @@ def _effects() -> tuple[Floats, Floats]:
         points.append(mean + spread * at)
         weights.append(share * w)
     return np.concatenate(points), np.concatenate(weights)
-
 
 _EFFECTS, _EFFECT_WEIGHTS = _effects()
 _POINTS, _POINT_WEIGHTS = _hermite(_RATES)

@@ -15,14 +15,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.outside import Json, JsonLike
 
 __all__ = ["NOWHERE", "Bins", "bins_from_dict", "make_bins"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: the code of a value that no bin was made for
 NOWHERE = -1

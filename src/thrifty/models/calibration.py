@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-__all__ = ["Scaling", "fit_scaling"]
+from thrifty.array_types import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["Scaling", "fit_scaling"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from thrifty.array_types import Floats
 from thrifty.errors import BadInput
 from thrifty.outside import TableLike
 
 __all__ = ["ColumnReader", "has_texts"]
-
-Floats = NDArray[np.float64]
 
 
 def has_texts(X: Any) -> bool:

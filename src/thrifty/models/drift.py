@@ -19,12 +19,10 @@ is not far wrong either.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from thrifty.array_types import Floats, Ints
 
 __all__ = ["drifted", "features_to_test"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: features that are tested at most, and the looks that the background must have of them
 _FEATURES, _LEAST_LOOKS = 200, 30

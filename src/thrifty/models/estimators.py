@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
+from thrifty.array_types import Floats
 from thrifty.errors import BadParameter
 from thrifty.models.table import Table
 from thrifty.outside import AnyArray, EstimatorLike
 
 __all__ = ["Prepared", "check_estimator", "fit_user", "in_words"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def in_words(estimator: object) -> dict[str, str] | None:
@@ -92,7 +89,6 @@ class Prepared:
         """Classes or numbers."""
         found: AnyArray = self.fitted.predict(self.columns(values))
         return found
-
 
 #: rows of earlier tasks go to a user's estimator where at most this share of them is labelled wrong
 _MOST_WRONG = 0.1

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.models.basket import Basket
@@ -22,9 +22,6 @@ from thrifty.models.telling import how_telling
 from thrifty.trees.labels import Labels
 
 __all__ = ["FewCalls"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: features that the memory calls useful, and how much sooner such a one is believed
 _USEFUL, _AGAIN = 20, 1.0

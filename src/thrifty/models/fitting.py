@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats
 from thrifty.errors import ThriftyError
 from thrifty.models.estimators import fit_user
 from thrifty.models.fitted import FittedClasses, FittedNumbers
@@ -29,8 +29,6 @@ __all__ = [
     "NotBrought", "classes_from_dict", "default_fit", "fit_classes", "fit_regressor",
     "fitted_to_dict",
 ]  # fmt: skip
-
-Floats = NDArray[np.float64]
 
 
 def fit_classes(

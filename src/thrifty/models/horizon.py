@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from thrifty.array_types import Floats
 from thrifty.errors import BadParameter
 from thrifty.lazy.stopping import Worth
 from thrifty.models.number_fit import error_left_out
@@ -23,8 +24,6 @@ __all__ = [
     "best_prefix", "numbers_worth_keeping", "prefix_lengths", "prefix_worth_keeping",
     "read_predictions",
 ]  # fmt: skip
-
-Floats = NDArray[np.float64]
 
 #: of the fall of the log-loss, what may be given up where predictions are all of the bill
 GIVEN_UP = 0.05

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.policy import Bought
@@ -22,9 +23,6 @@ from thrifty.models.table import Table
 from thrifty.trees.labels import Labels
 
 __all__ = ["InOrder"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: rows bought whole, rows of each class in the probe, other rows for each of the rare class
 WHOLE, PROBE, OTHERS = 60, 150, 3

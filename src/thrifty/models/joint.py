@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Ints
 from thrifty.models.account import Account
 
 __all__ = ["complete_rows"]
-
-Ints = NDArray[np.int64]
 
 
 def complete_rows(

@@ -14,15 +14,12 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, Self, TypedDict, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.outside import AnyArray
 
 __all__ = ["COLUMNS", "Layered", "LookLayer", "SpreadLayer"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: columns of a block
 COLUMNS = 1 << 16

@@ -17,14 +17,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.models.bins import Bins
 from thrifty.models.points import Points
 from thrifty.models.shrunk import fit_shrunk
 
 __all__ = ["Line", "LineDesign", "line_left_out"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: what a column holds: a number, whether there is a gap, whether it is one category
 _NUMBER, _GAP, _CATEGORY = 0, 1, 2

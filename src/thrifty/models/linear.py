@@ -17,15 +17,12 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.table import Table
 from thrifty.outside import Json, JsonLike
 
 __all__ = ["LinearScore", "fit_linear"]
-
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: inverse strength of the ridge
 _C = 0.05
@@ -33,7 +30,6 @@ _C = 0.05
 _VARIANCE = 0.2
 #: the naive score's column is so many times its standard deviation: penalised that much less
 _NAIVE = 3.0
-
 
 #: whole rows are looked for among so many last ones, and this many are needed
 _LAST, _WHOLE = 30, 20

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.models.account import Account
 from thrifty.models.belief import CHUNK, Looked, believe, knowledge_gradient, overall_rate
 
 __all__ = ["Background", "look_around"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: so many rows of the rare class are looked at together
 _STEPS = (2, 5, 12)

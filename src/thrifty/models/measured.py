@@ -14,12 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.outside import Json, JsonLike
 
 __all__ = ["Figure", "Quality", "measure", "quality_from_dict"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: draws of the interval; at most so many rows times draws at once
 _DRAWS, _AT_ONCE = 200, 4_000_000

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.models.fitted import FittedClasses, FittedNumbers
 from thrifty.models.measured import Figure, Quality, measure
 from thrifty.models.stack import folds_by_class
@@ -22,8 +22,6 @@ from thrifty.models.table import Table
 
 __all__ = ["NumberQuality", "numbers_left_out", "quality_left_out"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 F = TypeVar("F")
 
 #: parts of the rows, rows that a figure needs, draws of the interval

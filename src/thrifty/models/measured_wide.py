@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from thrifty.array_types import Ints
 from thrifty.models.linear import LinearScore, fit_linear
 from thrifty.models.measured import Quality, measure
 from thrifty.models.table import Table
@@ -25,9 +25,6 @@ from thrifty.models.with_trees import (
 )
 
 __all__ = ["measured_wide"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: rows of either class that the joint rows must have
 _LEAST = 30

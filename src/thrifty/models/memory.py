@@ -17,13 +17,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Floats
 from thrifty.cells.ledger.arrays import unpack_arrays
 from thrifty.models.layers import PARTS, Layered, LookLayer, Spread, SpreadLayer
 from thrifty.outside import AnyArray, Json, JsonLike
 
 __all__ = ["Lesson", "Memory"]
-
-Floats = NDArray[np.float64]
 
 #: counts of more features than this are packed as text
 _FEW = 1000

@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from thrifty.array_types import Floats, Ints
 from thrifty.models.bins import bins_from_dict
 from thrifty.models.boosted import BoostedTrees, boosted_from_dict, grow_boosted
 from thrifty.models.points import Design, Points
@@ -28,10 +28,6 @@ from thrifty.outside import Json, JsonLike
 __all__ = [
     "Additive", "NumberLine", "NumberMix", "error_left_out", "fit_numbers", "number_mix_from_dict",
 ]  # fmt: skip
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 #: parts of the rows; rows that trees and a mixture need
 _FOLDS, _LEAST = 4, 24

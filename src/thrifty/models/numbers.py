@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
+from thrifty.array_types import Floats
 from thrifty.errors import BadInput, BadParameter
 from thrifty.outside import AnyArray, LabelsLike
 from thrifty.powers.labels import real_labels
@@ -16,7 +16,6 @@ from thrifty.trees.labels import Labels, read_classes
 
 __all__ = ["Numbers", "Said", "check_said", "labels_said_by", "read_any_labels", "read_numbers"]
 
-Floats = NDArray[np.float64]
 Said = Literal["classes", "numbers"]
 
 #: whole numbers with more different values than this, and fewer rows of each than that, may be

@@ -12,16 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.models.quick import fold_of_rows, quick_out_of_fold
 from thrifty.models.residual_gains import bin_codes, gains, significant
 from thrifty.models.table import Table
 
 __all__ = ["Order", "Price", "each_costs", "find_order"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: what wanting some features costs where others are owned already
 Price = Callable[[Sequence[int], Sequence[int]], float]

@@ -24,15 +24,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.models.points import Design, oof_scores
 from thrifty.models.shrunk import fit_intercepts, softmax
 from thrifty.models.stack import folds_by_class
 
 __all__ = ["Curve", "curve_of", "judges_worth", "still_falls", "would_pay"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: of the fall of the loss so far, what the next purchase must be expected to add
 _PART = 0.02

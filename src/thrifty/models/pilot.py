@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Floats
 from thrifty.cells import Cells
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.policy import Bought
@@ -12,8 +13,6 @@ from thrifty.models.table import Table
 from thrifty.trees.labels import Labels
 
 __all__ = ["Pilot"]
-
-Floats = NDArray[np.float64]
 
 #: the share of the bill that the pilot takes
 _SHARE = 0.5

@@ -16,13 +16,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.models.bins import Bins, make_bins
 from thrifty.models.shrunk import fit_intercepts, fit_shrunk, fit_slope
 
 __all__ = ["Design", "Points", "oof_scores", "same_folds"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: a feature's prior variance, in squared logits: per unit of chi - 1, at least, at most
 _PER_CHI, _LEAST, _MOST = 0.01, 0.02, 1.0

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.models.calibration import Scaling, fit_scaling
 from thrifty.models.fitted import FittedClasses
 from thrifty.models.fitting import fit_classes
@@ -26,9 +26,6 @@ __all__ = ["Prefix", "Prefixes", "fit_prefixes", "prefix_sizes"]
 
 #: rows on which so many of the first features were bought are judged by
 FIRST = 8
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def prefix_sizes(n_steps: int) -> list[int]:

@@ -24,10 +24,10 @@ import json
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 from threadpoolctl import threadpool_limits
 
+from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.models.fitted import FittedClasses
 from thrifty.models.fitting import classes_from_dict, default_fit, fit_classes, fitted_to_dict
@@ -39,9 +39,6 @@ from thrifty.outside import EstimatorLike, Json, JsonLike
 from thrifty.trees.labels import Labels
 
 __all__ = ["hypothesis_of", "recognise"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: notes of a memory that hold a hypothesis; how many of them are kept in mind, the newest
 _NOTE, _NEWEST = "model ", 40

@@ -9,13 +9,11 @@ looking at rows of the rare class alone and comparing them with it did not pay (
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats
 from thrifty.models.layers import Spread
 
 __all__ = ["remember"]
-
-Floats = NDArray[np.float64]
 
 #: quantiles kept; rows beyond which a background rests on no more (so that it can still change)
 _QUANTILES, _MOST = 32, 2000

@@ -11,10 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["bin_codes", "gains", "significant"]
+from thrifty.array_types import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["bin_codes", "gains", "significant"]
 
 BINS = 8
 
@@ -83,7 +82,6 @@ def gains(codes: Ints, residuals: Floats, curvature: Floats, weights: Floats) ->
         share = float(w.sum()) / whole
         out[j] = apart * rise / max(share, 1e-12), apart * chance - (dof / 2 + FLOOR), share
     return out
-
 
 #: beyond what chance gives on average, dof / 2, a gain has to show this much
 FLOOR = 3.0

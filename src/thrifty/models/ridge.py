@@ -4,11 +4,10 @@ Wahba, 1979)."""
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from thrifty.array_types import Floats
 
 __all__ = ["fit_ridge"]
-
-Floats = NDArray[np.float64]
 
 #: penalties that are tried, for each column, in mean squares of one on a row. Coefficients that
 #: together explain half of y ask for 1; less than .1 on few rows was worse than the mean alone

@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from thrifty.array_types import Floats
 from thrifty.errors import BadInput, BadParameter
 from thrifty.models.bins import bins_from_dict
 from thrifty.models.card import Card
@@ -21,8 +22,6 @@ from thrifty.models.shrunk import softmax
 from thrifty.outside import AnyArray, Json, JsonLike, LabelsLike, TableLike
 
 __all__ = ["ScorecardClassifier"]
-
-Floats = NDArray[np.float64]
 
 #: folds of the calibration
 _FOLDS = 3

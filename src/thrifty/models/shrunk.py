@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-__all__ = ["draw_to_one", "fit_intercepts", "fit_shrunk", "fit_slope", "softmax"]
+from thrifty.array_types import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["draw_to_one", "fit_intercepts", "fit_shrunk", "fit_slope", "softmax"]
 
 #: how far slopes are from 1 as a rule, in logarithms
 _SPREAD = 0.3

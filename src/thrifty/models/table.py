@@ -6,16 +6,12 @@ import base64
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.errors import StoreError
 from thrifty.outside import AnyArray, Json, JsonLike
 
 __all__ = ["Table", "table_from_dict"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

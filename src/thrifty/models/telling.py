@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Set
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.models.basket import Basket
 from thrifty.models.bins import make_bins
 from thrifty.models.controls import Controls
 
 __all__ = ["how_strange", "how_telling"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: controls on which a feature must be known to compare rows with them
 _KNOWN = 20

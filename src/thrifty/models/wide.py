@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.models.account import Account
@@ -27,9 +27,6 @@ from thrifty.models.to_pay import to_pay
 from thrifty.trees.labels import Labels
 
 __all__ = ["Wide"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: features that a model may use
 _MOST_FEATURES = 300
@@ -50,7 +47,6 @@ _LOOKS_AFTER_DRIFT = 4.0
 _WHOLE_ROWS, _WHOLE_SHARE = 30, 0.05
 #: features that count as useful to a task, for the memory
 _USEFUL = 20
-
 
 #: where nobody said what to spend: parts of the limit after which it is asked whether more pays
 _STAGES = (0.25, 0.5, 1.0)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from thrifty.attempt import Attempt, Failed, Found
+from thrifty.attempt import Attempt, Failed, Found, KnowsRows, Ordered, Representation
 from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.bits import Bit, BitCells, bits_of, bits_to_dict, read_bits
 from thrifty.cells.matched import open_cells
@@ -32,7 +32,6 @@ __all__ = [
     "BitTree",
     "OnBits",
     "OverBits",
-    "TreeKnown",
     "after_failing",
     "estimator_around",
     "improved",
@@ -42,24 +41,7 @@ __all__ = [
 ]
 
 
-class TreeKnown(Protocol):
-    """A learner's representation, as far as families of trees look into it."""
-
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[object]: ...
-    def to_dict(self) -> Json: ...
-
-
-@runtime_checkable
-class WithLatest(Protocol):
-    """One that knows which of its parts were learned or used last."""
-
-    def newest(self, n: int) -> Self: ...
-    def refreshed(self, model: object) -> Self: ...
-    def with_rows(self, keys: object) -> Self: ...
-
-
-Known = TypeVar("Known", bound=TreeKnown)
+Known = TypeVar("Known", bound=Representation)
 
 
 @dataclass(frozen=True)
@@ -81,12 +63,12 @@ class OnBits(Generic[Known]):
     def newest(self, n: int) -> OnBits[Known]:
         """The n parts that were learned or used last."""
         inner = self.inner
-        return replace(self, inner=inner.newest(n)) if isinstance(inner, WithLatest) else self
+        return replace(self, inner=inner.newest(n)) if isinstance(inner, Ordered) else self
 
     def refreshed(self, model: object) -> OnBits[Known]:
         """The same, with the parts that the model is made of as the newest."""
         tree = model.tree if isinstance(model, BitTree) else model
-        if not isinstance(self.inner, WithLatest):
+        if not isinstance(self.inner, Ordered):
             return self
         inner = self.inner.refreshed(tree)
         return self if inner is self.inner else replace(self, inner=inner)
@@ -94,7 +76,7 @@ class OnBits(Generic[Known]):
     def with_rows(self, keys: object) -> OnBits[Known]:
         """These examples have taught it too."""
         inner = self.inner
-        return replace(self, inner=inner.with_rows(keys)) if isinstance(inner, WithLatest) else self
+        return replace(self, inner=inner.with_rows(keys)) if isinstance(inner, KnowsRows) else self
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""

@@ -43,6 +43,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Ints
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.cells.bits import BitCells
@@ -64,8 +65,6 @@ from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Leaf, Tree, size
 
 __all__ = ["Tested", "answers", "log_trees_like", "rows_to_pass"]
-
-Ints = NDArray[np.int64]
 
 #: rows the first tree is grown on
 _FIRST = 48

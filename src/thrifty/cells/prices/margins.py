@@ -12,14 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.prices.money import UNIT
 from thrifty.cells.prices.tariff import Holdings, Part, Tariff
 
 __all__ = ["depends_on_owned", "margins", "prices_after"]
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 def depends_on_owned(tariff: Tariff) -> bool:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Ints
 from thrifty.cells.prices.cover import Cover, OrderBasket
 from thrifty.cells.prices.money import UNIT
 from thrifty.outside import AnyArray
@@ -27,7 +28,6 @@ __all__ = ["PriceOfCells", "Draw", "Filled", "Holdings", "OwnedCells", "Part", "
 
 Derive = Callable[..., AnyArray]
 Words = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 Set = frozenset[int]
 
 #: how a draw is called in a ledger; fees keep the word that stores of 0.1 know them by

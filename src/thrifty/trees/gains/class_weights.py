@@ -12,9 +12,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from thrifty.array_types import Floats
 from thrifty.errors import BadInput, BadParameter
 from thrifty.outside import AnyArray
-from thrifty.trees.gains.gain import Floats, Gain
+from thrifty.trees.gains.gain import Gain
 from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Leaf, Node, Tree
 
@@ -22,7 +23,6 @@ __all__ = [
     "ClassWeight", "check_class_weight", "class_weight_from_json", "class_weight_to_json", "weigh",
     "weigh_leaves", "weighted",
 ]  # fmt: skip
-
 
 #: None, "balanced", or what a row of each class weighs
 ClassWeight: TypeAlias = str | Mapping[Hashable, float] | None

@@ -24,15 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Floats, Ints
 from thrifty.outside import AnyArray
-from thrifty.trees.gains.gain import Floats, Gain
+from thrifty.trees.gains.gain import Gain
 
 __all__ = [
     "Choice", "CutColumns", "CutKernel", "best_by_gain", "block_columns", "choose", "cut_gain",
     "halfway", "kernel_of", "true_side",
 ]  # fmt: skip
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from functools import cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Floats, Ints
 from thrifty.errors import BadParameter
 from thrifty.outside import AnyArray
 from thrifty.trees.gains.many_classes import entropy_at_most, gini_at_most
@@ -29,8 +29,6 @@ __all__ = [
     "gini", "idx",
 ]  # fmt: skip
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Measure = Callable[[AnyArray, AnyArray, Floats], Floats]
 
 
@@ -143,7 +141,6 @@ def _idx(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
     [0.5, 0.25]
     """
     return _entropy(counts, totals, prices) / np.maximum(prices, _ALMOST_FREE)
-
 
 _ALMOST_FREE = 1e-9
 

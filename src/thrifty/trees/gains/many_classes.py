@@ -12,12 +12,10 @@ sum_c max over the ends of v_c^2 / s + (w_c - v_c)^2 / (1 - t), less the constan
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from thrifty.array_types import Floats, Ints
 
 __all__ = ["entropy_at_most", "gini_at_most"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _STEPS = 24
 

@@ -6,8 +6,9 @@ from functools import cache
 
 import numpy as np
 
+from thrifty.array_types import Floats
 from thrifty.outside import AnyArray
-from thrifty.trees.gains.gain import Floats, Gain
+from thrifty.trees.gains.gain import Gain
 
 __all__ = ["pure_child"]
 

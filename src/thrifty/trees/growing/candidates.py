@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Ints
 from thrifty.trees.tree import Node, Path, Split, Tree
 
 __all__ = ["AllFeatures", "Suggested", "threshold_of"]
-
-Ints = NDArray[np.int64]
 
 
 class AllFeatures:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Bools, Ints
 from thrifty.cells import Cells
 from thrifty.outside import AnyArray
 from thrifty.trees.gains.cuts import block_columns, choose, true_side
@@ -20,9 +21,6 @@ from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Node, Path, Split
 
 __all__ = ["BooleanColumns", "MaskPlace", "RowColumns", "RowPlace", "split_of"]
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 def split_of(feature: int, threshold: float, boolean: Bools) -> Split:

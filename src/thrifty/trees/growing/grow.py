@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Ints
 from thrifty.trees.tree import Leaf, Path, Split, Tree, build
 
 __all__ = [
@@ -36,7 +36,6 @@ __all__ = [
     "one_by_one",
 ]  # fmt: skip
 
-Ints = NDArray[np.int64]
 #: why a node cannot be split
 Reason = Literal["too-deep", "too-large", "no-candidate", "constant-candidates"]
 
@@ -48,7 +47,6 @@ class Place(Protocol):
     def path(self) -> Path: ...
     @property
     def totals(self) -> Ints: ...
-
 
 P = TypeVar("P", bound=Place)
 
@@ -130,7 +128,6 @@ def grow(
             below = (chosen.false, chosen.true)
             waiting.extend(below if by_level else reversed(below))
     return half.tree()
-
 
 _NOTHING = np.empty(0, dtype=np.int64)
 

@@ -10,16 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from thrifty.array_types import Floats
 from thrifty.cells import Cells
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.tree import Path, Split
 
 __all__ = ["PathPrices", "Prices", "path_prices"]
-
-Floats = NDArray[np.float64]
 
 
 class PathPrices:

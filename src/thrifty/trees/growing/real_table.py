@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Floats, Ints
 from thrifty.outside import AnyArray
 from thrifty.trees.gains.cuts import (
     Choice,
@@ -16,11 +17,9 @@ from thrifty.trees.gains.cuts import (
     cut_gain,
     kernel_of,
 )
-from thrifty.trees.gains.gain import Floats, Gain
+from thrifty.trees.gains.gain import Gain
 
 __all__ = ["RealTable"]
-
-Ints = NDArray[np.int64]
 
 #: rows looked at for the borders of the bins; exactness does not depend on them, speed does
 _SAMPLE = 512

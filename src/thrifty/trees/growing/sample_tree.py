@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from thrifty.array_types import Ints
 from thrifty.cells import Cells
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.candidates import Suggested
@@ -22,8 +20,6 @@ from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Leaf, Node, Tree
 
 __all__ = ["SampleTree", "grow_on_sample"]
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Ints
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.boolean_counts import Pending, batches, by_class, children, count
 from thrifty.trees.growing.candidates import AllFeatures
@@ -20,8 +21,6 @@ from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Split, Tree
 
 __all__ = ["grow_from_scratch"]
-
-Ints = NDArray[np.int64]
 
 
 def grow_from_scratch(

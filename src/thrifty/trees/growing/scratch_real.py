@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Ints
 from thrifty.outside import AnyArray
 from thrifty.trees.gains.cuts import true_side
 from thrifty.trees.gains.gain import Gain
@@ -23,8 +24,6 @@ from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Tree
 
 __all__ = ["grow_real"]
-
-Ints = NDArray[np.int64]
 
 
 def grow_real(

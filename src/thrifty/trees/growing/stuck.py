@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Ints
 from thrifty.errors import ContradictoryLabels, NotInFamily
 from thrifty.trees.growing.grow import Half, OnStuck, Place, Reason, leaf_of
 from thrifty.trees.labels import Labels
@@ -15,7 +15,6 @@ from thrifty.trees.tree import Leaf, Path
 
 __all__ = ["Stuck", "consistent_within", "contradiction", "or_leaf", "too_deep"]
 
-Ints = NDArray[np.int64]
 P = TypeVar("P", bound=Place)
 #: (path, rows by class, where each class starts, labels) -> what to raise
 Stuck = Callable[[Path, Ints, Ints, Labels], Exception]

@@ -17,16 +17,12 @@ from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.trees.gains.gain import Gain
 
 __all__ = ["Bar", "can_race", "ceilings"]
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 #: cells into which the counts of the smaller class are cut; more is tighter and slower
 _PIECES = 64

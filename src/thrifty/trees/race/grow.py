@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Ints
 from thrifty.cells import Cells
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.candidates import AllFeatures, Suggested
@@ -39,8 +39,6 @@ __all__ = ["DELTA", "race_all_features", "race_metafeatures", "shuffled"]
 #: how often a raced tree may differ from the tree of Paper()
 DELTA = 0.001
 _SEED = 20_221
-
-Ints = NDArray[np.int64]
 
 
 def shuffled(cells: Cells, labels: Labels) -> RacedNode:

@@ -18,9 +18,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
 from thrifty.outside import AnyArray
 from thrifty.trees.gains.gain import Gain
@@ -28,10 +28,6 @@ from thrifty.trees.race.bar import Bar, ceilings
 from thrifty.trees.tree import Split
 
 __all__ = ["Contest", "NodeRace", "RacedNode", "Won"]
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 #: rows of each class in the first round
 FIRST = 6

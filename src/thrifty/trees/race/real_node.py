@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.trees.gains.cuts import block_columns, choose, true_side
 from thrifty.trees.growing.columns import split_of
 from thrifty.trees.race.bar import Bar
@@ -22,10 +22,6 @@ from thrifty.trees.race.node import LEAD, NodeRace
 from thrifty.trees.tree import Split
 
 __all__ = ["RealNodeRace", "tables_of_cuts"]
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 def tables_of_cuts(values: Floats, codes: Ints, n_classes: int, missing_true: bool) -> Ints:

@@ -16,15 +16,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from thrifty.array_types import Floats, Ints
 
 __all__ = [
     "FeatureBeliefs", "belief_below", "first_belief", "prior_useful", "share_of_unlooked",
     "uncertainty",
 ]  # fmt: skip
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: pseudo-rows behind a useful feature's rate in a small class
 _OPEN = 2.0

@@ -22,15 +22,12 @@ import math
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.trees.verified.belief import FeatureBeliefs
 from thrifty.trees.verified.value_of_looks import Looks, NodeLooks, label_entropy
 
 __all__ = ["CertainLooks", "gain_of", "most_gain"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: rounds at a node at most: the sample doubles each time
 _ROUNDS = 40

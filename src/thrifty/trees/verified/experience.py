@@ -12,16 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats
 from thrifty.outside import AnyArray, Json, JsonLike
 from thrifty.trees.tree import Node, Tree, is_prefix, skeleton, tree_from_dict, tree_text
 from thrifty.trees.verified.belief import prior_useful
 from thrifty.trees.verified.leaf_rates import row_counts
 
 __all__ = ["Experience", "RememberedModel"]
-
-Floats = NDArray[np.float64]
 
 #: a model is forgotten after so many further tasks that taught something
 _FORGET = 300

@@ -7,13 +7,11 @@ class shares: p = (counts + m p_parent) / (rows + m) with m = 5.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats
 from thrifty.trees.tree import Leaf, Node, Tree
 
 __all__ = ["leaf_rates", "pruned", "row_counts", "smoothed"]
-
-Floats = NDArray[np.float64]
 
 #: pseudo-rows that the parent's probabilities count for
 M = 5.0

@@ -32,6 +32,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Ints
 from thrifty.attempt import Expected, Failed, Found, Route
 from thrifty.cells import Cells
 from thrifty.checks import a_flag, a_share, set_checked
@@ -47,8 +48,6 @@ from thrifty.trees.verified.recurring import Recurring
 from thrifty.trees.verified.value_of_looks import Looks, RootFindings, Terms
 
 __all__ = ["Verified"]
-
-Ints = NDArray[np.int64]
 
 _SEED = 41_203
 

@@ -12,15 +12,12 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.cells.prices.money import to_units
 
 __all__ = ["LookPrices", "Margins", "SinglePrices", "Span", "look_prices"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Span(Protocol):

@@ -22,18 +22,15 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtrc
 
+from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.trees.tree import Leaf, Path, Tree, subtree
 from thrifty.trees.verified.experience import Experience, RememberedModel
 from thrifty.trees.verified.leaf_rates import leaf_rates, row_counts
 
 __all__ = ["Recurring"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: rows of each class asked about in each round; the first round takes the first look's rows
 _ROUNDS = (32, 128, 256)

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.trees.growing.candidates import AllFeatures
 from thrifty.trees.growing.grow import Chosen, Half, Reason, grow, leaf_of, one_by_one
@@ -42,9 +43,6 @@ from thrifty.trees.verified.belief import (
 from thrifty.trees.verified.look_prices import look_prices
 
 __all__ = ["RootFindings", "NodeLooks", "Looks", "first_look", "label_entropy"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: rows a class of the first look; one in 200 where there are more than 1,600 rows
 _FIRST, _ONE_IN = 8, 200
