@@ -82,6 +82,7 @@ class Family(Protocol[Known, Labels, Model]):
     def to_dict(self) -> Json:
         """Name and parameters, as JSON."""
 
+
 #: a family that a user brought: what it learns and how is its own business
 AnyFamily: TypeAlias = Family[Any, Any, Any]
 

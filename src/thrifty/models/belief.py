@@ -115,6 +115,7 @@ def _effects() -> tuple[Floats, Floats]:
         weights.append(share * w)
     return np.concatenate(points), np.concatenate(weights)
 
+
 _EFFECTS, _EFFECT_WEIGHTS = _effects()
 _POINTS, _POINT_WEIGHTS = _hermite(_RATES)
 

@@ -90,6 +90,7 @@ class Prepared:
         found: AnyArray = self.fitted.predict(self.columns(values))
         return found
 
+
 #: rows of earlier tasks go to a user's estimator where at most this share of them is labelled wrong
 _MOST_WRONG = 0.1
 

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.tree import ExtraTreeClassifier
 
+from thrifty.array_types import Floats, Ints
 from thrifty.models.boosted import BoostedTrees, add_up, bin_edges, in_bins, in_values
 
 __all__ = ["grow_forest"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: trees; rows in a leaf at least; and leaves of a tree at most, about, so that a model stays small
 _TREES, _IN_LEAF, _LEAVES = 40, 5, 150

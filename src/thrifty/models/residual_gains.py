@@ -83,6 +83,7 @@ def gains(codes: Ints, residuals: Floats, curvature: Floats, weights: Floats) ->
         out[j] = apart * rise / max(share, 1e-12), apart * chance - (dof / 2 + FLOOR), share
     return out
 
+
 #: beyond what chance gives on average, dof / 2, a gain has to show this much
 FLOOR = 3.0
 

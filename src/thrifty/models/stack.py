@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.errors import BadInput
 from thrifty.models.bins import bins_from_dict
 from thrifty.models.boosted import BoostedTrees, add_up, boosted_from_dict, grow_boosted
@@ -29,9 +29,6 @@ from thrifty.outside import Json, JsonLike
 
 __all__ = ["Stack", "fit_stack", "fit_stack_left_out", "folds_by_class", "stack_from_dict"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Grow = Callable[[Floats, Ints, Floats], BoostedTrees]
 
 #: folds, and how many rows of the rarest class they need before trees are tried

@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from thrifty.array_types import Floats, Ints
 from thrifty.models.boosted import BoostedTrees, HowToGrow, add_up, boosted_from_dict, grow_boosted
 from thrifty.models.forest import grow_forest
 from thrifty.models.linear import LinearScore, fit_linear
@@ -34,8 +34,6 @@ __all__ = [
     "trust_of",
 ]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: parts of the rows; rows of either class that trees need
 _FOLDS, _FEWEST = 3, 15

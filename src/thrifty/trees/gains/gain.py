@@ -142,6 +142,7 @@ def _idx(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
     """
     return _entropy(counts, totals, prices) / np.maximum(prices, _ALMOST_FREE)
 
+
 _ALMOST_FREE = 1e-9
 
 entropy = Gain(

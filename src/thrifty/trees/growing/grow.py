@@ -48,6 +48,7 @@ class Place(Protocol):
     @property
     def totals(self) -> Ints: ...
 
+
 P = TypeVar("P", bound=Place)
 
 
@@ -128,6 +129,7 @@ def grow(
             below = (chosen.false, chosen.true)
             waiting.extend(below if by_level else reversed(below))
     return half.tree()
+
 
 _NOTHING = np.empty(0, dtype=np.int64)
 
