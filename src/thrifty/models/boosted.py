@@ -21,6 +21,7 @@ from scipy.special import logit
 
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.kernels.boosting import boost_trees
+from thrifty.kernels.tree_sums import sum_trees
 from thrifty.outside import Json, JsonLike
 
 if TYPE_CHECKING:
@@ -99,25 +100,12 @@ class BoostedTrees:
 
     def scores(self, values: Floats) -> Floats:
         """(rows, c) logits."""
-        n = len(values)
-        at = np.broadcast_to(self.roots, (n, len(self.roots))).copy()
-        rows = np.arange(n)[:, None]
-        while True:
-            x = values[rows, self.feature[at]]
-            goes_left = np.where(np.isnan(x), self.gap_left[at], x <= self.threshold[at])
-            if self.sets:
-                line, every, table = self._by_category
-                here = line[at] >= 0
-                place = np.searchsorted(every, x[here])
-                stranger = every[np.minimum(place, len(every) - 1)] != x[here]
-                goes_left[here] = table[line[at[here]], np.where(stranger, len(every), place)]
-            after = np.where(goes_left, self.left[at], self.right[at])
-            if (after == at).all():
-                break
-            at = after
-        found = np.tile(self.base, (n, 1))
-        for c in range(len(self.base)):
-            found[:, c] += self.value[at[:, self.column == c]].sum(axis=1)
+        found = np.tile(self.base, (len(values), 1))
+        sum_trees(
+            np.ascontiguousarray(values, dtype=np.float64), self.roots, self.column, self.feature,
+            self.threshold, self.left, self.right, self.gap_left, self.value, *self._by_category,
+            found,
+        )  # fmt: skip
         return found
 
     @cached_property
@@ -129,7 +117,8 @@ class BoostedTrees:
         nodes = np.array(list(self.sets), dtype=np.int64)
         line = np.full(len(self.value), -1)
         line[nodes] = np.arange(len(nodes))
-        every = np.unique(np.concatenate([known for known, _ in self.sets.values()]))
+        known_by_node = [np.zeros(0), *(np.array(known) for known, _ in self.sets.values())]
+        every = np.unique(np.concatenate(known_by_node))
         table = np.repeat(self.gap_left[nodes][:, None], len(every) + 1, axis=1)
         for i, (known, chosen) in enumerate(self.sets.values()):
             table[i, np.searchsorted(every, known)] = np.isin(known, chosen)
