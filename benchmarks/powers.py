@@ -26,7 +26,7 @@ from thrifty.powers.beam import search
 from thrifty.powers.design import design
 from thrifty.powers.legal_points import legal_points
 from thrifty.powers.representation import PowersRepresentation, exponents
-from thrifty.powers.rows import both_ends, shuffled
+from thrifty.powers.row_order import both_ends, shuffled
 from thrifty.streams.products import metafeatures
 
 Row = dict[str, Any]

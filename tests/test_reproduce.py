@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 from thrifty.cli import app
 from thrifty.errors import BadInput, BadParameter
 from thrifty.reproduce import reproduce
+from thrifty.reproduce.all_rows import ROWS, check_grid, chosen_rows, row_named
 from thrifty.reproduce.fit import fit_form, fit_slope
-from thrifty.reproduce.measured import against_bounds, forms, growth
+from thrifty.reproduce.from_runs import against_bounds, forms, growth
 from thrifty.reproduce.pictures import contest_lines, row_lines
 from thrifty.reproduce.placements import contests, crossing
 from thrifty.reproduce.point import Grid, Point
-from thrifty.reproduce.rows import ROWS, check_grid, chosen_rows, row_named
 from thrifty.reproduce.run import COLUMNS, run_point
 from thrifty.reproduce.verdicts import verdicts
 

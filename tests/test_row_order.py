@@ -65,7 +65,7 @@ def test_tasks_that_are_learned_ahead_take_the_same_order(engine):
 
 def test_monomials_are_verified_on_rows_that_nobody_could_foresee():
     """The rows that a constant order verifies on fit; the others do not. A secret order tells."""
-    from thrifty.powers.rows import shuffled
+    from thrifty.powers.row_order import shuffled
 
     random = np.random.default_rng(0)
     X, Z = random.uniform(1, 2, (2, 200, 12))

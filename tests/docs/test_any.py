@@ -18,7 +18,8 @@ BORDERS = {
     "what users bring": """
         outside brought cells/sources/base cells/sources/frame cells/sources/kinds
         cells/sources/questions cells/sources/sparse cells/prices/price_list cells/prices/reading
-        engines/many models/columns packed/inputs powers/laws streams/task trees/labels trees/tree
+        engines/many models/column_reader packed/inputs powers/laws streams/task trees/labels
+        trees/tree
     """,
     "what users hold, with attributes of each family's own": """
         errors learned open_lifetime serving trees/over_bits
@@ -39,8 +40,8 @@ BORDERS = {
         benchmarks/cost_trees benchmarks/kernels benchmarks/measure benchmarks/model_verdicts
         benchmarks/real_data reproduce/row reproduce/table_1 reproduce/table_1_powers
         reproduce/table_2 streams/anchor_tasks streams/list_tasks streams/real_tasks
-        testing/malformed testing/postgres testing/provider testing/tribunal/billing
-        testing/tribunal/rooms testing/tribunal/tribunal testing/tribunal/worker
+        testing/malformed testing/postgres testing/provider
+        testing/tribunal/provider_process testing/tribunal/rooms testing/tribunal/tribunal testing/tribunal/worker
     """,
 }
 LISTED = sorted(name for names in BORDERS.values() for name in names.split())

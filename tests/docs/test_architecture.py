@@ -99,3 +99,19 @@ def test_two_things_never_share_a_name():
     )
     assert len(names) > 300
     assert [name for name, times in names.items() if times > 1] == []
+
+
+#: file names that stand in several rooms because they play the same part in each
+ROLES = {
+    "__init__", "asking", "base", "belief", "checks", "family", "labels", "learner", "model",
+    "page", "pictures", "prediction", "progress", "reading", "recurring", "representation",
+    # a thing and its kernel, its command, its server for tests, its benchmark
+    "metered", "pack", "postgres", "pure_child", "scratch", "thresholds",
+}  # fmt: skip
+
+
+def test_two_files_share_a_name_only_where_they_play_the_same_part():
+    names = Counter(path.stem for path in (ROOT / "src" / "thrifty").rglob("*.py"))
+    twice = {name for name, times in names.items() if times > 1}
+    assert twice - ROLES == set(), "rename one of them, or say what part both play"
+    assert ROLES - twice == set(), "no longer twice: take it off the list"

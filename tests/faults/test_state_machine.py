@@ -14,8 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from thrifty import PriceList, Source
 from thrifty.cells import Cells, Ledger
+from thrifty.cells.ledger.crash_points import POINTS, on_point
 from thrifty.cells.ledger.owner import IN_FLIGHT
-from thrifty.cells.ledger.points import POINTS, on_point
 from thrifty.errors import MalformedAnswer, NotBilled, PurchaseInDoubt, StoreError
 from thrifty.stores import SQLiteStore
 from thrifty.testing import Crash

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from thrifty.cells.ledger import asking, buying, settlement
+from thrifty.cells.ledger import buying, settlement
+from thrifty.cells.ledger import next_calls as asking
 from thrifty.testing import Tribunal
-from thrifty.testing.tribunal.billing import Faults
 from thrifty.testing.tribunal.history import again_too_early, most_billed
+from thrifty.testing.tribunal.provider_process import Faults
 
 
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])

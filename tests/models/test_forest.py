@@ -7,7 +7,7 @@ import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 
 from thrifty.models.boosted import boosted_from_dict
-from thrifty.models.forest import _IN_LEAF, _PRIOR, _TREES, grow_forest
+from thrifty.models.random_trees import _IN_LEAF, _PRIOR, _TREES, grow_forest
 
 NONE = np.zeros(5, dtype=bool)
 

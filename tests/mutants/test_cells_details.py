@@ -10,9 +10,9 @@ import thrifty
 from thrifty import Cells, PriceList, Source
 from thrifty.cells import Ledger, as_source
 from thrifty.cells.bits import Bit, BitCells
+from thrifty.cells.ledger.crash_points import on_point
 from thrifty.cells.ledger.ending import LateAnswer
 from thrifty.cells.ledger.owner import IN_FLIGHT
-from thrifty.cells.ledger.points import on_point
 from thrifty.cells.matched import MatchedCells
 from thrifty.cells.matching import Match, match_features
 from thrifty.cells.prices.budget import Limits

@@ -7,7 +7,7 @@ import math
 import pytest
 
 import thrifty
-from thrifty.trees.race import grow
+from thrifty.trees.race import by_races as grow
 
 
 def test_nodes_share_one_thousandth(monkeypatch):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from thrifty.powers.evidence import coarsest, grain, log_density, log_risk, rows_needed
-from thrifty.powers.rows import both_ends, growing, shuffled
+from thrifty.powers.row_order import both_ends, growing, shuffled
 from thrifty.powers.rules import Rules
 
 

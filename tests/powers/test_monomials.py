@@ -10,7 +10,7 @@ from thrifty.cells import Cells
 from thrifty.errors import BadInput, BadParameter, NotEnoughExamples, NotInFamily
 from thrifty.powers.log_values import LogValues
 from thrifty.powers.representation import PowersRepresentation
-from thrifty.powers.rows import shuffled
+from thrifty.powers.row_order import shuffled
 from thrifty.powers.verify import verified
 
 

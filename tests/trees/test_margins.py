@@ -9,7 +9,7 @@ import pytest
 import thrifty
 from thrifty.trees.gains.gain import entropy
 from thrifty.trees.labels import read_classes
-from thrifty.trees.race.grow import shuffled
+from thrifty.trees.race.by_races import shuffled
 from thrifty.trees.race.node import Contest, NodeRace
 from thrifty.trees.tree import Node, features_of
 

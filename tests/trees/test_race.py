@@ -20,7 +20,7 @@ from thrifty.trees.growing.scratch import grow_from_scratch
 from thrifty.trees.growing.scratch_real import grow_real
 from thrifty.trees.labels import read_classes
 from thrifty.trees.race.bar import Bar
-from thrifty.trees.race.grow import race_all_features
+from thrifty.trees.race.by_races import race_all_features
 from thrifty.trees.race.real_node import tables_of_cuts
 from thrifty.trees.tree import EMPTY, Leaf, Node
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells.ledger.receipt import Receipt
 from thrifty.cells.priced_door import PricedDoor
-from thrifty.cells.prices.lines import BillLine, Lines, lines_of_counts
+from thrifty.cells.prices.bill_lines import BillLine, Lines, lines_of_counts
 from thrifty.cells.prices.money import UNIT, product, to_units
 
 __all__ = ["BilledDoor"]

@@ -24,7 +24,7 @@ from thrifty.models.numbers import Numbers
 from thrifty.models.paying import judges_worth, still_falls, would_pay
 from thrifty.models.points import Design
 from thrifty.models.policy import Bought
-from thrifty.models.remembered import remember
+from thrifty.models.spreads import remember
 from thrifty.models.table import Table
 from thrifty.models.to_pay import to_pay
 

@@ -184,7 +184,7 @@ class LookLayer:
 
 @dataclass(frozen=True, eq=False)
 class SpreadLayer:
-    """How the values of each feature are spread (:mod:`thrifty.models.remembered`).
+    """How the values of each feature are spread (:mod:`thrifty.models.spreads`).
 
     Of a feature the newest counts: it was made from the one before.
     """

@@ -16,7 +16,7 @@ from thrifty.errors import BadInput, BadParameter
 from thrifty.models.bins import bins_from_dict
 from thrifty.models.card import Card
 from thrifty.models.card_points import card_of_points
-from thrifty.models.columns import ColumnReader, has_texts
+from thrifty.models.column_reader import ColumnReader, has_texts
 from thrifty.models.points import Design, Points, same_folds
 from thrifty.models.shrunk import softmax
 from thrifty.outside import AnyArray, Json, JsonLike, LabelsLike, TableLike

@@ -27,7 +27,7 @@ from thrifty.models.layers import Spread
 from thrifty.models.memory import Lesson, Memory
 from thrifty.models.paying import curve_of, judges_worth, still_falls, would_pay
 from thrifty.models.policy import Bought
-from thrifty.models.remembered import remember
+from thrifty.models.spreads import remember
 from thrifty.models.table import Table
 from thrifty.models.telling import how_strange, how_telling
 from thrifty.models.to_pay import to_pay

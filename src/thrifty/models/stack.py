@@ -20,10 +20,10 @@ from thrifty.array_types import Bools, Floats, Ints
 from thrifty.errors import BadInput
 from thrifty.models.bins import bins_from_dict
 from thrifty.models.boosted import BoostedTrees, add_up, boosted_from_dict, grow_boosted
-from thrifty.models.forest import grow_forest
 from thrifty.models.line import LineDesign, line_left_out
 from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.points import Design, Points, oof_scores
+from thrifty.models.random_trees import grow_forest
 from thrifty.models.shrunk import draw_to_one, fit_intercepts, fit_slope, softmax
 from thrifty.outside import Json, JsonLike
 

@@ -17,9 +17,9 @@ from sklearn.linear_model import LogisticRegression
 
 from thrifty.array_types import Floats, Ints
 from thrifty.models.boosted import BoostedTrees, HowToGrow, add_up, boosted_from_dict, grow_boosted
-from thrifty.models.forest import grow_forest
 from thrifty.models.linear import LinearScore, fit_linear
 from thrifty.models.measured import Quality, quality_from_dict
+from thrifty.models.random_trees import grow_forest
 from thrifty.models.table import Table
 from thrifty.outside import Json, JsonLike
 

@@ -22,7 +22,7 @@ from thrifty.powers.evidence import ENOUGH_ROWS, ROUNDING, coarsest, log_density
 from thrifty.powers.exact_linear import lll
 from thrifty.powers.log_values import LogValues
 from thrifty.powers.representation import Exponents, PowersRepresentation, exponents
-from thrifty.powers.rows import shuffled
+from thrifty.powers.row_order import shuffled
 from thrifty.powers.rules import Rules
 from thrifty.powers.verify import verified
 

@@ -18,7 +18,7 @@ from thrifty.powers.labels import log_labels
 from thrifty.powers.log_values import LogValues
 from thrifty.powers.model import MonomialRegressor
 from thrifty.powers.representation import Exponents, PowersRepresentation
-from thrifty.powers.rows import both_ends, shuffled
+from thrifty.powers.row_order import both_ends, shuffled
 from thrifty.powers.rules import Rules
 
 __all__ = ["Monomials"]

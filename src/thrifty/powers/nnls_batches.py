@@ -20,7 +20,7 @@ from thrifty.powers.failures import too_few_rows
 from thrifty.powers.lattice import log_legal_points
 from thrifty.powers.log_values import LogValues
 from thrifty.powers.representation import Exponents, degree, exponents, written
-from thrifty.powers.rows import growing
+from thrifty.powers.row_order import growing
 from thrifty.powers.rules import Rules
 from thrifty.powers.verify import verified
 

@@ -34,7 +34,7 @@ from thrifty.powers.failures import correlated, too_few_rows
 from thrifty.powers.laws import Laws, mismatch
 from thrifty.powers.real_values import RealValues
 from thrifty.powers.representation import Exponents, PowersRepresentation, degree, exponents
-from thrifty.powers.rows import shuffled
+from thrifty.powers.row_order import shuffled
 from thrifty.powers.sums import Polynomial, SumRules, term_values, used_features
 
 __all__ = [

@@ -23,7 +23,7 @@ from thrifty.powers.paper_polynomials import KnownTarget, PaperSettings, Posed
 from thrifty.powers.pursuit import MOST_COLUMNS
 from thrifty.powers.real_values import RealValues
 from thrifty.powers.representation import PowersRepresentation
-from thrifty.powers.rows import both_ends, shuffled
+from thrifty.powers.row_order import both_ends, shuffled
 from thrifty.powers.sum_search import SumSearch
 from thrifty.powers.sums import Polynomial, SumRules
 

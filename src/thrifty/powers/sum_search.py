@@ -16,7 +16,7 @@ from thrifty.powers.legal_points import legal_points
 from thrifty.powers.pursuit import best_support, find_terms
 from thrifty.powers.real_values import RealValues
 from thrifty.powers.representation import PowersRepresentation, exponents
-from thrifty.powers.rows import growing, shuffled
+from thrifty.powers.row_order import growing, shuffled
 from thrifty.powers.sums import Polynomial, SumRules, Verdict
 
 __all__ = ["SumSearch", "row_limit"]

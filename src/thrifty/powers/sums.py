@@ -13,7 +13,7 @@ from thrifty.powers.beam import Support
 from thrifty.powers.evidence import HOPELESS, coarsest
 from thrifty.powers.real_values import RealValues
 from thrifty.powers.representation import Exponents
-from thrifty.powers.rows import shuffled
+from thrifty.powers.row_order import shuffled
 from thrifty.powers.rules import NOISY, SPOILT
 
 __all__ = ["Polynomial", "SumRules", "Verdict", "term_values", "used_features"]

@@ -9,7 +9,7 @@ import numpy as np
 from thrifty.powers.evidence import HOPELESS, coarsest, log_density
 from thrifty.powers.log_values import LogValues
 from thrifty.powers.representation import Exponents
-from thrifty.powers.rows import shuffled
+from thrifty.powers.row_order import shuffled
 from thrifty.powers.rules import Rules
 
 __all__ = ["Verdict", "not_contradicted", "verified"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thrifty.report.ink import SERIES, frame, plain_text, value_axis
-from thrifty.report.numbers import as_counted
+from thrifty.report.number_text import as_counted
 from thrifty.report.view import LifetimeView
 
 if TYPE_CHECKING:

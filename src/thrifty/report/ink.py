@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from thrifty.errors import ThriftyError
-from thrifty.report.numbers import short
+from thrifty.report.number_text import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -25,7 +25,7 @@ from thrifty.report import (
 )
 from thrifty.report.ink import save_picture, svg_of
 from thrifty.report.lineage import Lineage
-from thrifty.report.numbers import amount, counted
+from thrifty.report.number_text import amount, counted
 from thrifty.report.view import LifetimeView
 
 if TYPE_CHECKING:

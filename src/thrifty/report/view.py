@@ -20,7 +20,7 @@ from thrifty.models.measured import Quality
 from thrifty.models.printed import made_of
 from thrifty.outside import Fields, JsonLike
 from thrifty.powers.representation import written
-from thrifty.report.numbers import amount, as_counted
+from thrifty.report.number_text import amount, as_counted
 from thrifty.trees.tree import Leaf, Node, Tree
 
 __all__ = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thrifty.report.lineage import Lineage
-from thrifty.report.numbers import amount, counted, share
+from thrifty.report.number_text import amount, counted, share
 from thrifty.report.view import LifetimeView
 
 __all__ = ["amount", "counted", "knows", "share", "summary"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from thrifty.outside import JsonLike
-from thrifty.reproduce.measured import Record, against_bounds, beside_paper, forms, growth
+from thrifty.reproduce.from_runs import Record, against_bounds, beside_paper, forms, growth
 from thrifty.reproduce.placements import contests
 from thrifty.reproduce.point import LETTERS, Grid
 from thrifty.reproduce.row import Row

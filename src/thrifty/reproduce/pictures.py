@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thrifty.reproduce.measured import Record, of_row, point_of
+from thrifty.reproduce.from_runs import Record, of_row, point_of
 from thrifty.reproduce.placements import RuleBills
 from thrifty.reproduce.point import LETTERS, Grid
 from thrifty.reproduce.row import Row

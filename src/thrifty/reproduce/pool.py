@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from thrifty.errors import ThriftyError
 from thrifty.outside import Json
+from thrifty.reproduce.all_rows import row_named
 from thrifty.reproduce.point import Point
-from thrifty.reproduce.rows import row_named
 from thrifty.reproduce.run import run_point
 
 __all__ = ["Job", "run_jobs"]

@@ -12,15 +12,15 @@ from pathlib import Path
 from thrifty.checks import whole_number
 from thrifty.errors import BadInput
 from thrifty.outside import Json
+from thrifty.reproduce.all_rows import check_grid, chosen_rows, row_named
 from thrifty.reproduce.folder import Folder, write_csv
-from thrifty.reproduce.measured import against_bounds, beside_paper, forms, growth
+from thrifty.reproduce.from_runs import against_bounds, beside_paper, forms, growth
 from thrifty.reproduce.page import page
 from thrifty.reproduce.pictures import draw_contests, draw_row
 from thrifty.reproduce.placements import contests
 from thrifty.reproduce.point import Grid
 from thrifty.reproduce.pool import Job, run_jobs
 from thrifty.reproduce.row import Row
-from thrifty.reproduce.rows import check_grid, chosen_rows, row_named
 from thrifty.reproduce.run import COLUMNS
 from thrifty.reproduce.verdicts import Verdict, verdicts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from thrifty.reproduce.measured import Record, SlopeOfPart, against_bounds, forms, growth
+from thrifty.reproduce.from_runs import Record, SlopeOfPart, against_bounds, forms, growth
 from thrifty.reproduce.placements import RuleBills, contests, crossing
 from thrifty.reproduce.point import LETTERS, Grid
 from thrifty.reproduce.row import Row

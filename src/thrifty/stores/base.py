@@ -140,7 +140,7 @@ def open_store(where: StoreLike) -> Store:
     >>> open_store(None)
     MemoryStore()
     """
-    from thrifty.stores.memory import MemoryStore
+    from thrifty.stores.in_memory import MemoryStore
     from thrifty.stores.postgres import PostgresStore
     from thrifty.stores.sqlite import SQLiteStore
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.book import Column
-from thrifty.cells.ledger.columns import Facts, read_column, write_column
+from thrifty.cells.ledger.compacted import Facts, read_column, write_column
 from thrifty.cells.ledger.purchase import CellBlock
 from thrifty.stores.task_pages import Run
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from thrifty.agnostic import Counts, Rule, as_rule, rule_from_dict, rule_to_dict
 from thrifty.cells import Ledger
-from thrifty.cells.ledger.points import reached
+from thrifty.cells.ledger.crash_points import reached
 from thrifty.errors import BadParameter, TaskExists, UnknownTask
 from thrifty.outside import JsonLike
 from thrifty.protocol import AnyFamily, Representation

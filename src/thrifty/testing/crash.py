@@ -7,8 +7,8 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from thrifty.cells.ledger.crash_points import POINTS, on_point
 from thrifty.cells.ledger.owner import IN_FLIGHT
-from thrifty.cells.ledger.points import POINTS, on_point
 from thrifty.errors import BadParameter
 
 __all__ = ["Crash", "crash_at", "kill_at"]

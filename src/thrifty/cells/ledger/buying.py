@@ -18,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.ledger.asking import Asking, lease
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.calls import Outcome, call_provider, needed_packages, rate_limiter
+from thrifty.cells.ledger.crash_points import reached
 from thrifty.cells.ledger.ending import end
 from thrifty.cells.ledger.known import Known
+from thrifty.cells.ledger.next_calls import Asking, lease
 from thrifty.cells.ledger.owner import IN_FLIGHT, me
-from thrifty.cells.ledger.points import reached
 from thrifty.cells.ledger.purchase import CellBlock, Purchase
+from thrifty.cells.prices.bill_lines import BillLine, Lines, lines_of_counts
 from thrifty.cells.prices.budget import Limits
-from thrifty.cells.prices.lines import BillLine, Lines, lines_of_counts
 from thrifty.cells.prices.price_list import Tariff
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import ProviderError, ThriftyError

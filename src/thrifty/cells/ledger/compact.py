@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from thrifty.cells.ledger.book import Column, Pages
-from thrifty.cells.ledger.columns import Facts, read_column, write_column
-from thrifty.cells.ledger.points import reached
+from thrifty.cells.ledger.compacted import Facts, read_column, write_column
+from thrifty.cells.ledger.crash_points import reached
 from thrifty.cells.ledger.purchase import Purchase, unpack_values
 
 __all__ = ["compact", "compact_all"]

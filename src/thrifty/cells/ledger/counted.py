@@ -10,7 +10,7 @@ import numpy as np
 
 from thrifty import kernels
 from thrifty.cells.ledger.book import Column, Pages
-from thrifty.cells.ledger.columns import Facts, read_column, write_column
+from thrifty.cells.ledger.compacted import Facts, read_column, write_column
 from thrifty.cells.ledger.meter import Meter, Owned
 from thrifty.cells.sources import Source
 from thrifty.errors import ChangedValue

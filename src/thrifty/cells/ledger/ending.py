@@ -22,7 +22,7 @@ from thrifty.errors import (
 )
 
 if TYPE_CHECKING:
-    from thrifty.cells.ledger.asking import Asking
+    from thrifty.cells.ledger.next_calls import Asking
 
 __all__ = ["LateAnswer", "end"]
 

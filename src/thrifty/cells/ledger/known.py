@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells.ledger.book import Column, Pages
-from thrifty.cells.ledger.columns import read_column
+from thrifty.cells.ledger.compacted import read_column
 from thrifty.cells.ledger.purchase import CellBlock, Purchase, unpack_values
 from thrifty.errors import BadInput, StoreError
 from thrifty.outside import AnyArray

@@ -11,8 +11,8 @@ from thrifty import kernels
 from thrifty.cells.ledger.allowance import smallest
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned
+from thrifty.cells.prices.bill_lines import Lines
 from thrifty.cells.prices.budget import Limits
-from thrifty.cells.prices.lines import Lines
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.callable import CallableSource

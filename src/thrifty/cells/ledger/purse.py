@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from thrifty.cells.ledger.allowance import smallest
 from thrifty.cells.ledger.meter import Meter
+from thrifty.cells.prices.bill_lines import Lines, lines_of_bill
 from thrifty.cells.prices.budget import Limits
-from thrifty.cells.prices.lines import Lines, lines_of_bill
 from thrifty.cells.prices.money import refuse_too_large
 from thrifty.cells.prices.tariff import OwnedCells, PriceOfCells, Tariff
 

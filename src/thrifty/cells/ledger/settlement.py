@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from thrifty.cells.ledger.answers import keep_answer, read_answer
 from thrifty.cells.ledger.book import Pages
+from thrifty.cells.ledger.crash_points import reached
 from thrifty.cells.ledger.known import Known
-from thrifty.cells.ledger.points import reached
 from thrifty.cells.ledger.purchase import CellBlock, Purchase, pack_values
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.money import amount_text, refuse_too_large, total

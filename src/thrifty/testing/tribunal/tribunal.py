@@ -22,8 +22,8 @@ from thrifty.cells.ledger.ledger import OpenPurchase
 from thrifty.errors import BadInput
 from thrifty.lifetime import Lifetime
 from thrifty.outside import Fields
-from thrifty.testing.tribunal.billing import Faults, begin_billing, read_log, tell
 from thrifty.testing.tribunal.history import Judgement, again_too_early, most_billed
+from thrifty.testing.tribunal.provider_process import Faults, begin_billing, read_log, tell
 from thrifty.testing.tribunal.rooms import FEATURES, Room, make_room, truth
 from thrifty.testing.tribunal.worker import (
     STATES,

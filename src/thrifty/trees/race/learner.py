@@ -15,7 +15,7 @@ from thrifty.trees.labels import Labels
 from thrifty.trees.paper.learner import reuse_every_row
 from thrifty.trees.paper.over_metafeatures import OverMetafeatures, path_cells
 from thrifty.trees.race.bar import can_race
-from thrifty.trees.race.grow import race_all_features, race_metafeatures
+from thrifty.trees.race.by_races import race_all_features, race_metafeatures
 from thrifty.trees.race.node import Contest
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Node, Tree
@@ -89,7 +89,7 @@ class Race(OverMetafeatures):
     """The tree of :class:`~thrifty.Paper` for few cells: candidates are dropped on samples.
 
     The winner alone is bought on every row. With probability 0.999 the tree is the paper's; it is
-    always a consistent one (the theorem is in :mod:`thrifty.trees.race.grow`).
+    always a consistent one (the theorem is in :mod:`thrifty.trees.race.by_races`).
 
     Parameters
     ----------
