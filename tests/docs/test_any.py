@@ -17,31 +17,35 @@ ROOT = Path(__file__).resolve().parents[2] / "src" / "thrifty"
 BORDERS = {
     "what users bring": """
         outside brought cells/sources/base cells/sources/frame cells/sources/kinds
-        cells/sources/questions cells/sources/sparse cells/prices/price_list cells/prices/reading
-        engines/many models/column_reader packed/inputs powers/laws streams/task trees/labels
-        trees/tree
+        cells/sources/questions cells/sources/sparse cells/prices/price_list
+        cells/prices/reading engines/many models/column_reader packed/inputs powers/laws
+        streams/task trees/labels trees/tree
     """,
     "what users hold, with attributes of each family's own": """
         errors learned open_lifetime serving trees/over_bits
     """,
     "families and learners of users, which know their own representation": """
-        desk engines/attempts lifetime powers/model protocol testing/family_checks trees/learner
+        desk engines/attempts lifetime powers/model protocol testing/family_checks
+        trees/learner
     """,
     "plain data that was written by somebody: JSON, rows of a database, files, answers": """
-        cells/bits cells/ledger/book cells/ledger/purchase cells/sources/prompts commands/learn
-        commands/task_file commands/task_source models/memory report/dashboard/watch stores/families
-        stores/settings stores/task_pages trees/gains/class_weights
+        cells/bits cells/ledger/book cells/ledger/purchase cells/sources/prompts
+        commands/learn commands/task_file commands/task_source models/memory
+        report/dashboard/watch stores/families stores/settings stores/task_pages
+        trees/gains/class_weights
     """,
     "packages of others, with no types or with types that say Any": """
         cells/sources/chat cells/sources/sql engines/pools kernels/lines kernels/progress
-        kernels/pure_child report/ink trees/__init__ wrapped/lightgbm_trees wrapped/xgboost_trees
+        kernels/pure_child report/ink trees/__init__ wrapped/lightgbm_trees
+        wrapped/xgboost_trees
     """,
     "experiments and tools for tests, which take any model or answer": """
-        benchmarks/cost_trees benchmarks/kernels benchmarks/measure benchmarks/model_verdicts
-        benchmarks/real_data reproduce/row reproduce/table_1 reproduce/table_1_powers
-        reproduce/table_2 streams/anchor_tasks streams/list_tasks streams/real_tasks
-        testing/malformed testing/postgres testing/provider
-        testing/tribunal/provider_process testing/tribunal/rooms testing/tribunal/tribunal testing/tribunal/worker
+        benchmarks/cost_trees benchmarks/kernels benchmarks/measure
+        benchmarks/model_verdicts benchmarks/real_data reproduce/row reproduce/table_1
+        reproduce/table_1_powers reproduce/table_2 streams/anchor_tasks streams/list_tasks
+        streams/real_tasks testing/malformed testing/postgres testing/provider
+        testing/tribunal/provider_process testing/tribunal/rooms testing/tribunal/tribunal
+        testing/tribunal/worker
     """,
 }
 LISTED = sorted(name for names in BORDERS.values() for name in names.split())

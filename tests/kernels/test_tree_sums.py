@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from thrifty.models.boosted import BoostedTrees, grow_boosted
-from thrifty.models.forest import grow_forest
+from thrifty.models.random_trees import grow_forest
 
 
 def plain_scores(trees: BoostedTrees, values):
