@@ -23,8 +23,8 @@ def _chromium() -> str | None:
     return next((path for name in names if (path := shutil.which(name))), None)
 
 
-# For this folder only: Playwright keeps an event loop running, and other tests start their own.
-@pytest.fixture(scope="package")
+# A module at a time: Playwright keeps an event loop running, and other tests start their own.
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     path = _chromium()
     if path is None:
