@@ -115,3 +115,30 @@ def test_two_files_share_a_name_only_where_they_play_the_same_part():
     twice = {name for name, times in names.items() if times > 1}
     assert twice - ROLES == set(), "rename one of them, or say what part both play"
     assert ROLES - twice == set(), "no longer twice: take it off the list"
+
+
+def named_in(part: str, upto: str) -> set[str]:
+    """What a table of the page names, as it stands in the tree."""
+    text = PAGE.read_text(encoding="utf-8").partition(part)[2].partition(upto)[0]
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    names = re.findall(r"`([\w./]+)`", "\n".join(rows))
+    return {name.removesuffix("/").removesuffix(".py") for name in names}
+
+
+@pytest.mark.parametrize(
+    ("folder", "part", "upto"),
+    [
+        ("", "## The rooms", "Inside `trees/`"),
+        ("trees", "Inside `trees/`", "Inside `models/`"),
+        ("models", "Inside `models/`", "## One grower"),
+    ],
+)
+def test_the_tables_name_every_room_and_nothing_else(folder, part, upto):
+    home = ROOT / "src" / "thrifty" / folder
+    there = {path.stem for path in home.glob("*.py")}
+    there |= {path.parent.name for path in home.glob("*/__init__.py")}
+    named = named_in(part, upto)
+    assert there - {"__init__"} - named == set(), "say on the page what lives there"
+    # The text beside a room may name what is in it: cells/ledger, or a class such as Trees.
+    paths = {name for name in named if name not in there}
+    assert [n for n in paths if not n[0].isupper() and not (home / n).is_dir()] == []
