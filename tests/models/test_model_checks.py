@@ -26,8 +26,12 @@ EXPECTED = {
 
 # How X is read is the same code with every estimator. Those that are quick to fit meet every form
 # of X; of our own, which take long, these are left out, being the same checks in another form.
-OTHER_FORMS = {"check_estimator_sparse_matrix", "check_classifiers_train readonly_memmap",
-               "check_regressors_train readonly_memmap", "check_dtype_object"}  # fmt: skip
+OTHER_FORMS = {
+    "check_estimator_sparse_matrix",
+    "check_dtype_object",
+    *(f"check_{kind}_train{form}"
+      for kind in ("classifiers", "regressors") for form in ("", " readonly_memmap")),
+}  # fmt: skip
 
 
 def checks_of_our_own():
