@@ -17,7 +17,7 @@ WORDS = {
     "and", "array", "as", "bool", "callable", "collection", "default", "dict", "estimator",
     "float", "frame", "frozenset", "int", "iterable", "iterator", "law", "laws", "like", "list",
     "mapping", "matrix", "number", "object", "of", "optional", "or", "path", "scipy", "sequence",
-    "set", "sparse", "str", "there", "timedelta", "tuple", "type",
+    "set", "sparse", "str", "there", "timedelta", "tuple", "type", "uint",
 }  # fmt: skip
 
 
