@@ -263,7 +263,7 @@ def boost_trees(
 
     Parameters
     ----------
-    bins : array of uint8
+    bins : array of int
         (features, rows); gaps have the bin ``gap``, after all others
     allowed : array of bool
         (looks, features): the first look at a node takes the first, the second the next
