@@ -57,7 +57,7 @@ def _quality(
         scores = model.decision_function(values)
         if isinstance(fitted, LinearAndTrees):
             kept, trust = joint.but(fold), trust_of(joint)
-            trees = grow_beside(table, model, kept, trust, seed)
+            trees = grow_beside(table, model, kept, fitted.share, trust, seed)
             grown = trees.scores(values[:, joint.features])[:, 0]
             scores = (1 - fitted.share) * scores + grown
         found[out] = scores

@@ -18,13 +18,24 @@ from sklearn.tree import ExtraTreeClassifier
 from thrifty.array_types import Floats, Ints
 from thrifty.models.boosted import BoostedTrees, add_up, bin_edges, in_bins, in_values
 
-__all__ = ["grow_forest"]
+__all__ = ["grow_forest", "worth_of_forest"]
 
 
 #: trees; rows in a leaf at least; and leaves of a tree at most, about, so that a model stays small
 _TREES, _IN_LEAF, _LEAVES = 40, 5, 150
+#: rows above which it counts for less
+_MANY = 1500
 #: rows' worth of the classes' shares that every leaf is shrunk by
 _PRIOR = 1.0
+
+
+def worth_of_forest(rows: int) -> float:
+    """Its part of the share it has on some hundred rows: on thousands boosted trees are better.
+
+    >>> [round(worth_of_forest(n), 2) for n in (300, 1500, 6000)]
+    [1.0, 1.0, 0.25]
+    """
+    return min(1.0, _MANY / max(rows, 1))
 
 
 def grow_forest(

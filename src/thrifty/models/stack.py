@@ -23,7 +23,7 @@ from thrifty.models.boosted import BoostedTrees, add_up, boosted_from_dict, grow
 from thrifty.models.line import LineDesign, line_left_out
 from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.points import Design, Points, oof_scores
-from thrifty.models.random_trees import grow_forest
+from thrifty.models.random_trees import grow_forest, worth_of_forest
 from thrifty.models.shrunk import draw_to_one, fit_intercepts, fit_slope, softmax
 from thrifty.outside import Json, JsonLike
 
@@ -223,14 +223,14 @@ def fit_stack_left_out(
     left_out += by_trees[:1]
     again, says, counts = _judges(codes, weights, lent, looked)
     shares = _mix([part[again] for part in left_out], says, counts)
-    outside = _mixture(left_out, shares)
+    outside, of_forest = _mixture(left_out, shares), _FOREST * worth_of_forest(len(codes))
     if grow:
-        shares = tuple((1 - _FOREST) * share for share in shares)
-        outside = (1 - _FOREST) * outside + _FOREST * by_trees[1]
+        shares = tuple((1 - of_forest) * share for share in shares)
+        outside = (1 - of_forest) * outside + of_forest * by_trees[1]
     slope = draw_to_one(fit_slope(outside[again], says, counts)[0], outside[again], says, counts)
     # trees know their own rows too well: the shift is found on rows left out, as the slope was
     shift = fit_intercepts(slope * outside[again], says, counts)
-    trees, share = _together([way(values, codes, soft) for way in grow], (*shares[2:], _FOREST))
+    trees, share = _together([way(values, codes, soft) for way in grow], (*shares[2:], of_forest))
     made = Stack(classes, card, line, trees, (shares[0], shares[1], share), slope, shift)
     return made, softmax(slope * outside + shift)
 

@@ -19,7 +19,7 @@ from thrifty.array_types import Floats, Ints
 from thrifty.models.boosted import BoostedTrees, HowToGrow, add_up, boosted_from_dict, grow_boosted
 from thrifty.models.linear import LinearScore, fit_linear
 from thrifty.models.measured import Quality, quality_from_dict
-from thrifty.models.random_trees import grow_forest
+from thrifty.models.random_trees import grow_forest, worth_of_forest
 from thrifty.models.table import Table
 from thrifty.outside import Json, JsonLike
 
@@ -150,8 +150,9 @@ def fit_wide(
     linear = fit_linear(table)
     if joint is None:
         return linear
-    trees = grow_beside(table, linear, joint, trust_of(joint), seed)
-    return LinearAndTrees(linear, trees, joint.features, _FOREST, np.array([0, 1]))
+    share = _FOREST * worth_of_forest(len(joint.rows))
+    trees = grow_beside(table, linear, joint, share, trust_of(joint), seed)
+    return LinearAndTrees(linear, trees, joint.features, share, np.array([0, 1]))
 
 
 def carried(linear: LinearScore, joint: Ints) -> float:
@@ -162,13 +163,13 @@ def carried(linear: LinearScore, joint: Ints) -> float:
 
 
 def grow_beside(
-    table: Table, linear: LinearScore, joint: JointRows, trust: float, seed: int
+    table: Table, linear: LinearScore, joint: JointRows, share: float, trust: float, seed: int
 ) -> BoostedTrees:
-    """The trees of a model: a forest, and a correction that is so much trusted."""
-    parts = [(_FOREST, _forest(table, joint, seed))]
+    """The trees of a model: a forest with its share, and a correction that is so much trusted."""
+    parts = [(share, _forest(table, joint, seed))]
     if trust > 0:
-        parts.append(((1 - _FOREST) * trust, _correction(table, joint, seed)))
-    return add_up(parts, _shift(table, linear, joint, add_up(parts)))
+        parts.append(((1 - share) * trust, _correction(table, joint, seed)))
+    return add_up(parts, _shift(table, linear, joint, share, add_up(parts)))
 
 
 def trust_of(joint: JointRows) -> float:
@@ -193,13 +194,15 @@ def _forest(table: Table, joint: JointRows, seed: int) -> BoostedTrees:
     return grow_forest(joint.values(table), joint.codes, np.ones(len(joint.codes)), none, seed)
 
 
-def _shift(table: Table, linear: LinearScore, joint: JointRows, trees: BoostedTrees) -> float:
+def _shift(
+    table: Table, linear: LinearScore, joint: JointRows, share: float, trees: BoostedTrees
+) -> float:
     """What keeps the mean probability of the joint rows, as they stand for all, where it was.
 
     The forest knows nothing of how rows were drawn by class; this makes up for it too.
     """
     line = linear.decision_function(table.values[joint.rows])
-    moved = (1 - _FOREST) * line + trees.scores(joint.values(table))[:, 0]
+    moved = (1 - share) * line + trees.scores(joint.values(table))[:, 0]
     weights = table.weights[joint.rows]
 
     def off(a: float) -> float:
