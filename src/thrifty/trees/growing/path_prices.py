@@ -30,6 +30,7 @@ class PathPrices:
 
     Examples
     --------
+    >>> import numpy as np
     >>> door = PathPrices(np.array([9.0, 9.0]), lambda asked: np.array([0.0, 1.0]))
     >>> door.follow((), Split(0))
     >>> door.at(()).tolist(), door.at((True,)).tolist()
