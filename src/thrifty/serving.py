@@ -22,13 +22,13 @@ from thrifty.array_types import Floats
 from thrifty.cells.bits import Bit
 from thrifty.errors import BadInput
 from thrifty.models.bins import Bins
-from thrifty.models.boosted import BoostedTrees
 from thrifty.models.estimators import Prepared
 from thrifty.models.linear import LinearScore
 from thrifty.models.model import ModelClassifier
 from thrifty.models.points import Points
 from thrifty.models.scorecard import ScorecardClassifier
 from thrifty.models.stack import Stack
+from thrifty.models.tree_sum import TreeSum
 from thrifty.models.with_trees import LinearAndTrees
 from thrifty.outside import AnyArray, Json
 from thrifty.trees.model import TreeClassifier
@@ -191,7 +191,7 @@ def _word(code: float, words: Sequence[object] | None) -> object:
 
 
 def _boosted(
-    trees: BoostedTrees, names: Sequence[str], words: Words, times: float
+    trees: TreeSum, names: Sequence[str], words: Words, times: float
 ) -> tuple[Floats, list[Node]]:
     n_columns = len(trees.base)
 

@@ -7,11 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from thrifty.models.boosted import BoostedTrees, grow_boosted
+from thrifty.models.boosted import grow_boosted
 from thrifty.models.random_trees import grow_forest
+from thrifty.models.tree_sum import TreeSum
 
 
-def plain_scores(trees: BoostedTrees, values):
+def plain_scores(trees: TreeSum, values):
     found = np.tile(trees.base, (len(values), 1))
     for i, row in enumerate(values.tolist()):
         for root, c in zip(trees.roots.tolist(), trees.column.tolist()):

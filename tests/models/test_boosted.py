@@ -9,7 +9,9 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from thrifty.models import boosted
-from thrifty.models.boosted import boosted_from_dict, grow_boosted, read_trees
+from thrifty.models.boosted import grow_boosted, read_trees
+from thrifty.models.tree_bins import bin_edges, in_bins
+from thrifty.models.tree_sum import tree_sum_from_dict
 
 
 def mixed(n, seed, strangers=False):
@@ -37,7 +39,7 @@ def test_the_same_scores_as_scikit_learn(categories, cuts):
     asked, _ = mixed(300, 1, strangers=True)
     expected = grown.decision_function(asked).reshape(300, -1)
     assert np.abs(read.scores(asked) - expected).max() < 1e-12
-    again = boosted_from_dict(json.loads(json.dumps(read.to_dict())))
+    again = tree_sum_from_dict(json.loads(json.dumps(read.to_dict())))
     assert (again.scores(asked) == read.scores(asked)).all()
 
 
@@ -89,7 +91,7 @@ def test_our_kernel_grows_the_trees_of_scikit_learn(rows, features, gaps, kind):
     y = score if kind == "numbers" else (score > 0.3).astype(np.int64)
     X[rng.random(X.shape) < gaps] = np.nan
     none, weights = np.zeros(features, dtype=bool), rng.uniform(0.5, 4, rows)
-    coarse = boosted.in_bins(X, [boosted.bin_edges(x) for x in X.T], none)
+    coarse = in_bins(X, [bin_edges(x) for x in X.T], none)
     how = boosted.HowToGrow(trees=60, leaves=4 if kind == "numbers" else 8, ridge=3.0 * (gaps > 0))
     ours = boosted._by_kernel(coarse, y, weights, 3, how)
     theirs = boosted._by_scikit_learn(coarse, y, weights, none, 3, how)

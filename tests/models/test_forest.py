@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 
-from thrifty.models.boosted import boosted_from_dict
 from thrifty.models.random_trees import _IN_LEAF, _PRIOR, _TREES, grow_forest
+from thrifty.models.tree_sum import tree_sum_from_dict
 
 NONE = np.zeros(5, dtype=bool)
 
@@ -43,7 +43,7 @@ def test_it_says_what_scikit_learns_trees_say(classes):
     wanted = log[:, 1:] - log[:, :1] if classes == 2 else log - log.mean(axis=1, keepdims=True)
     grown = grow_forest(X, y, weights, NONE, 3)
     assert np.allclose(grown.scores(X), wanted)
-    assert np.allclose(boosted_from_dict(grown.to_dict()).scores(X), wanted)
+    assert np.allclose(tree_sum_from_dict(grown.to_dict()).scores(X), wanted)
 
 
 def test_a_gap_goes_where_the_middle_value_goes():
@@ -74,5 +74,5 @@ def test_a_category_never_seen_goes_with_the_gaps():
     new, gap = X[:50].copy(), X[:50].copy()
     new[:, 0], gap[:, 0] = 99.0, np.nan
     assert np.array_equal(grown.scores(new), grown.scores(gap))
-    again = boosted_from_dict(grown.to_dict())
+    again = tree_sum_from_dict(grown.to_dict())
     assert np.array_equal(again.scores(new), grown.scores(new))

@@ -1,54 +1,33 @@
-"""Boosted trees as plain arrays: kept and asked without the library that grew them.
+"""Growing boosted trees, as plain arrays.
 
 Numbers and two classes are boosted by a kernel of ours, which computes what scikit-learn's
-HistGradientBoosting does; that itself grows trees over categories and for more classes. Its fitted
-object can only be kept with pickle, which runs code on load; so the trees are read out into arrays
-that are JSON, and predicted from with numpy. Predictions agree with scikit-learn's to the last
-digits (tests/models/test_boosted.py).
+HistGradientBoosting does; that itself grows trees over categories and for more classes, and they
+are read out of it. Predictions agree with scikit-learn's to the last digits
+(tests/models/test_boosted.py).
 """
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 
-from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.kernels.boosting import boost_trees
-from thrifty.kernels.tree_sums import sum_trees
-from thrifty.outside import Json, JsonLike
+from thrifty.models.tree_bins import bin_edges, in_bins, in_values
+from thrifty.models.tree_sum import TreeSum
 
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     HistTrees: TypeAlias = HistGradientBoostingClassifier | HistGradientBoostingRegressor
 
-__all__ = [
-    "BoostedTrees",
-    "HowToGrow",
-    "add_up",
-    "bin_edges",
-    "boosted_from_dict",
-    "grow_boosted",
-    "in_bins",
-    "in_values",
-]
+__all__ = ["HowToGrow", "grow_boosted"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-#: whole numbers among a node's
-_WHOLE = ("roots", "column", "feature", "left", "right")
 #: with more features than this a split looks at half of them, as each tree then differs
 _WIDE = 60
-#: the most bins of a number
-_BINS = 64
 #: beyond so many cells scikit-learn's threads are worth starting
 _MANY = 2_000_000
 
@@ -71,123 +50,14 @@ class HowToGrow:
 _USUAL = HowToGrow()
 
 
-@dataclass(frozen=True, eq=False)
-class BoostedTrees:
-    """Nodes of all trees in one list; a leaf points at itself.
-
-    Attributes
-    ----------
-    roots, column : array of int
-        (trees,) where a tree begins, and which column of scores it adds to
-    feature, threshold, left, right, gap_left, value : array
-        (nodes,); left where value <= threshold
-    sets : mapping
-        categories that go left, by node; such a node has no threshold
-    base : array of float
-        (c,) what every row starts with
-    """
-
-    roots: Ints
-    column: Ints
-    feature: Ints
-    threshold: Floats
-    left: Ints
-    right: Ints
-    gap_left: NDArray[np.bool_]
-    value: Floats
-    sets: dict[int, tuple[tuple[float, ...], tuple[float, ...]]]
-    base: Floats
-
-    def scores(self, values: Floats) -> Floats:
-        """(rows, c) logits."""
-        found = np.tile(self.base, (len(values), 1))
-        sum_trees(
-            np.ascontiguousarray(values, dtype=np.float64), self.roots, self.column, self.feature,
-            self.threshold, self.left, self.right, self.gap_left, self.value, *self._by_category,
-            found,
-        )  # fmt: skip
-        return found
-
-    @cached_property
-    def _by_category(self) -> tuple[Ints, Floats, NDArray[np.bool_]]:
-        """Of each node its line in a table of who goes left, or -1; the categories of its columns.
-
-        The last column is for categories that the node never saw, and for gaps.
-        """
-        nodes = np.array(list(self.sets), dtype=np.int64)
-        line = np.full(len(self.value), -1)
-        line[nodes] = np.arange(len(nodes))
-        known_by_node = [np.zeros(0), *(np.array(known) for known, _ in self.sets.values())]
-        every = np.unique(np.concatenate(known_by_node))
-        table = np.repeat(self.gap_left[nodes][:, None], len(every) + 1, axis=1)
-        for i, (known, chosen) in enumerate(self.sets.values()):
-            table[i, np.searchsorted(every, known)] = np.isin(known, chosen)
-        return line, every, table
-
-    def to_dict(self) -> Json:
-        """Plain data, for JSON; the nodes, thousands of them, as packed numbers."""
-        small = {name: getattr(self, name).astype(np.int32) for name in _WHOLE}
-        packed = pack_arrays({
-            **small,
-            "threshold": self.threshold,
-            "value": self.value,
-            "gap_left": self.gap_left.astype(np.uint8),
-        })  # fmt: skip
-        return {
-            "nodes": base64.b64encode(packed).decode(),
-            "sets": [[node, *map(list, sets)] for node, sets in self.sets.items()],
-            "base": self.base.tolist(),
-        }
-
-
-def add_up(parts: Sequence[tuple[float, BoostedTrees]], shift: float = 0.0) -> BoostedTrees:
-    """One list of trees whose scores are so many times those of each, and a shift."""
-    roots, left, right, value, sets, at = [], [], [], [], {}, 0
-    base = np.full(len(parts[0][1].base), shift)
-    for times, trees in parts:
-        roots.append(trees.roots + at)
-        left.append(trees.left + at)
-        right.append(trees.right + at)
-        value.append(times * trees.value)
-        sets.update({node + at: of for node, of in trees.sets.items()})
-        base += times * trees.base
-        at += len(trees.value)
-    every = [trees for _, trees in parts]
-    return BoostedTrees(
-        np.concatenate(roots),
-        np.concatenate([trees.column for trees in every]),
-        np.concatenate([trees.feature for trees in every]),
-        np.concatenate([trees.threshold for trees in every]),
-        np.concatenate(left),
-        np.concatenate(right),
-        np.concatenate([trees.gap_left for trees in every]),
-        np.concatenate(value),
-        sets,
-        base,
-    )
-
-
-def boosted_from_dict(data: JsonLike) -> BoostedTrees:
-    """The inverse of :meth:`BoostedTrees.to_dict`."""
-    nodes = unpack_arrays(base64.b64decode(data["nodes"], validate=True))
-    return BoostedTrees(
-        threshold=nodes["threshold"].astype(np.float64),
-        gap_left=nodes["gap_left"].astype(bool),
-        value=nodes["value"].astype(np.float64),
-        sets={node: (tuple(known), tuple(chosen)) for node, known, chosen in data["sets"]},
-        base=np.array(data["base"], dtype=np.float64),
-        **{name: nodes[name].astype(np.int64) for name in _WHOLE},
-    )
-
-
 def grow_boosted(
     values: Floats,
     codes: Ints | Floats,
     weights: Floats,
-    categories: NDArray[np.bool_],
+    categories: Bools,
     seed: int,
     how: HowToGrow = _USUAL,
-) -> BoostedTrees:
+) -> TreeSum:
     """Grow trees; a category of more than 255 values is cut as a number would be.
 
     ``codes`` are classes where they are integers, else the numbers to be predicted.
@@ -209,7 +79,7 @@ def _by_scikit_learn(
     coarse: Floats,
     codes: Ints | Floats,
     weights: Floats,
-    categories: NDArray[np.bool_],
+    categories: Bools,
     seed: int,
     how: HowToGrow,
 ) -> HistTrees:
@@ -233,7 +103,7 @@ def _by_scikit_learn(
 
 def _by_kernel(
     coarse: Floats, codes: Ints | Floats, weights: Floats, seed: int, how: HowToGrow
-) -> BoostedTrees:
+) -> TreeSum:
     """The trees that scikit-learn would grow, over numbers, for numbers or two classes."""
     numbers, y = codes.dtype.kind == "f", codes.astype(np.float64)
     mean = np.average(y, weights=weights)
@@ -255,14 +125,14 @@ def _by_kernel(
         known, cut = distinct[nodes[i, 0]], nodes[i, 1]
         # gaps alone on the right: every value is below
         threshold[i] = (known[cut] + known[cut + 1]) / 2 if cut + 1 < len(known) else np.inf
-    return BoostedTrees(
+    return TreeSum(
         roots, np.zeros(how.trees, dtype=np.int64), np.where(inner, nodes[:, 0], 0), threshold,
         np.where(inner, nodes[:, 2], here), np.where(inner, nodes[:, 3], here),
         nodes[:, 4] == 1, value, {}, np.array([base]),
     )  # fmt: skip
 
 
-def _allowed(n_features: int, seed: int, how: HowToGrow) -> NDArray[np.bool_]:
+def _allowed(n_features: int, seed: int, how: HowToGrow) -> Bools:
     """The features that each look at a node may take, drawn as scikit-learn draws them."""
     if n_features <= _WIDE:
         return np.ones((1, n_features), dtype=bool)
@@ -276,46 +146,7 @@ def _allowed(n_features: int, seed: int, how: HowToGrow) -> NDArray[np.bool_]:
     return drawn
 
 
-def bin_edges(column: Floats) -> Floats:
-    """Limits between at most 64 bins: halfway between values, or at quantiles of many of them.
-
-    scikit-learn bins too, but asks for 254 weighted quantiles a feature, one at a time: on some
-    hundred rows that was nine tenths of the time.
-    """
-    distinct = np.unique(column[~np.isnan(column)])
-    if len(distinct) > _BINS:
-        known = column[~np.isnan(column)]
-        cuts = np.quantile(known, np.arange(1, _BINS) / _BINS, method="nearest")
-        return np.unique(cuts)
-    below, above = distinct[:-1], distinct[1:]
-    with np.errstate(invalid="ignore", over="ignore"):
-        middle = below / 2 + above / 2
-    return np.where(np.isfinite(middle) & (middle > below), middle, above)
-
-
-def in_bins(values: Floats, edges: list[Floats], categories: NDArray[np.bool_]) -> Floats:
-    """Numbers as bins; categories as they are. A column without a value becomes a constant."""
-    found = np.where(np.isnan(values).all(axis=0), 0.0, values)
-    for f, limits in enumerate(edges):
-        if not categories[f]:
-            known = ~np.isnan(found[:, f])
-            found[known, f] = np.searchsorted(limits, found[known, f], side="right")
-    return found
-
-
-def in_values(trees: BoostedTrees, edges: list[Floats]) -> BoostedTrees:
-    """Thresholds between bins as thresholds of values: at most the number before a bin's limit."""
-    threshold = trees.threshold.copy()
-    inner = np.flatnonzero(trees.left != np.arange(len(trees.left)))
-    for node in inner.tolist():
-        limits = edges[int(trees.feature[node])]
-        # a threshold beyond all bins parts gaps from values, and stays infinite
-        if node not in trees.sets and threshold[node] < len(limits):
-            threshold[node] = np.nextafter(limits[int(threshold[node])], -np.inf)
-    return replace(trees, threshold=threshold)
-
-
-def read_trees(grown: HistTrees, categories: Ints) -> BoostedTrees:
+def read_trees(grown: HistTrees, categories: Ints) -> TreeSum:
     """The trees of a fitted HistGradientBoosting model.
 
     scikit-learn puts the categories first when it fits; ``order`` turns its feature numbers back.
@@ -342,7 +173,7 @@ def read_trees(grown: HistTrees, categories: Ints) -> BoostedTrees:
     begin = np.concatenate([np.full(len(nodes), start) for nodes, start in parts])
     leaf = every["is_leaf"] == 1
     self_at = np.arange(len(every))
-    return BoostedTrees(
+    return TreeSum(
         np.array(roots, dtype=np.int64),
         np.array(column, dtype=np.int64),
         order[np.where(leaf, 0, every["feature_idx"]).astype(np.int64)],

@@ -19,7 +19,6 @@ from thrifty.models.table import Table
 from thrifty.models.with_trees import (
     JointRows,
     LinearAndTrees,
-    carried,
     grow_beside,
     trust_of,
 )
@@ -47,7 +46,7 @@ def _quality(
 ) -> Quality | None:
     linear = fitted.linear if isinstance(fitted, LinearAndTrees) else fitted
     sizes = np.bincount(joint.codes, minlength=2)
-    if sizes.min() < _LEAST or carried(linear, joint.features) < _CARRIED:
+    if sizes.min() < _LEAST or _carried(linear, joint.features) < _CARRIED:
         return None
     found = np.zeros(len(joint.rows))
     for fold in np.unique(joint.folds).tolist():
@@ -63,6 +62,13 @@ def _quality(
         found[out] = scores
     p = expit(found)
     return measure(np.column_stack([1 - p, p]), joint.codes, table.weights[joint.rows], seed)
+
+
+def _carried(linear: LinearScore, joint: Ints) -> float:
+    """How much of the linear score's variance the joint features carry."""
+    mu = linear.centres_
+    each = linear.coef_**2 * mu * (1 - mu)
+    return float(each[joint].sum() / max(each.sum(), 1e-12))
 
 
 def _without(table: Table, out: Ints) -> Table:

@@ -19,10 +19,11 @@ from scipy.optimize import nnls
 
 from thrifty.array_types import Floats, Ints
 from thrifty.models.bins import bins_from_dict
-from thrifty.models.boosted import BoostedTrees, boosted_from_dict, grow_boosted
+from thrifty.models.boosted import grow_boosted
 from thrifty.models.points import Design, Points
 from thrifty.models.ridge import fit_ridge
 from thrifty.models.table import Table
+from thrifty.models.tree_sum import TreeSum, tree_sum_from_dict
 from thrifty.outside import Json, JsonLike
 
 __all__ = [
@@ -141,7 +142,7 @@ class NumberMix:
 
     line: NumberLine
     additive: Additive | None
-    trees: BoostedTrees | None
+    trees: TreeSum | None
     weights: Floats
     middle: float
     error: float
@@ -185,7 +186,7 @@ def number_mix_from_dict(data: JsonLike) -> NumberMix:
     return NumberMix(
         line,
         additive,
-        None if data["trees"] is None else boosted_from_dict(data["trees"]),
+        None if data["trees"] is None else tree_sum_from_dict(data["trees"]),
         np.array(data["weights"], dtype=np.float64),
         float(data["middle"]),
         np.nan if data["error"] is None else float(data["error"]),

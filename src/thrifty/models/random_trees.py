@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from sklearn.tree import ExtraTreeClassifier
 
 from thrifty.array_types import Floats, Ints
-from thrifty.models.boosted import BoostedTrees, add_up, bin_edges, in_bins, in_values
+from thrifty.models.tree_bins import bin_edges, in_bins, in_values
+from thrifty.models.tree_sum import TreeSum, add_up
 
 __all__ = ["grow_forest", "worth_of_forest"]
 
@@ -40,7 +41,7 @@ def worth_of_forest(rows: int) -> float:
 
 def grow_forest(
     values: Floats, codes: Ints, weights: Floats, categories: NDArray[np.bool_], seed: int
-) -> BoostedTrees:
+) -> TreeSum:
     """Grow the trees; a gap and a category never seen go where the middle value goes.
 
     Categories are cut in the order of their numbers: at random, as all else in such trees is.
@@ -82,7 +83,7 @@ def _grown(
 
 
 def _sets(
-    trees: BoostedTrees, values: Floats, categories: NDArray[np.bool_]
+    trees: TreeSum, values: Floats, categories: NDArray[np.bool_]
 ) -> dict[int, tuple[tuple[float, ...], tuple[float, ...]]]:
     """The categories that go left, by node."""
     inner = trees.left != np.arange(len(trees.left))
@@ -100,7 +101,7 @@ def _middle(column: Floats) -> float:
     return float(np.quantile(known, 0.5, method="nearest")) if len(known) else 0.0
 
 
-def _read(tree: ExtraTreeClassifier, share: Floats, middle: Floats) -> BoostedTrees:
+def _read(tree: ExtraTreeClassifier, share: Floats, middle: Floats) -> TreeSum:
     """One tree, once for each column of scores: one for two classes, else one for each."""
     nodes = tree.tree_
     leaf = nodes.children_left < 0
@@ -111,7 +112,7 @@ def _read(tree: ExtraTreeClassifier, share: Floats, middle: Floats) -> BoostedTr
     feature = np.where(leaf, 0, nodes.feature).astype(np.int64)
     threshold = np.where(leaf, 0.0, nodes.threshold)
     columns = [
-        BoostedTrees(
+        TreeSum(
             roots=np.zeros(1, dtype=np.int64),
             column=np.full(1, c),
             feature=feature,

@@ -19,17 +19,18 @@ import numpy as np
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.errors import BadInput
 from thrifty.models.bins import bins_from_dict
-from thrifty.models.boosted import BoostedTrees, add_up, boosted_from_dict, grow_boosted
+from thrifty.models.boosted import grow_boosted
 from thrifty.models.line import LineDesign, line_left_out
 from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.points import Design, Points, oof_scores
 from thrifty.models.random_trees import grow_forest, worth_of_forest
 from thrifty.models.shrunk import draw_to_one, fit_intercepts, fit_slope, softmax
+from thrifty.models.tree_sum import TreeSum, add_up, tree_sum_from_dict
 from thrifty.outside import Json, JsonLike
 
 __all__ = ["Stack", "fit_stack", "fit_stack_left_out", "folds_by_class", "stack_from_dict"]
 
-Grow = Callable[[Floats, Ints, Floats], BoostedTrees]
+Grow = Callable[[Floats, Ints, Floats], TreeSum]
 
 #: folds, and how many rows of the rarest class they need before trees are tried
 _FOLDS, _FEW = 3, 12
@@ -59,7 +60,7 @@ class Stack:
     ----------
     classes_ : array of int
         codes of the classes
-    card, line, trees : Points and BoostedTrees or None
+    card, line, trees : Points and TreeSum or None
         the three, the line as points in fine steps; trees, boosted ones and those of a forest as
         they were mixed, is None where there were too few rows for them
     shares : tuple of float
@@ -73,7 +74,7 @@ class Stack:
     classes_: Ints
     card: Points
     line: Points
-    trees: BoostedTrees | None
+    trees: TreeSum | None
     shares: tuple[float, float, float]
     slope: float
     intercepts: Floats
@@ -134,7 +135,7 @@ def stack_from_dict(data: JsonLike) -> Stack:
         np.array(data["classes"], dtype=np.int64),
         _points_from_dict(data["card"], columns),
         _points_from_dict(data["line"], columns),
-        None if data["trees"] is None else boosted_from_dict(data["trees"]),
+        None if data["trees"] is None else tree_sum_from_dict(data["trees"]),
         (float(data["shares"][0]), float(data["shares"][1]), float(data["shares"][2])),
         float(data["slope"]),
         np.array(data["intercepts"], dtype=np.float64),
@@ -280,10 +281,10 @@ def folds_by_class(codes: Ints, rng: np.random.Generator) -> Ints | None:
 def _ways_to_grow(categories: Bools, seed: int) -> list[Grow]:
     """Trees one after another, each for what is still wrong, and trees side by side."""
 
-    def boosted(values: Floats, codes: Ints, weights: Floats) -> BoostedTrees:
+    def boosted(values: Floats, codes: Ints, weights: Floats) -> TreeSum:
         return grow_boosted(values, codes, weights, categories, seed)
 
-    def forest(values: Floats, codes: Ints, weights: Floats) -> BoostedTrees:
+    def forest(values: Floats, codes: Ints, weights: Floats) -> TreeSum:
         return grow_forest(values, codes, weights, categories, seed)
 
     return [boosted, forest]
@@ -304,8 +305,8 @@ def _trees_left_out(
 
 
 def _together(
-    grown: Sequence[BoostedTrees], shares: Sequence[float]
-) -> tuple[BoostedTrees | None, float]:
+    grown: Sequence[TreeSum], shares: Sequence[float]
+) -> tuple[TreeSum | None, float]:
     """All trees as one part of the mixture, and its share."""
     used = [(share, trees) for share, trees in zip(shares, grown) if share > 0]
     total = float(sum(share for share, _ in used))

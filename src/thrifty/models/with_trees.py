@@ -16,17 +16,17 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from thrifty.array_types import Floats, Ints
-from thrifty.models.boosted import BoostedTrees, HowToGrow, add_up, boosted_from_dict, grow_boosted
+from thrifty.models.boosted import HowToGrow, grow_boosted
 from thrifty.models.linear import LinearScore, fit_linear
 from thrifty.models.measured import Quality, quality_from_dict
 from thrifty.models.random_trees import grow_forest, worth_of_forest
 from thrifty.models.table import Table
+from thrifty.models.tree_sum import TreeSum, add_up, tree_sum_from_dict
 from thrifty.outside import Json, JsonLike
 
 __all__ = [
     "JointRows",
     "LinearAndTrees",
-    "carried",
     "fit_wide",
     "grow_beside",
     "joint_rows",
@@ -55,7 +55,7 @@ class LinearAndTrees:
     """
 
     linear: LinearScore
-    trees: BoostedTrees
+    trees: TreeSum
     joint: Ints
     share: float
     classes_: Ints
@@ -92,7 +92,7 @@ def linear_and_trees_from_dict(data: JsonLike) -> LinearAndTrees:
     """The inverse of :meth:`LinearAndTrees.to_dict`."""
     return LinearAndTrees(
         LinearScore.from_dict(data["linear"]),
-        boosted_from_dict(data["trees"]),
+        tree_sum_from_dict(data["trees"]),
         np.array(data["joint"], dtype=np.int64),
         float(data["share"]),
         np.array([0, 1]),
@@ -146,7 +146,7 @@ def joint_rows(table: Table) -> JointRows | None:
 def fit_wide(
     table: Table, joint: JointRows | None, seed: int = 0
 ) -> LinearScore | LinearAndTrees:
-    """The linear score, with trees where they help."""
+    """The linear score, with trees where there are joint rows enough."""
     linear = fit_linear(table)
     if joint is None:
         return linear
@@ -155,16 +155,9 @@ def fit_wide(
     return LinearAndTrees(linear, trees, joint.features, share, np.array([0, 1]))
 
 
-def carried(linear: LinearScore, joint: Ints) -> float:
-    """How much of the linear score's variance the joint features carry."""
-    mu = linear.centres_
-    each = linear.coef_**2 * mu * (1 - mu)
-    return float(each[joint].sum() / max(each.sum(), 1e-12))
-
-
 def grow_beside(
     table: Table, linear: LinearScore, joint: JointRows, share: float, trust: float, seed: int
-) -> BoostedTrees:
+) -> TreeSum:
     """The trees of a model: a forest with its share, and a correction that is so much trusted."""
     parts = [(share, _forest(table, joint, seed))]
     if trust > 0:
@@ -177,7 +170,7 @@ def trust_of(joint: JointRows) -> float:
     return float(np.clip((len(joint.rows) - _FROM) / _FULL, 0.0, 1.0))
 
 
-def _correction(table: Table, joint: JointRows, seed: int) -> BoostedTrees:
+def _correction(table: Table, joint: JointRows, seed: int) -> TreeSum:
     """One Newton step from the linear score, in its units, by trees with a ridge."""
     told = LogisticRegression(C=1e3).fit(joint.line[:, None], joint.codes)
     p = np.clip(told.predict_proba(joint.line[:, None])[:, 1], 0.02, 0.98)
@@ -189,13 +182,13 @@ def _correction(table: Table, joint: JointRows, seed: int) -> BoostedTrees:
     return add_up([(1 / max(float(told.coef_[0, 0]), _FLATTEST), step)])
 
 
-def _forest(table: Table, joint: JointRows, seed: int) -> BoostedTrees:
+def _forest(table: Table, joint: JointRows, seed: int) -> TreeSum:
     none = np.zeros(len(joint.features), dtype=bool)
     return grow_forest(joint.values(table), joint.codes, np.ones(len(joint.codes)), none, seed)
 
 
 def _shift(
-    table: Table, linear: LinearScore, joint: JointRows, share: float, trees: BoostedTrees
+    table: Table, linear: LinearScore, joint: JointRows, share: float, trees: TreeSum
 ) -> float:
     """What keeps the mean probability of the joint rows, as they stand for all, where it was.
 
