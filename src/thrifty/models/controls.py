@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.models.basket import Basket
-from thrifty.models.memory import Memory
+from thrifty.models.memory import ROWS, Memory
 from thrifty.outside import Json
 
 __all__ = ["Controls", "controls_of", "remember_controls"]
@@ -31,8 +31,6 @@ Ints = NDArray[np.int64]
 
 #: tasks whose rows are kept, the latest, and rows of each at most
 _TASKS, _ROWS = 24, 200
-#: what a note of rows begins with, by which a store takes them out when an example is purged
-_NOTE = "rows:"
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +75,7 @@ def controls_of(memory: Memory) -> Controls:
     """What the memory keeps."""
     parts: dict[int, list[tuple[Ints, Floats]]] = {}
     n = 0
-    for note in memory.noted(_NOTE):
+    for note in memory.noted(ROWS):
         arrays = unpack_arrays(base64.b64decode(note, validate=True))
         ends = np.cumsum(arrays["upto"])
         for f, size, end in zip(arrays["features"].tolist(), arrays["upto"].tolist(), ends):
@@ -109,4 +107,4 @@ def remember_controls(
         "upto": np.array([len(column) for column in columns], dtype=np.int64),
         "values": np.concatenate(columns).astype(np.float64),
     })  # fmt: skip
-    return {f"{_NOTE}{memory.tasks % _TASKS}": base64.b64encode(packed).decode()}
+    return {f"{ROWS}{memory.tasks % _TASKS}": base64.b64encode(packed).decode()}

@@ -32,6 +32,9 @@ _WORDS = "words of "
 _OLD_SPREAD = "values:"
 #: what the blocks of a memory are called in a store
 _LOOKS, _SPREADS, _NOTE = "looks", "spreads", "note"
+#: what notes of whole rows begin with, and their blocks: a purge takes these out of a store
+ROWS = "rows:"
+_ROWS = "rows"
 #: features that a memory may know, whoever wrote it
 _WIDEST = 50_000_000
 
@@ -182,7 +185,7 @@ class Memory:
         return {
             **self.counts.named(_LOOKS),
             **self.spreads.named(_SPREADS),
-            **{f"{_NOTE} {note.number} {key}": note for key, note in self.written.items()},
+            **{f"{_kind(key)} {note.number} {key}": note for key, note in self.written.items()},
         }
 
     def to_dict(self) -> Json:
@@ -218,6 +221,10 @@ class Memory:
         return cls(width, int(data["tasks"]), counts, spreads, notes)
 
 
+def _kind(key: str) -> str:
+    return _ROWS if key.startswith(ROWS) else _NOTE
+
+
 def _with_notes(written: Mapping[str, _Note], new: JsonLike) -> Mapping[str, _Note]:
     """Further notes; one that says what it said before stays as it is."""
     after = dict(written)
@@ -241,7 +248,7 @@ def _from_blocks(blocks: Mapping[str, bytes]) -> _Parts:
             looked[int(first), int(rest)] = LookLayer.from_bytes(block)
         elif kind == _SPREADS:
             spread[int(first), int(rest)] = SpreadLayer.from_bytes(block)
-        elif kind == _NOTE:
+        elif kind in (_NOTE, _ROWS):
             notes[int(first), rest] = _Note(int(first), json.loads(block))
     written = {key: notes[number, key] for number, key in sorted(notes)}
     return Layered.at(looked), Layered.at(spread), written

@@ -179,9 +179,9 @@ class TaskPages:
     def drop_known_rows(self) -> None:
         """Take out the parts, of every lifetime, that hold values of single examples.
 
-        A representation says so in the name of such a part: ``rows:`` stands in it.
+        A representation says so in the name of such a part: it begins with ``rows``.
         """
-        self._run("DELETE FROM known_blocks WHERE name LIKE ?", ("%rows:%",))
+        self._run("DELETE FROM known_blocks WHERE name LIKE ?", ("rows %",))
 
     def n_features(self) -> int | None:
         """How many features the lifetime knows; they only grow, so this says which."""

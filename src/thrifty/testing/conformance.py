@@ -126,9 +126,10 @@ class StoreConformance:
         book.write(lambda p: p.put_known_blocks({"b": b"two", "c": b""}, ["a 0", "nobody"]))
         again = self._again(book, place)
         assert again.read(lambda p: p.known_blocks()) == {"b": b"two", "c": b""}
-        again.write(lambda p: p.put_known_blocks({"note 3 rows:0": b"of examples"}, ()))
+        named = {"note 1 words:rows 2": b"a feature's"}  # not rows, whatever a feature is called
+        again.write(lambda p: p.put_known_blocks({"rows 3 rows:0": b"values", **named}, ()))
         other.write(lambda p: p.drop_known_rows())
-        assert again.read(lambda p: p.known_blocks()) == {"b": b"two", "c": b""}
+        assert again.read(lambda p: p.known_blocks()) == {"b": b"two", "c": b"", **named}
         again.write(lambda p: p.drop_known_blocks())
         assert again.read(lambda p: p.known_blocks()) == {}
         assert other.read(lambda p: p.known_blocks()) == {"b": b"theirs"}
