@@ -172,7 +172,8 @@ def _tell(
         )
     else:
         spent = money(balance.spent, balance.currency)
-        console.print(f"{len(life)} tasks learned, {spent} spent in all.", highlight=False)
+        tasks = "task" if len(life) == 1 else "tasks"
+        console.print(f"{len(life)} {tasks} learned, {spent} spent in all.", highlight=False)
 
 
 def features_line(names: Sequence[str]) -> str:
