@@ -11,7 +11,7 @@ from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.models.belief import Looked
 
-__all__ = ["Account"]
+__all__ = ["Account", "owned_first"]
 
 #: features that are bought together on a row, where a fee is paid for the row
 _COMPANY = 40
@@ -36,7 +36,7 @@ class Account:
     ) -> None:
         self.cells, self.allowance, self._at_first = cells, allowance, cells.allowance
         self.rare_code = int(np.bincount(codes, minlength=2).argmin())
-        order = _owned_first(cells, rng.permutation(len(codes)))
+        order = owned_first(cells, rng.permutation(len(codes)))
         is_rare = codes[order] == self.rare_code
         self.rare, self.others = order[is_rare], order[~is_rare]
         N = cells.n_features
@@ -138,7 +138,7 @@ def owns_rows(cells: Cells) -> bool:
     return bool(cells.meter.owned.count())
 
 
-def _owned_first(cells: Cells, order: Ints) -> Ints:
+def owned_first(cells: Cells, order: Ints) -> Ints:
     """Rows that are owned whole come first; they were drawn without regard to the label."""
     if not owns_rows(cells):
         return order

@@ -11,14 +11,18 @@ import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
+from thrifty.models.account import owned_first
 
 __all__ = ["Basket", "round_robin"]
 
 
-def round_robin(codes: Ints, rng: np.random.Generator, others: float = 1.0) -> Ints:
+def round_robin(
+    codes: Ints, rng: np.random.Generator, others: float = 1.0, cells: Cells | None = None
+) -> Ints:
     """A random order of the rows in which the classes take turns, until they run out.
 
-    ``others``: rows of the largest class for each row of another.
+    ``others``: rows of the largest class for each row of another. ``cells``: where rows of it are
+    owned whole, a cohort's for instance, they are the first of their class.
 
     >>> codes = np.array([0, 0, 0, 0, 1, 1])
     >>> codes[round_robin(codes, np.random.default_rng(0))].tolist()
@@ -28,6 +32,7 @@ def round_robin(codes: Ints, rng: np.random.Generator, others: float = 1.0) -> I
     [1, 0, 1, 1, 0, 0, 0]
     """
     shuffled = rng.permutation(len(codes))
+    shuffled = shuffled if cells is None else owned_first(cells, shuffled)
     turn = np.zeros(len(codes))
     sizes = np.bincount(codes)
     place = np.argsort(np.argsort(sizes, kind="stable"), kind="stable")  # the rarest goes first
@@ -59,7 +64,7 @@ class Basket:
         others: float = 1.0,
     ) -> None:
         self.cells, self.left = cells, float(allowance)
-        self.order = round_robin(codes, rng, others)
+        self.order = round_robin(codes, rng, others, cells)
         self.codes = codes[self.order]
         self.columns: dict[int, Floats] = {}
 

@@ -1,16 +1,19 @@
 """A control cohort: rows bought whole on purpose, so that later tasks pay for little but their own.
 
-They are drawn without regard to any label. Their values go into the background of the features;
-where the source has ids they are owned, and a later task whose ``y`` covers them has them for
-nothing.
+They are drawn without regard to any label. How often Boolean features are 1 goes into the
+background; where there are numbers or categories the rows themselves are kept, as controls that are
+known whole (:mod:`thrifty.models.controls`). Where the source has ids the rows are owned, and a
+later task whose ``y`` covers them has them for nothing.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from thrifty.array_types import Floats
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
+from thrifty.models.controls import cohort_note
 from thrifty.models.memory import Lesson
 
 __all__ = ["buy_cohort"]
@@ -35,7 +38,14 @@ def buy_cohort(cells: Cells, n: int, rng: np.random.Generator) -> Lesson:
     every = np.arange(cells.n_features)
     boolean = np.flatnonzero(cells.boolean)
     ones = np.zeros(len(boolean))
+    # of Boolean features alone the rates are all that a later task uses
+    kept: list[Floats] | None = None if len(boolean) == len(every) else []
     for start in range(0, n, _ROWS):
-        values = cells.get(rows[start : start + _ROWS], every)
-        ones += values[:, boolean].astype(np.float64).sum(axis=0)
-    return Lesson(boolean, np.full(len(boolean), float(n)), ones, is_task=False)
+        values = np.asarray(cells.get(rows[start : start + _ROWS], every), dtype=np.float64)
+        ones += values[:, boolean].sum(axis=0)
+        if kept is not None:
+            kept.append(values)
+    notes = {} if kept is None else cohort_note(np.vstack(kept))
+    words = {cells.feature_names[f]: tuple(c) for f, c in cells.categories.items()}
+    looks = np.full(len(boolean), float(n))
+    return Lesson(boolean, looks, ones, notes=notes, is_task=False).with_words(words)

@@ -7,13 +7,14 @@ population whose label is not known. As rows outside its rare class they are wro
 only, and what is fitted to tell the rare class from all rows ranks as what tells it from the
 others (case-base sampling: Mantel, 1973); probabilities are put right where they are made
 (:mod:`thrifty.models.stack`). What of such a row was never bought is drawn from the values that the
-feature has among them.
+feature has among them. Rows of a cohort (:mod:`thrifty.models.cohort`) are known whole, and come
+first.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,20 +23,25 @@ from numpy.typing import NDArray
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.models.basket import Basket
 from thrifty.models.memory import ROWS, Memory
-from thrifty.outside import Json
+from thrifty.outside import Json, JsonLike
 
-__all__ = ["Controls", "controls_of", "remember_controls"]
+__all__ = ["Controls", "cohort_note", "controls_of", "number_cohort", "remember_controls"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: tasks whose rows are kept, the latest, and rows of each at most
 _TASKS, _ROWS = 24, 200
+#: what notes of a cohort are called, and values that one keeps at most
+_COHORT = f"{ROWS}cohort "
+_VALUES = 5_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Controls:
     """Rows of earlier tasks; of every feature where it is known, and its values there.
+
+    The last ``whole`` rows are a cohort's, bought whole.
 
     >>> some = Controls(3, {7: (np.array([0, 2]), np.array([1.5, 4.0]))})
     >>> some.looks(np.array([7, 8])).tolist()
@@ -44,6 +50,7 @@ class Controls:
 
     n_rows: int = 0
     columns: Mapping[int, tuple[Ints, Floats]] = field(default_factory=dict)
+    whole: int = 0
 
     def of(self, feature: int) -> tuple[Ints, Floats]:
         """The rows on which a feature is known, and its values."""
@@ -74,19 +81,21 @@ class Controls:
 def controls_of(memory: Memory) -> Controls:
     """What the memory keeps."""
     parts: dict[int, list[tuple[Ints, Floats]]] = {}
-    n = 0
-    for note in memory.noted(ROWS):
-        arrays = unpack_arrays(base64.b64decode(note, validate=True))
+    n = bought_by_tasks = 0
+    keys = [key for key in memory.written if key.startswith(ROWS)]
+    for key in sorted(keys, key=lambda key: key.startswith(_COHORT)):  # cohorts are the last
+        arrays = unpack_arrays(base64.b64decode(memory.written[key].said, validate=True))
         ends = np.cumsum(arrays["upto"])
         for f, size, end in zip(arrays["features"].tolist(), arrays["upto"].tolist(), ends):
             part = np.arange(n, n + size), arrays["values"][end - size : end]
             parts.setdefault(f, []).append(part)
         n += int(arrays["upto"].max(initial=0))
+        bought_by_tasks = bought_by_tasks if key.startswith(_COHORT) else n
     columns = {
         f: (np.concatenate([at for at, _ in some]), np.concatenate([x for _, x in some]))
         for f, some in parts.items()
     }
-    return Controls(n, columns)
+    return Controls(n, columns, n - bought_by_tasks)
 
 
 def remember_controls(
@@ -102,9 +111,26 @@ def remember_controls(
     columns = [basket.columns[f][kept[: len(basket.columns[f])]] for f in features]
     if not longest:
         return {}
+    note = _packed(np.array(features, dtype=np.int64), columns)
+    return {f"{ROWS}{memory.tasks % _TASKS}": note}
+
+
+def cohort_note(values: Floats) -> Json:
+    """A note of rows that were bought whole; of very wide ones the first."""
+    kept = values[: max(1, _VALUES // max(values.shape[1], 1))]
+    return {_COHORT: _packed(np.arange(values.shape[1], dtype=np.int64), list(kept.T))}
+
+
+def number_cohort(notes: JsonLike, memory: Memory) -> Json:
+    """The notes, with a cohort's named so that it takes no other's place."""
+    before = len(memory.noted(_COHORT))
+    return {f"{key}{before}" if key == _COHORT else key: note for key, note in notes.items()}
+
+
+def _packed(features: Ints, columns: Sequence[Floats]) -> str:
     packed = pack_arrays({
-        "features": np.array(features, dtype=np.int64),
+        "features": features,
         "upto": np.array([len(column) for column in columns], dtype=np.int64),
         "values": np.concatenate(columns).astype(np.float64),
     })  # fmt: skip
-    return {f"{ROWS}{memory.tasks % _TASKS}": base64.b64encode(packed).decode()}
+    return base64.b64encode(packed).decode()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from thrifty.attempt import Expected, Failed, Found
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.models.cohort import buy_cohort
+from thrifty.models.controls import number_cohort
 from thrifty.models.estimators import check_estimator, in_words
 from thrifty.models.horizon import read_predictions
 from thrifty.models.learning import (
@@ -182,7 +183,8 @@ class Models:
 
     def with_background(self, representation: Memory, lesson: Lesson, n_features: int) -> Memory:
         """The memory with a cohort's lesson."""
-        return representation.after(lesson, n_features)
+        notes = number_cohort(lesson.notes, representation)
+        return representation.after(replace(lesson, notes=notes), n_features)
 
     def estimator(
         self, model: LearnedTable, labels: Labels | Numbers, feature_names: Sequence[str]

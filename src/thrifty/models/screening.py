@@ -57,6 +57,8 @@ _RARE, _FEWEST, _PLENTY, _OTHERS = 0.2, 20.0, 150.0, 0.25
 _STRANGE = 2.3
 #: of the chosen features, what must be known of an earlier row; and the most of them
 _KNOWN, _LENT = 0.6, 600
+#: with a cohort of so many whole rows, others that a task buys at most while features wait
+_COHORT, _MOST_OTHERS = 150, 100.0
 
 
 @dataclass(frozen=True)
@@ -198,7 +200,7 @@ class _Hunt:
             self._afford_something()
         mean = float(self.prices[self.alive].mean())
         n = self.basket.left / max(mean, 1e-12)
-        rows, enough = self.how.start * n, slimness(n) * n**0.5
+        rows, enough = self.how.start * n, self._enough_rows(n)
         first = float(np.clip(1 / max(self.told, 1e-9), _AT_FIRST, 1.0))
         self.rows = int(np.clip(min(rows, first * enough), self.looked, len(self.basket.codes)))
         waiting, present, by_rows = self.alive, None, 0.0
@@ -216,6 +218,19 @@ class _Hunt:
                 break
             present, by_rows = self._present()
         self._spend_the_rest()
+
+    def _enough_rows(self, cells: float) -> float:
+        """How many rows a table of so many cells has at most while features wait.
+
+        With a cohort further rows outside the rare class tell little, and features more. Rows of
+        earlier tasks, known in part, are not worth that: without the task's own others
+        thyroid0387 fell from .80 to .78 at 3 %, nhanes from 1.03 to 1.00 at 10 %.
+        """
+        enough = float(slimness(cells) * cells**0.5)
+        if self.controls is None or self.controls.whole < _COHORT:
+            return enough
+        rare = float(self.sizes.min())
+        return min(enough, rare + max(_MOST_OTHERS, _OTHERS * rare))
 
     def _gain_of_features(self, waiting: Ints, tells: Floats) -> Floats:
         """Expected fall of the log-loss per price of buying each on the rows of the table.
