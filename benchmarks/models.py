@@ -2,7 +2,8 @@
 
 Each label of a set is a task with its own rows and without ids, so that nothing is owned from
 earlier tasks; one test set is held out of all tasks. Ours (``thrifty.Models()``, one lifetime for
-each set, seed and bill; and a new one for each task: no memory), the best of LightGBM, logistic
+each set, seed and bill; a new one for each task: no memory; ``--memory cohort``: one that buys 300
+whole rows before the first task), the best of LightGBM, logistic
 regression and EBM on every cell, and a class-balanced pilot divided in nine ways, best in
 hindsight. Lines are kept, so that a run can be broken off and go on. The sets are looked for in
 THRIFTY_DATA or shared/data beside the repository.
@@ -19,6 +20,7 @@ from thrifty.benchmarks.model_run import BILLS, PARTS, Kept, run_set
 from thrifty.benchmarks.model_tables import calibration_rows, memory_rows, ratio_rows
 from thrifty.benchmarks.model_tasks import MIXED, WIDE
 from thrifty.benchmarks.model_verdicts import (
+    cohort_rows,
     compact,
     expand,
     half_bill_rows,
@@ -29,7 +31,8 @@ from thrifty.benchmarks.model_verdicts import (
 
 KEPT = Path(__file__).resolve().parent / "results" / "models.jsonl"
 TABLES = (
-    ratio_rows, lead_rows, memory_rows, half_bill_rows, window_rows, calibration_rows, other_rows,
+    ratio_rows, lead_rows, memory_rows, half_bill_rows, cohort_rows, window_rows,
+    calibration_rows, other_rows,
 )  # fmt: skip
 
 
@@ -40,7 +43,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1])
     parser.add_argument("--bills", type=float, nargs="*", default=BILLS, help="shares, as 0.05")
     parser.add_argument("--kept", type=Path, default=KEPT)
-    parser.add_argument("--memory", choices=("with", "without", "both"), default="both")
+    parser.add_argument("--memory", choices=("with", "without", "both", "cohort"), default="both")
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--quick", action="store_true", help="three sets, 6 labels, 5 %%")
     parser.add_argument("--show", action="store_true", help="only tables of what is kept")
@@ -51,7 +54,9 @@ def main() -> None:
         given.seeds, given.bills = [0], (0.05,)
         given.kept = given.kept.with_name("models-quick.jsonl")
     kept = Kept(given.kept)
-    memories = {"with": (True,), "without": (False,), "both": (True, False)}[given.memory]
+    memories: tuple[bool | str, ...] = {
+        "with": (True,), "without": (False,), "both": (True, False), "cohort": ("cohort",),
+    }[given.memory]  # fmt: skip
     one_thread()
     for seed in [] if given.show else given.seeds:
         for name in given.sets:

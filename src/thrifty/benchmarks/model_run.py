@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 from thrifty.benchmarks.model_tasks import ModelTask, model_tasks
 from thrifty.benchmarks.model_ways import (
@@ -56,13 +57,18 @@ class Kept:
         self._done.add(self._key(line))
 
 
+#: ours with memory, without, or with a cohort of so many rows that is bought before the first task
+Kind: TypeAlias = "bool | str"
+COHORT = 300
+
+
 def run_set(
     kept: Kept,
     name: str,
     n_labels: int,
     seed: int,
     bills: tuple[float, ...],
-    memories: tuple[bool, ...] = (True, False),
+    memories: tuple[Kind, ...] = (True, False),
     parts: tuple[str, ...] = PARTS,
 ) -> None:
     """What is not kept yet of some parts, one set and seed; ours with a memory and without."""
@@ -102,9 +108,12 @@ def _verified(tasks: list[ModelTask]) -> Iterator[Line]:
         yield {"i": i, "label": task.label, "cells": cells, **scores(p, task.y_test)}
 
 
-def _ours(tasks: list[ModelTask], seed: int, bill: float, memory: bool) -> Iterator[Line]:
+def _ours(tasks: list[ModelTask], seed: int, bill: float, memory: Kind) -> Iterator[Line]:
     """One lifetime over all tasks; without memory a new one for each."""
     life = Lifetime(Models(random_state=seed))
+    if memory == "cohort":
+        first = tasks[0].X
+        life.background(first.astype(bool) if first.dtype == "uint8" else first, rows=COHORT)
     for i, task in enumerate(tasks):
         if not memory:
             life = Lifetime(Models(random_state=seed))
@@ -123,5 +132,6 @@ def _ours(tasks: list[ModelTask], seed: int, bill: float, memory: bool) -> Itera
             "features": len(learned.model.features_),
             "seconds": seconds,
             "share": float(task.y.mean()),
+            **({"cohort": COHORT / len(tasks[0].y)} if memory == "cohort" else {}),
             **scores(p, task.y_test),
         }

@@ -52,7 +52,7 @@ def lead_rows(lines: list[Line]) -> list[Row]:
 def _ratio(
     some: SetLines,
     bill: float,
-    memory: bool,
+    memory: bool | str,
     first: int,
     last: int,
     only: set[tuple[int, int]] | None = None,
@@ -74,15 +74,47 @@ def half_bill_rows(lines: list[Line]) -> list[Row]:
         paired = set.intersection(*known_without) if known_without else set()
         for bill in (0.03, 0.05, 0.1):
             ours = _ratio(some, bill, True, *late, paired)
-            curve = [(b, _ratio(some, b, False, *late, paired)) for b in BILLS]
-            known = [(float(np.log(b)), r) for b, r in curve if r is not None]
-            if ours is not None and len(known) > 1 and known[-1][0] >= np.log(2 * bill) - 1e-9:
-                at, reached = [x for x, _ in known], [r for _, r in known]
-                theirs = float(np.interp(np.log(2 * bill), at, reached))
-                row[f"{100 * bill:g} % / {200 * bill:g} %"] = f"{ours:.3f} / {theirs:.3f}"
+            theirs = _at_bill(some, 2 * bill, (*late, paired))
+            if ours is not None and theirs:
+                row[f"{100 * bill:g} % / {200 * bill:g} %"] = f"{ours:.3f} / {theirs}"
         if len(row) > 1:
             rows.append(row)
     return rows
+
+
+def cohort_rows(lines: list[Line]) -> list[Row]:
+    """A cohort bought beforehand: quality over all tasks and the second half, and all that is paid.
+
+    Bills are parts of what every cell of one task costs.
+    """
+    rows = []
+    for name, some in by_set(lines).items():
+        for bill in BILLS:
+            at = some.both(bill, "cohort")
+            if not at:
+                continue
+            row: Row = {"set": name, "bill %": 100 * bill}
+            for when, first in (("", 0), (", second half", some.n_tasks // 2)):
+                span = (first, some.n_tasks, set(at))
+                for kind, word in (("cohort", "cohort"), (True, "memory"), (False, "without")):
+                    found = _ratio(some, bill, kind, *span)
+                    row[f"{word}{when}"] = "" if found is None else f"{found:.3f}"
+                row[f"without, twice{when}"] = _at_bill(some, 2 * bill, span)
+            tasks = 1 + max(i for _, i in at)
+            cohort = max(some.ours[bill, "cohort"][x]["cohort"] for x in at)
+            paid = (100 * (tasks * bill + cohort), 100 * tasks * bill, 200 * tasks * bill)
+            row["paid in all: cohort, without it, twice %"] = " ".join(f"{x:.0f}" for x in paid)
+            rows.append(row)
+    return rows
+
+
+def _at_bill(some: SetLines, bill: float, span: tuple[int, int, set[tuple[int, int]]]) -> str:
+    """Without memory at a bill, on a straight line between those measured; nothing beyond them."""
+    curve = [(b, _ratio(some, b, False, *span)) for b in BILLS]
+    known = [(float(np.log(b)), r) for b, r in curve if r is not None]
+    if len(known) < 2 or known[-1][0] < np.log(bill) - 1e-9:
+        return ""
+    return f"{np.interp(np.log(bill), [x for x, _ in known], [r for _, r in known]):.3f}"
 
 
 def window_rows(lines: list[Line]) -> list[Row]:

@@ -35,8 +35,10 @@ _LEAST, _LEASTS = (0.5, 2.0), 24.0
 _MOST = 1.0
 #: steps of a number, where a line is kept as points
 _LEVELS = 32
-#: rows that a category or a gap needs for a column
-_ROWS = 3
+#: rows that a category needs for a column, and a gap: a few gaps here and there tell nothing, and
+#: as many columns of noise as there are features (72 rows, 15 features, a twentieth of the cells
+#: missing at random: AUROC .755 with 3 rows, .790 with 10)
+_ROWS, _GAPS = 3, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,7 @@ class Columns:
         for f, (x, category) in enumerate(zip(values.T, categories.tolist())):
             gaps = np.isnan(x)
             known = x[~gaps]
-            if _ROWS <= gaps.sum() <= len(x) - _ROWS:
+            if _GAPS <= gaps.sum() <= len(x) - _GAPS:
                 rows.append((f, _GAP, 0.0, 0.0, *_mean_and_spread(gaps.astype(np.float64))))
             if category:
                 distinct, counts = np.unique(known, return_counts=True)
