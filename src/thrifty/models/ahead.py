@@ -17,6 +17,8 @@ __all__ = ["Ahead", "Plan", "look_ahead", "plan_for"]
 GROUPS = 10
 #: a group's own mean counts like so many rows of the overall ratio
 PULL = 20.0
+#: of what may be spent, what a plan must use for no other to be asked for
+_SPENT = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,18 +90,29 @@ def plan_for(prefixes: Prefixes, mean: float) -> Plan:
     """The entropy and the last prefix of least log-loss among those that spend ``mean`` a row.
 
     Both are found on the table's rows, out of fold: for every last prefix the entropy by
-    bisection, then the best pair.
+    bisection, then the best pair. Where that would leave money over, the plan that spends the most
+    of those that these rows cannot tell from the best: whoever gives so much wants what it buys.
     """
-    best: Plan | None = None
-    for last in range(len(prefixes)):
-        plan = _within(prefixes.capped(last + 1), mean)
-        if plan is not None and (best is None or plan.loss < best.loss - 1e-9):
-            best = plan
-    return best or Plan(Settled(np.inf), 1, 0.0, float(prefixes.losses()[0]))
+    found = [_within(prefixes.capped(last + 1), mean) for last in range(len(prefixes))]
+    plans = [plan for plan in found if plan is not None]
+    if not plans:
+        return Plan(Settled(np.inf), 1, 0.0, float(prefixes.losses()[0]))
+    best, losses = min(plans, key=lambda pair: pair[0].loss)
+    if best.mean >= _SPENT * mean:
+        return best
+    alike = [plan for plan, other in plans if _alike(other - losses, prefixes.weights)]
+    return max(alike, key=lambda plan: (plan.mean, -plan.loss))
 
 
-def _within(prefixes: Prefixes, mean: float) -> Plan | None:
-    """The smallest entropy that keeps within the mean."""
+def _alike(more: Floats, weights: Floats) -> bool:
+    """Whether the mean of what rows lose more is within two standard errors."""
+    share = weights / weights.sum()
+    mean = float(share @ more)
+    return mean <= 2 * float(np.sqrt(share**2 @ (more - mean) ** 2))
+
+
+def _within(prefixes: Prefixes, mean: float) -> tuple[Plan, Floats] | None:
+    """The smallest entropy that keeps within the mean, and what each row loses then."""
     doubt = np.array([entropy(p) for p in prefixes.seen])
     prices, last = prefixes.prices, len(prefixes) - 1
 
@@ -108,22 +121,22 @@ def _within(prefixes: Prefixes, mean: float) -> Plan | None:
         stop[last] = True
         return np.asarray(stop.argmax(axis=0))
 
-    def at(limit: float) -> tuple[float, float]:
-        first = stops_at(limit)
-        p = prefixes.seen[first, np.arange(len(first)), prefixes.codes]
-        loss = np.average(-np.log(np.maximum(p, 1e-9)), weights=prefixes.weights)
-        return float(np.average(prices[first], weights=prefixes.weights)), float(loss)
+    def spent(limit: float) -> float:
+        return float(np.average(prices[stops_at(limit)], weights=prefixes.weights))
 
     low, high = -1e-9, float(doubt.max())
-    if at(high)[0] > mean:
+    if spent(high) > mean:
         return None
-    if at(low)[0] <= mean:
+    if spent(low) <= mean:
         high = low
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (low, middle) if at(middle)[0] <= mean else (middle, high)
-    spent, loss = at(high)
-    stay = np.bincount(stops_at(high), prefixes.weights, last + 1)
+        low, high = (low, middle) if spent(middle) <= mean else (middle, high)
+    first = stops_at(high)
+    right = prefixes.seen[first, np.arange(len(first)), prefixes.codes]
+    losses = -np.log(np.maximum(right, 1e-9))
+    loss = float(np.average(losses, weights=prefixes.weights))
+    stay = np.bincount(first, prefixes.weights, last + 1)
     there = np.cumsum(stay[::-1])[::-1]
     go_on = 1 - np.divide(stay, there, out=np.ones_like(stay), where=there > 0)
-    return Plan(Settled(high), last + 1, spent, loss, tuple(go_on.tolist()))
+    return Plan(Settled(high), last + 1, spent(high), loss, tuple(go_on.tolist())), losses

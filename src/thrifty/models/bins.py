@@ -6,7 +6,6 @@ bin like others. What was never seen when the bins were made falls into none: it
 
 Points are believed to change little from a bin to the next: before the labels are seen their
 covariance is exp(-distance / 1.5), the distance in ranks, for numbers, and none between categories.
-Those of a gap have the less variance the fewer gaps there are: a few are mostly chance.
 """
 
 from __future__ import annotations
@@ -28,8 +27,6 @@ NOWHERE = -1
 _REACH = 1.5
 #: the share of a feature's prior variance that its basis keeps
 _KEPT = 0.98
-#: with so many gaps their points have half of the variance of others
-_GAPS = 20.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +88,6 @@ class Bins:
             seen = self.weight[:-1] + 1e-9 * max(total, 1.0)
             rank = (np.cumsum(seen) - seen / 2) / seen.sum()
             prior[:-1, :-1] = np.exp(-np.abs(rank[:, None] - rank) / _REACH)
-        prior[-1, -1] = self.weight[-1] / (self.weight[-1] + _GAPS)
         share = self.weight / total if total > 0 else np.full(n, 1 / n)
         centred = np.eye(n) - share  # the intercept says what the mean row gets
         prior = centred @ prior @ centred.T

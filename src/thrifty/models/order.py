@@ -9,7 +9,7 @@ of it. Nothing is bought: everything is read off the table that was bought for l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,8 @@ COMPARED = 4
 FINE = 32
 #: so many steps are chosen one at a time; later ones by their gains alone
 ONE_AT_A_TIME = 16
+#: rows of each class that must have been bought together to say which features to ask first
+_TOGETHER = 20
 
 
 def each_costs(prices: Floats) -> Price:
@@ -97,7 +99,13 @@ def find_order(
         of the cross-validation
     """
     search = _OrderSearch(table.own(), price, orders, exponent, folds, seed)
-    return search.run() if table.effects is None else search.by_belief(table.effects)
+    if table.effects is None:
+        return search.run()
+    together = replace(table.own().block(), effects=None)
+    if np.unique(together.labels, return_counts=True)[1].min(initial=_TOGETHER) < _TOGETHER:
+        return search.by_belief(table.effects, [])
+    first = _OrderSearch(together, price, orders, exponent, folds, seed).one_at_a_time()
+    return search.by_belief(table.effects, [f for step in first for f in step])
 
 
 class _OrderSearch:
@@ -136,6 +144,18 @@ class _OrderSearch:
         return 0.5 if 2 * sum(i in in_orders for i in paid) > len(paid) else 1.0
 
     def run(self) -> Order:
+        self._take_the_rest(self._take_one_at_a_time())
+        return Order(self._named(), tuple(self.prices))
+
+    def one_at_a_time(self) -> tuple[tuple[int, ...], ...]:
+        """The first steps alone, those that are found one by one."""
+        self._take_one_at_a_time()
+        return self._named()
+
+    def _named(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(self.names[i] for i in step) for step in self.steps)
+
+    def _take_one_at_a_time(self) -> Floats:
         self._take(tuple(i for i in range(len(self.names)) if self.price([i]) <= 0))
         present = self._probabilities(self.owned)
         while len(self.owned) < len(self.names) and len(self.steps) <= ONE_AT_A_TIME:
@@ -144,17 +164,21 @@ class _OrderSearch:
                 break
             best, present = self._compare(ranked[:COMPARED], present)
             self._take(best.features)
-        self._take_the_rest(present)
-        named = tuple(tuple(self.names[i] for i in step) for step in self.steps)
-        return Order(named, tuple(self.prices))
+        return present
 
-    def by_belief(self, effects: Floats) -> Order:
-        """By what the way of buying believes of each feature, per price^a.
+    def by_belief(self, effects: Floats, first: Sequence[int]) -> Order:
+        """Some features first, the rest by what the way of buying believes of each, per price^a.
 
         A table with holes says little of features together, and which cells were bought depends on
-        the label: beliefs were made from all looks, each at its own rows.
+        the label: beliefs were made from all looks, each at its own rows. But they know nothing of
+        features that tell the same, so where enough rows were bought together those rows say which
+        to ask first (medical, average precision with one, two and three features: .29 .50 .63 by
+        belief alone, .59 .70 .75 so).
         """
         self._take(tuple(i for i in range(len(self.names)) if self.price([i]) <= 0))
+        for i in [self.names.index(f) for f in first]:
+            if i not in self.owned:
+                self._take((i,))
         mu = np.full(len(effects), 0.5) if self.table.centres is None else self.table.centres
         mu = np.clip(mu, 1e-4, 1 - 1e-4)
         with_it = 1 / (1 + np.exp(-np.log(mu / (1 - mu)) - effects[:, 0]))
@@ -164,8 +188,7 @@ class _OrderSearch:
         for i in np.argsort(-np.array(each), kind="stable").tolist():
             if i not in set(self.owned):
                 self._take((i,))
-        named = tuple(tuple(self.names[i] for i in step) for step in self.steps)
-        return Order(named, tuple(self.prices))
+        return Order(self._named(), tuple(self.prices))
 
     def _take(self, step: tuple[int, ...]) -> None:
         """The first step is what is free, and may be empty."""
