@@ -101,8 +101,9 @@ def find_order(
     search = _OrderSearch(table.own(), price, orders, exponent, folds, seed)
     if table.effects is None:
         return search.run()
-    together = replace(table.own().block(), effects=None)
-    if np.unique(together.labels, return_counts=True)[1].min(initial=_TOGETHER) < _TOGETHER:
+    together = replace(table.own().block().weighing_as(table.own()), effects=None)
+    sizes = np.unique(together.labels, return_counts=True)[1]
+    if len(sizes) < 2 or sizes.min() < _TOGETHER:
         return search.by_belief(table.effects, [])
     first = _OrderSearch(together, price, orders, exponent, folds, seed).one_at_a_time()
     return search.by_belief(table.effects, [f for step in first for f in step])

@@ -133,7 +133,7 @@ def fit_prefixes(
     at = {int(f): i for i, f in enumerate(table.features)}
     first = np.array([at[f] for f in order.features()[:FIRST]], dtype=np.int64)
     judged = _judged(table, first)
-    weights = _balanced(table.of_rows(judged), table).weights
+    weights = table.of_rows(judged).weighing_as(table).weights
     parts: list[Prefix] = []
     seen: list[Floats] = []
     steps = [0, *(s + 1 for s in (sizes or prefix_sizes(len(order.steps) - 1)))]
@@ -173,7 +173,7 @@ def _fit_one(
     if not len(part.features):
         return p, None
     fit_on = _useful_rows(part)
-    chosen = _balanced(part.of_rows(fit_on), part)
+    chosen = part.of_rows(fit_on).weighing_as(part)
     p[fit_on], model = _left_out(chosen, estimator, shares, folds, seed)
     rest = np.setdiff1d(np.arange(part.n_rows), fit_on)
     if len(rest):  # rows without all of the prefix's cells: never fitted on, so left out as well
@@ -197,7 +197,7 @@ def _left_out(
         train, test = np.flatnonzero(fold != i), np.flatnonzero(fold == i)
         if len(np.unique(part.labels[train])) < 2:
             continue
-        model = fit_classes(_balanced(part.of_rows(train), part), estimator, seed=seed)
+        model = fit_classes(part.of_rows(train).weighing_as(part), estimator, seed=seed)
         p[test] = _all_classes(model, values[test], len(shares))
     return p, fit_classes(part, estimator, seed=seed)
 
@@ -214,16 +214,6 @@ def _useful_rows(part: Table) -> Ints:
     useful = np.flatnonzero(share == 1 if part.centres is None else share > 0)
     counts = np.bincount(part.labels[useful], minlength=int(part.labels.max()) + 1)
     return useful if counts.min() >= 20 else everyone
-
-
-def _balanced(part: Table, whole: Table) -> Table:
-    """The weights of some rows, so that each class weighs what it weighs among all."""
-    n = int(whole.labels.max()) + 1
-    ours = np.bincount(part.labels, part.weights, n)
-    theirs = np.bincount(whole.labels, whole.weights, n)
-    ratio = np.where(ours > 0, theirs / np.maximum(ours, 1e-12), 0.0)
-    weights = part.weights * ratio[part.labels]
-    return replace(part, weights=weights * len(weights) / weights.sum())
 
 
 def _all_classes(model: FittedClasses, values: Floats, n_classes: int) -> Floats:

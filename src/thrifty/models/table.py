@@ -112,6 +112,15 @@ class Table:
             weights[here & ours] *= weights[here].sum() / weights[here & ours].sum()
         return replace(self, weights=weights).of_rows(np.flatnonzero(ours))
 
+    def weighing_as(self, whole: Table) -> Table:
+        """Weights so that each class weighs what it weighs in the whole; their mean is 1."""
+        n = int(whole.labels.max(initial=0)) + 1
+        ours = np.bincount(self.labels, self.weights, n)
+        theirs = np.bincount(whole.labels, whole.weights, n)
+        ratio = np.where(ours > 0, theirs / np.maximum(ours, 1e-12), 0.0)
+        weights = self.weights * ratio[self.labels]
+        return replace(self, weights=weights * len(weights) / max(weights.sum(), 1e-300))
+
     def joint(self) -> tuple[Ints, Ints]:
         """The features and the rows of it that were bought together, by their positions here.
 
