@@ -105,3 +105,17 @@ def test_models_of_numbers_are_measured_when_asked(estimator, tmp_path):
     assert said.error.value == pytest.approx(1.0, abs=0.2)
     stored = thrifty.Lifetime.open(tmp_path / "s.db")["t"].quality_
     assert (stored is None) if estimator is not None else stored == said
+
+
+@pytest.mark.parametrize("estimator", [None, LogisticRegression()])
+@pytest.mark.parametrize("boolean", [False, True])
+def test_classes_weigh_what_they_weigh_in_the_task(estimator, boolean):
+    """Whichever rows it is measured on: those of a cohort are not, nor those with holes."""
+    rng = np.random.default_rng(0)
+    X = rng.random((1300, 60)) < 0.3 if boolean else rng.normal(size=(1300, 12))
+    score = X[:, :4] @ np.ones(4) + 0.5 * rng.normal(size=1300)
+    y = score > np.quantile(score, 0.9)
+    life = thrifty.Lifetime(thrifty.Models(estimator))
+    life.background(X[:300], rows=300)
+    said = life.learn("t", X[300:], y[300:], spend="30 %").model.quality_
+    assert said.guessing == pytest.approx(y[300:].mean(), rel=1e-6)

@@ -56,8 +56,9 @@ def default_fit(table: Table, seed: int) -> Stack | LinearScore | LinearAndTrees
         lent=table.rows < 0, looked=table.looked,
     )  # fmt: skip
     codes = np.searchsorted(stack.classes_, table.labels).astype(np.int64)
-    own = table.rows >= 0
-    return replace(stack, quality=measure(left_out[own], codes[own], table.weights[own], seed))
+    own = np.flatnonzero(table.rows >= 0)
+    weights = table.of_rows(own).weighing_as(table).weights
+    return replace(stack, quality=measure(left_out[own], codes[own], weights, seed))
 
 
 class NotBrought:

@@ -64,7 +64,7 @@ def quality_left_out(
             return None
         known = np.asarray(fitted.classes_, dtype=np.int64)
         p[np.ix_(folds == fold, known)] = fitted.predict_proba(table.values[out])
-    return measure(p, codes, table.weights[own], seed)
+    return measure(p, codes, table.of_rows(own).weighing_as(table).weights, seed)
 
 
 def numbers_left_out(

@@ -61,7 +61,9 @@ def _quality(
             scores = (1 - fitted.share) * scores + grown
         found[out] = scores
     p = expit(found)
-    return measure(np.column_stack([1 - p, p]), joint.codes, table.weights[joint.rows], seed)
+    # of each class other parts were bought together: the rows weigh what their class does
+    weights = table.of_rows(joint.rows).weighing_as(table).weights
+    return measure(np.column_stack([1 - p, p]), joint.codes, weights, seed)
 
 
 def _carried(linear: LinearScore, joint: Ints) -> float:

@@ -101,7 +101,7 @@ def find_order(
     search = _OrderSearch(table.own(), price, orders, exponent, folds, seed)
     if table.effects is None:
         return search.run()
-    together = replace(table.own().block().weighing_as(table.own()), effects=None)
+    together = replace(table.own().block(), effects=None)
     sizes = np.unique(together.labels, return_counts=True)[1]
     if len(sizes) < 2 or sizes.min() < _TOGETHER:
         return search.by_belief(table.effects, [])

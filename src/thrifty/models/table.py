@@ -136,11 +136,19 @@ class Table:
         return some, np.flatnonzero(self.bought[:, some].all(axis=1))
 
     def block(self) -> Table:
-        """What was bought together: a table without holes; see :meth:`joint`."""
+        """What was bought together: a table without holes; see :meth:`joint`.
+
+        Of each class another part of the rows was; a class weighs what it weighs here.
+        """
         if self.is_whole:
             return self
         features, rows = self.joint()
-        return self.of_features(features).of_rows(rows)
+        part = self.of_features(features).of_rows(rows)
+        weights = part.weights.copy()
+        for label in np.unique(part.labels):
+            here = part.labels == label
+            weights[here] *= self.weights[self.labels == label].sum() / weights[here].sum()
+        return replace(part, weights=weights)
 
     def filled(self) -> Floats:
         """The values, with the background's mean where a cell was not bought."""
