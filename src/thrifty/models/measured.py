@@ -4,8 +4,8 @@ Every row is scored by a model fitted without it (three folds) and counts for as
 task as it stands for: rows are bought by class, and without their weights a rare class would look
 common. The interval is the middle 95 % of draws of the same rows with repetition, by class (Efron
 and Tibshirani, 1993), twice as wide in log-odds: such draws know nothing of features that the same
-rows chose, nor of cells that were not bought, and held the figure of new rows in 68 of 107 models
-(average precision) and 84 (area under the curve); twice as wide in 99 and 105
+rows chose, nor of cells that were not bought, and held the figure of new rows in 72 of 107 models
+(average precision) and 83 (area under the curve); twice as wide in 102 and 105
 (`benchmarks/intervals.py`).
 """
 
