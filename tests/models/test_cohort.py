@@ -89,6 +89,7 @@ def test_rows_that_are_owned_come_first(tmp_path):
     life = thrifty.Lifetime(thrifty.Models(), store=tmp_path / "s.db")
     life.background(first, rows=200)
     learned = life.learn("t", later, y[order], spend="5 %")
-    own = (learned.model.table_.rows >= 0).sum()
+    own, lent = (learned.model.table_.rows >= 0).sum(), (learned.model.table_.rows < 0).sum()
     assert learned.receipt.cells <= 0.05 * X.size
-    assert learned.receipt.reused_cells > 150 * len(learned.model.features_) and own > 150
+    assert learned.receipt.reused_cells >= 190 * len(learned.model.features_) and own >= 200
+    assert lent == 0  # their labels are known: no need to take them for controls

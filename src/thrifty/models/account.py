@@ -11,7 +11,7 @@ from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.models.belief import Looked
 
-__all__ = ["Account", "owned_first"]
+__all__ = ["Account", "owned_first", "owns_rows"]
 
 #: features that are bought together on a row, where a fee is paid for the row
 _COMPANY = 40

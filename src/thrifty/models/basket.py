@@ -11,7 +11,7 @@ import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
-from thrifty.models.account import owned_first
+from thrifty.models.account import owned_first, owns_rows
 
 __all__ = ["Basket", "round_robin"]
 
@@ -77,6 +77,17 @@ class Basket:
         rest = done + np.argsort(place[done:], kind="stable")
         order = np.concatenate([np.arange(done), rest])
         self.order, self.codes = self.order[order], self.codes[order]
+
+    def take_free(self, features: Ints, done: int) -> int:
+        """Have also the rows on which these features cost nothing; how many rows there are then."""
+        longest = max((len(column) for column in self.columns.values()), default=0)
+        if longest > done or not owns_rows(self.cells):
+            return done  # what was bought further along the order would lose its rows
+        free = self.cells.row_costs(self.order[done:], features) <= 0
+        order = np.append(np.arange(done), done + np.argsort(~free, kind="stable"))
+        self.order, self.codes = self.order[order], self.codes[order]
+        upto = done + int(free.sum())
+        return upto if upto > done and self.buy(features, upto) else done
 
     def bought(self, feature: int) -> int:
         """How far along the order a feature was bought."""

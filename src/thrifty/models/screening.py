@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
+from thrifty.models.account import owns_rows
 from thrifty.models.basket import Basket
 from thrifty.models.controls import Controls, controls_of, remember_controls
 from thrifty.models.layers import Spread
@@ -139,11 +140,25 @@ class _Hunt:
         """Rows of earlier tasks as controls, and how many others go with a rare row then."""
         if self.n_classes != 2 or self.sizes.min() > _RARE * self.sizes.sum():
             return None, 1.0
+        if self._owns_enough():
+            return None, 1.0
         controls = controls_of(self.memory)
         known = float(np.median(controls.looks(self.alive))) if controls.n_rows else 0.0
         if known < _FEWEST:
             return None, 1.0
         return controls, float(np.clip(1 - known / _PLENTY, _OTHERS, 1.0))
+
+    def _owns_enough(self) -> bool:
+        """Whether so many of the task's own rows are owned that others' rows are not needed.
+
+        Their labels are known. (thyroid0387_cost at 5 %, all labels on the same 1,500 rows: .760
+        with rows of earlier tasks beside them, .782 without.)
+        """
+        if not owns_rows(self.cells):
+            return False
+        costs = self.cells.row_costs(np.arange(self.cells.n_examples), self.alive)
+        whole = float(np.asarray(self.cells.shared_prices).sum())
+        return int((costs <= (1 - _KNOWN) * whole).sum()) >= _PLENTY
 
     def _looks(self, allowance: float) -> tuple[int, int]:
         """How often the features are halved, and rows of each class in the first look."""
@@ -273,6 +288,7 @@ class _Hunt:
                 break
             if self.judges:
                 self._present()
+        self.rows = self.basket.take_free(np.array(self.chosen, dtype=np.int64), self.rows)
 
     def table(self) -> Table:
         """The chosen features on the rows that all of them were bought on."""
