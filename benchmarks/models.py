@@ -16,7 +16,7 @@ import json
 from pathlib import Path
 
 from thrifty.benchmarks.measure import machine, one_thread, table
-from thrifty.benchmarks.model_run import BILLS, PARTS, Kept, run_set
+from thrifty.benchmarks.model_run import BILLS, PARTS, Kept, Kind, run_set
 from thrifty.benchmarks.model_tables import calibration_rows, memory_rows, ratio_rows
 from thrifty.benchmarks.model_tasks import MIXED, WIDE
 from thrifty.benchmarks.model_verdicts import (
@@ -54,7 +54,7 @@ def main() -> None:
         given.seeds, given.bills = [0], (0.05,)
         given.kept = given.kept.with_name("models-quick.jsonl")
     kept = Kept(given.kept)
-    memories: tuple[bool | str, ...] = {
+    memories: tuple[Kind, ...] = {
         "with": (True,), "without": (False,), "both": (True, False), "cohort": ("cohort",),
     }[given.memory]  # fmt: skip
     one_thread()

@@ -22,7 +22,7 @@ from thrifty.models import Models
 from thrifty.outside import Json
 from thrifty.trees import Trees, Verified
 
-__all__ = ["BILLS", "PARTS", "Kept", "run_set"]
+__all__ = ["BILLS", "PARTS", "Kept", "Kind", "run_set"]
 
 #: ours; LightGBM and logistic regression on every cell; EBM on every cell; the nine pilots; a tree
 #: of Verified; LightGBM that is charged for every feature
@@ -57,8 +57,9 @@ class Kept:
         self._done.add(self._key(line))
 
 
-#: ours with memory, without, or with a cohort of so many rows that is bought before the first task
-Kind: TypeAlias = "bool | str"
+#: ours with memory (True), without (False), or "cohort": with one bought before the first task
+Kind: TypeAlias = bool | str
+#: rows of it
 COHORT = 300
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.array_types import Floats
-from thrifty.benchmarks.model_run import BILLS
+from thrifty.benchmarks.model_run import BILLS, Kind
 from thrifty.outside import Fields
 
 __all__ = ["Line", "Row", "SetLines", "by_set", "calibration_rows", "memory_rows", "ratio_rows"]
@@ -28,7 +28,7 @@ class SetLines:
         names = set.intersection(*(set(m) for m in self.full.values())) if self.full else set()
         means = {n: np.mean([m[n]["ap"] for m in self.full.values()]) for n in sorted(names)}
         self.best = max(means, key=means.__getitem__, default="")
-        self.ours: dict[tuple[float, bool | str], dict[tuple[int, int], Line]] = defaultdict(dict)
+        self.ours: dict[tuple[float, Kind], dict[tuple[int, int], Line]] = defaultdict(dict)
         self.pilots: dict[float, dict[tuple[int, int], dict[str, float]]] = defaultdict(dict)
         for line in lines:
             if line["what"] == "ours":
@@ -37,7 +37,7 @@ class SetLines:
                 self.pilots[line["bill"]][_at(line)] = line["ap"]
         self.n_tasks = 1 + max((i for _, i in self.full), default=-1)
 
-    def both(self, bill: float, memory: bool | str) -> list[tuple[int, int]]:
+    def both(self, bill: float, memory: Kind) -> list[tuple[int, int]]:
         """Tasks that ours and the full models have."""
         return sorted(set(self.ours[bill, memory]) & set(self.full))
 
@@ -48,7 +48,7 @@ class SetLines:
     def full_ap(self, at: list[tuple[int, int]]) -> Floats:
         return np.array([self.full[x][self.best]["ap"] for x in at])
 
-    def our_ap(self, at: list[tuple[int, int]], bill: float, memory: bool | str) -> Floats:
+    def our_ap(self, at: list[tuple[int, int]], bill: float, memory: Kind) -> Floats:
         return np.array([self.ours[bill, memory][x]["ap"] for x in at])
 
     def pilot_ap(self, at: list[tuple[int, int]], bill: float) -> tuple[str, Floats] | None:

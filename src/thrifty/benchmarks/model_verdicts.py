@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.benchmarks.model_run import BILLS
+from thrifty.benchmarks.model_run import BILLS, Kind
 from thrifty.benchmarks.model_tables import Line, Row, SetLines, by_set
 from thrifty.outside import Fields
 
@@ -52,7 +52,7 @@ def lead_rows(lines: list[Line]) -> list[Row]:
 def _ratio(
     some: SetLines,
     bill: float,
-    memory: bool | str,
+    memory: Kind,
     first: int,
     last: int,
     only: set[tuple[int, int]] | None = None,

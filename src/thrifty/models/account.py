@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.models.belief import Looked
+from thrifty.models.owned import owned_first, owns_rows
 
-__all__ = ["Account", "owned_first", "owns_rows"]
+__all__ = ["Account"]
 
 #: features that are bought together on a row, where a fee is paid for the row
 _COMPANY = 40
@@ -131,16 +132,3 @@ def _mask(members: Sequence[int], n: int) -> NDArray[np.bool_]:
     mask = np.zeros(n, dtype=bool)
     mask[list(members)] = True
     return mask
-
-
-def owns_rows(cells: Cells) -> bool:
-    """Whether anything behind the door is owned already."""
-    return bool(cells.meter.owned.count())
-
-
-def owned_first(cells: Cells, order: Ints) -> Ints:
-    """Rows that are owned whole come first; they were drawn without regard to the label."""
-    if not owns_rows(cells):
-        return order
-    costs = cells.row_costs(order, np.arange(cells.n_features))
-    return order[np.argsort(costs > 0, kind="stable")]

@@ -11,7 +11,7 @@ import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
-from thrifty.models.account import owned_first, owns_rows
+from thrifty.models.owned import owned_first, owns_rows
 
 __all__ = ["Basket", "round_robin"]
 

@@ -14,7 +14,7 @@ from thrifty.array_types import Floats
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.models.controls import cohort_note
-from thrifty.models.memory import Lesson
+from thrifty.models.memory import Lesson, words_of
 
 __all__ = ["buy_cohort"]
 
@@ -46,6 +46,5 @@ def buy_cohort(cells: Cells, n: int, rng: np.random.Generator) -> Lesson:
         if kept is not None:
             kept.append(values)
     notes = {} if kept is None else cohort_note(np.vstack(kept))
-    words = {cells.feature_names[f]: tuple(c) for f, c in cells.categories.items()}
     looks = np.full(len(boolean), float(n))
-    return Lesson(boolean, looks, ones, notes=notes, is_task=False).with_words(words)
+    return Lesson(boolean, looks, ones, notes=notes, is_task=False).with_words(words_of(cells))

@@ -7,8 +7,8 @@ population whose label is not known. As rows outside its rare class they are wro
 only, and what is fitted to tell the rare class from all rows ranks as what tells it from the
 others (case-base sampling: Mantel, 1973); probabilities are put right where they are made
 (:mod:`thrifty.models.stack`). What of such a row was never bought is drawn from the values that the
-feature has among them. Rows of a cohort (:mod:`thrifty.models.cohort`) are known whole, and come
-first.
+feature has among them. Rows of a cohort (:mod:`thrifty.models.cohort`) are known whole, and lent
+before those of tasks.
 """
 
 from __future__ import annotations

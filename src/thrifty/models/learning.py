@@ -19,7 +19,7 @@ from thrifty.models.fitted import FittedClasses, FittedNumbers
 from thrifty.models.fitting import fit_classes, fit_regressor
 from thrifty.models.horizon import numbers_worth_keeping, prefix_worth_keeping
 from thrifty.models.in_order import InOrder
-from thrifty.models.memory import Memory
+from thrifty.models.memory import Memory, words_of
 from thrifty.models.numbers import Numbers
 from thrifty.models.order import find_order
 from thrifty.models.policy import Bought
@@ -129,7 +129,7 @@ def learn_numbers(
 
 def _with_words(bought: Bought, cells: Cells) -> tuple[Bought, dict[str, tuple[str, ...]]]:
     """What was bought, with what the numbers of categories stand for."""
-    words = {cells.feature_names[f]: tuple(c) for f, c in cells.categories.items()}
+    words = words_of(cells)
     if not words:
         return bought, words
     table = bought.table

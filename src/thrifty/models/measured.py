@@ -20,7 +20,7 @@ from scipy.special import expit, logit
 from thrifty.array_types import Floats, Ints
 from thrifty.outside import Json, JsonLike
 
-__all__ = ["Figure", "Quality", "measure", "quality_from_dict"]
+__all__ = ["Figure", "Quality", "measure", "quality_from_dict", "widened"]
 
 #: draws of the interval; at most so many rows times draws at once
 _DRAWS, _AT_ONCE = 200, 4_000_000
@@ -130,9 +130,17 @@ def _figure(value: float, low: float, high: float) -> Figure:
     >>> str(_figure(0.5, 0.4, 0.5)), str(_figure(1.0, 1.0, 1.0))
     ('0.50 (0.31 to 0.50)', '1.00 (1.00 to 1.00)')
     """
-    at, lower, upper = logit(np.clip([value, low, high], _EDGE, 1 - _EDGE))
-    lower, upper = expit(at - _WIDER * (at - lower)), expit(at + _WIDER * (upper - at))
+    lower, upper = expit(widened(*logit(np.clip([value, low, high], _EDGE, 1 - _EDGE))))
     return Figure(value, min(float(lower), low), max(float(upper), high))
+
+
+def widened(at: float, low: float, high: float) -> tuple[float, float]:
+    """The ends of an interval, so much wider than the draws say.
+
+    >>> widened(1.0, 0.5, 2.0)
+    (0.0, 3.0)
+    """
+    return at - _WIDER * (at - low), at + _WIDER * (high - at)
 
 
 def _draws(codes: Ints, rng: np.random.Generator) -> Floats:

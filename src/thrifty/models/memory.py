@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.array_types import Floats
+from thrifty.cells import Cells
 from thrifty.cells.ledger.arrays import unpack_arrays
 from thrifty.models.layers import PARTS, Layered, LookLayer, Spread, SpreadLayer
 from thrifty.outside import AnyArray, Json, JsonLike
 
-__all__ = ["Lesson", "Memory"]
+__all__ = ["Lesson", "Memory", "words_of"]
 
 #: counts of more features than this are packed as text
 _FEW = 1000
@@ -219,6 +220,11 @@ class Memory:
             if len(layer.features) and layer.features[-1] >= width:
                 raise ValueError(f"a memory of {width} features knows another one")
         return cls(width, int(data["tasks"]), counts, spreads, notes)
+
+
+def words_of(cells: Cells) -> dict[str, tuple[str, ...]]:
+    """What the numbers of each category feature stand for, behind a door."""
+    return {cells.feature_names[f]: tuple(c) for f, c in cells.categories.items()}
 
 
 def _kind(key: str) -> str:

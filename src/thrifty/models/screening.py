@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
-from thrifty.models.account import owns_rows
 from thrifty.models.basket import Basket
 from thrifty.models.controls import Controls, controls_of, remember_controls
 from thrifty.models.layers import Spread
 from thrifty.models.memory import Lesson, Memory
+from thrifty.models.owned import rows_known
 from thrifty.models.paying import curve_of, judges_worth, still_falls, would_pay
 from thrifty.models.policy import Bought
 from thrifty.models.spreads import remember
@@ -154,11 +154,7 @@ class _Hunt:
         Their labels are known. (thyroid0387_cost at 5 %, all labels on the same 1,500 rows: .760
         with rows of earlier tasks beside them, .782 without.)
         """
-        if not owns_rows(self.cells):
-            return False
-        costs = self.cells.row_costs(np.arange(self.cells.n_examples), self.alive)
-        whole = float(np.asarray(self.cells.shared_prices).sum())
-        return int((costs <= (1 - _KNOWN) * whole).sum()) >= _PLENTY
+        return rows_known(self.cells, _KNOWN) >= _PLENTY
 
     def _looks(self, allowance: float) -> tuple[int, int]:
         """How often the features are halved, and rows of each class in the first look."""

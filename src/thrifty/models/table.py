@@ -106,20 +106,15 @@ class Table:
         ours = self.rows >= 0
         if ours.all() or len(np.unique(self.labels[ours])) < len(np.unique(self.labels)):
             return self
+        return self.of_rows(np.flatnonzero(ours)).weighing_as(self)
+
+    def weighing_as(self, whole: Table) -> Table:
+        """The same rows, so that each class weighs what it weighs in the whole."""
         weights = self.weights.copy()
         for label in np.unique(self.labels):
             here = self.labels == label
-            weights[here & ours] *= weights[here].sum() / weights[here & ours].sum()
-        return replace(self, weights=weights).of_rows(np.flatnonzero(ours))
-
-    def weighing_as(self, whole: Table) -> Table:
-        """Weights so that each class weighs what it weighs in the whole; their mean is 1."""
-        n = int(whole.labels.max(initial=0)) + 1
-        ours = np.bincount(self.labels, self.weights, n)
-        theirs = np.bincount(whole.labels, whole.weights, n)
-        ratio = np.where(ours > 0, theirs / np.maximum(ours, 1e-12), 0.0)
-        weights = self.weights * ratio[self.labels]
-        return replace(self, weights=weights * len(weights) / max(weights.sum(), 1e-300))
+            weights[here] *= whole.weights[whole.labels == label].sum() / weights[here].sum()
+        return replace(self, weights=weights)
 
     def joint(self) -> tuple[Ints, Ints]:
         """The features and the rows of it that were bought together, by their positions here.
@@ -143,12 +138,7 @@ class Table:
         if self.is_whole:
             return self
         features, rows = self.joint()
-        part = self.of_features(features).of_rows(rows)
-        weights = part.weights.copy()
-        for label in np.unique(part.labels):
-            here = part.labels == label
-            weights[here] *= self.weights[self.labels == label].sum() / weights[here].sum()
-        return replace(part, weights=weights)
+        return self.of_features(features).of_rows(rows).weighing_as(self)
 
     def filled(self) -> Floats:
         """The values, with the background's mean where a cell was not bought."""
