@@ -99,6 +99,9 @@ def _figure(draws: Floats) -> Figure:
 
     As wide as the draws say it held R squared on new rows in 32 of 46 models
     (`benchmarks/intervals.py --numbers`).
+
+    >>> str(_figure(np.repeat([2.0, 1.0, 4.0], [1, 100, 100])))
+    '2.00 (0.50 to 8.00)'
     """
     logs = np.log(np.maximum([draws[0], *np.quantile(draws[1:], (0.025, 0.975))], 1e-300))
     low, high = np.exp(widened(*logs.tolist()))
