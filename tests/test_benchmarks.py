@@ -11,7 +11,7 @@ from thrifty.benchmarks import measure as m
 from thrifty.benchmarks import scratch
 from thrifty.cli import app
 from thrifty.errors import BadParameter
-from thrifty.trees.labels import read_classes
+from thrifty.labels.classes import read_classes
 from thrifty.trees.tree import EMPTY, Node, Split, stump
 
 run = CliRunner().invoke

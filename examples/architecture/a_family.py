@@ -14,9 +14,9 @@ import numpy as np
 import thrifty
 from thrifty.attempt import Expected, Failed, Failure, Found
 from thrifty.checks import set_checked, whole_number
+from thrifty.labels.classes import Labels, read_classes
 from thrifty.testing import family_checks
 from thrifty.trees import Leaf, Node, Split, TreeClassifier
-from thrifty.trees.labels import Labels, read_classes
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from thrifty.cells import (
 )
 from thrifty.lazy import Sure, Worth
 from thrifty.lifetime import Learned, Lifetime
+from thrifty.lifetime.prediction import Prediction
 from thrifty.models import ModelClassifier, ModelRegressor, Models, ScorecardClassifier
 from thrifty.powers import MonomialRegressor, Monomials, PolynomialRegressor, Polynomials
-from thrifty.prediction import Prediction
 from thrifty.trees import (
     ListClassifier,
     Lists,

@@ -21,8 +21,8 @@ from thrifty.attempt import Found, KnowsRows, Route
 from thrifty.cells import Cells
 from thrifty.checks import set_checked, whole_number
 from thrifty.errors import BadParameter
-from thrifty.outside import Json, JsonLike
 from thrifty.protocol import Family, Ordered, attempt_task
+from thrifty.typing import Json, JsonLike
 
 __all__ = [
     "Balanced",

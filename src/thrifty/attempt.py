@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, Self, TypeVar, runtime_checkable
 
-from thrifty.outside import Json, JsonLike
+from thrifty.typing import Json, JsonLike
 
 __all__ = [
     "Attempt", "Expected", "Failed", "Failure", "Found", "KnowsRows", "Ordered", "Representation",

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 from thrifty.attempt import Attempt, Expected, Failed, Found, Ordered, Representation
 from thrifty.cells import Cells
 from thrifty.lazy import Estimator
-from thrifty.outside import Json, JsonLike, LabelsLike
+from thrifty.typing import Json, JsonLike, LabelsLike
 
 __all__ = [
     "AnyFamily", "Block", "Family", "InBlocks", "Ordered", "Representation", "attempt_task",

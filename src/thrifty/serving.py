@@ -21,18 +21,18 @@ import numpy as np
 from thrifty.array_types import Floats
 from thrifty.cells.bits import Bit
 from thrifty.errors import BadInput
-from thrifty.models.bins import Bins
-from thrifty.models.estimators import Prepared
-from thrifty.models.linear import LinearScore
-from thrifty.models.model import ModelClassifier
-from thrifty.models.points import Points
-from thrifty.models.scorecard import ScorecardClassifier
-from thrifty.models.stack import Stack
-from thrifty.models.tree_sum import TreeSum
-from thrifty.models.with_trees import LinearAndTrees
-from thrifty.outside import AnyArray, Json
+from thrifty.models.fits.bins import Bins
+from thrifty.models.fits.estimators import Prepared
+from thrifty.models.fits.linear_and_trees import LinearAndTrees
+from thrifty.models.fits.linear_score import LinearScore
+from thrifty.models.fits.mixture import Stack
+from thrifty.models.fits.points import Points
+from thrifty.models.fits.tree_sums import TreeSum
+from thrifty.models.held.classifier import ModelClassifier
+from thrifty.models.held.scorecard import ScorecardClassifier
 from thrifty.trees.model import TreeClassifier
 from thrifty.trees.over_bits import OverBits
+from thrifty.typing import AnyArray, Json
 
 __all__ = ["serving_model"]
 

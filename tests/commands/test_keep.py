@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import thrifty
 from thrifty.cli import app
 from thrifty.errors import ExamplePurged, StoreError
-from thrifty.models.controls import controls_of
+from thrifty.models.memory.controls import controls_of
 from thrifty.testing import FakeProvider
 
 pd = pytest.importorskip("pandas")

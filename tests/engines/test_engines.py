@@ -10,9 +10,9 @@ import thrifty
 from thrifty import kernels
 from thrifty.engines import grow_sharded
 from thrifty.engines.pools import open_pool
+from thrifty.labels.classes import read_classes
 from thrifty.trees.gains.gain import entropy
 from thrifty.trees.growing.scratch import grow_from_scratch
-from thrifty.trees.labels import read_classes
 
 ENGINES = [
     "loky",

@@ -9,10 +9,10 @@ import thrifty
 from thrifty import kernels
 from thrifty.engines import grow_sharded, sharded
 from thrifty.errors import BadInput, BadParameter, ContradictoryLabels
+from thrifty.labels.classes import read_classes
 from thrifty.packed import pack
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.scratch import grow_from_scratch
-from thrifty.trees.labels import read_classes
 
 
 def alone(X, y, gain="entropy", max_depth=None):

@@ -10,9 +10,9 @@ import pytest
 import thrifty
 from thrifty import kernels
 from thrifty.errors import ContradictoryLabels, NotInFamily
+from thrifty.labels.classes import read_classes
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.scratch import grow_from_scratch
-from thrifty.trees.labels import read_classes
 from thrifty.trees.look.list_text import is_list
 from thrifty.trees.tree import depth, is_grown_from, is_grown_from_prefixes
 

@@ -10,8 +10,8 @@ import pytest
 
 import thrifty
 from thrifty.cells import Cells
+from thrifty.labels.classes import read_classes
 from thrifty.trees.gains.gain import entropy, gini
-from thrifty.trees.labels import read_classes
 from thrifty.trees.race.bar import Bar
 from thrifty.trees.tree import Leaf
 

@@ -7,9 +7,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import thrifty
+from thrifty.labels.classes import read_classes
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.scratch_real import grow_real
-from thrifty.trees.labels import read_classes
 from thrifty.trees.tree import internal_nodes, is_grown_from_prefixes, relabel, size
 
 

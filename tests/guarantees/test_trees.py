@@ -7,9 +7,9 @@ import pytest
 
 import thrifty
 from thrifty import kernels
+from thrifty.labels.classes import read_classes
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.scratch import grow_from_scratch
-from thrifty.trees.labels import read_classes
 from thrifty.trees.tree import (
     depth,
     internal_nodes,

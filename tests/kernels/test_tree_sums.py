@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from thrifty.models.boosted import grow_boosted
-from thrifty.models.random_trees import grow_forest
-from thrifty.models.tree_sum import TreeSum
+from thrifty.models.fits.boosting import grow_boosted
+from thrifty.models.fits.extra_trees import grow_forest
+from thrifty.models.fits.tree_sums import TreeSum
 
 
 def plain_scores(trees: TreeSum, values):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thrifty.models.ahead import plan_for
-from thrifty.models.calibration import Scaling
-from thrifty.models.prefixes import Prefix, Prefixes
+from thrifty.models.asking.plan import plan_for
+from thrifty.models.asking.prefixes import Prefix, Prefixes
+from thrifty.models.fits.calibration import Scaling
 
 
 def prefixes(likelihoods):

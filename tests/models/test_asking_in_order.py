@@ -11,10 +11,10 @@ from sklearn.tree import DecisionTreeClassifier
 import thrifty
 from thrifty.errors import BadParameter
 from thrifty.lazy.stopping import equal_posterior
-from thrifty.models.ahead import look_ahead, plan_for
-from thrifty.models.asking import ask_in_order
-from thrifty.models.order import each_costs, find_order
-from thrifty.models.prefixes import fit_prefixes, prefix_sizes
+from thrifty.models.asking.ask import ask_in_order
+from thrifty.models.asking.order import each_costs, find_order
+from thrifty.models.asking.plan import look_ahead, plan_for
+from thrifty.models.asking.prefixes import fit_prefixes, prefix_sizes
 from thrifty.models.table import Table
 
 PRICES = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 1.0])

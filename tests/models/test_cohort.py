@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import thrifty
-from thrifty.models.controls import controls_of
+from thrifty.models.memory.controls import controls_of
 
 FEATURES = 30
 

@@ -10,12 +10,12 @@ from sklearn.metrics import roc_auc_score
 
 import thrifty
 from thrifty.cells import Cells
-from thrifty.models.basket import Basket
-from thrifty.models.controls import controls_of, remember_controls
-from thrifty.models.memory import Lesson, Memory
-from thrifty.models.screening import Screening
-from thrifty.models.stack import fit_stack_left_out
-from thrifty.trees.labels import read_classes
+from thrifty.labels.classes import read_classes
+from thrifty.models.buying.basket import Basket
+from thrifty.models.buying.halving import Screening
+from thrifty.models.fits.mixture import fit_stack_left_out
+from thrifty.models.memory.controls import controls_of, remember_controls
+from thrifty.models.memory.memory import Lesson, Memory
 
 
 def people(n, seed, features=20, share=0.05, moved=0.0):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 
-from thrifty.models.random_trees import _IN_LEAF, _PRIOR, _TREES, grow_forest
-from thrifty.models.tree_sum import tree_sum_from_dict
+from thrifty.models.fits.extra_trees import _IN_LEAF, _PRIOR, _TREES, grow_forest
+from thrifty.models.fits.tree_sums import tree_sum_from_dict
 
 NONE = np.zeros(5, dtype=bool)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from thrifty.models.line import Line, LineDesign
-from thrifty.models.stack import fit_stack
+from thrifty.models.fits.line import Line, LineDesign
+from thrifty.models.fits.mixture import fit_stack
 
 
 def fitted(X, y, categories=None) -> Line:

@@ -13,9 +13,9 @@ import thrifty
 from thrifty.agnostic import Counts
 from thrifty.cells.ledger.arrays import pack_arrays
 from thrifty.errors import StoreError
-from thrifty.models.layers import COLUMNS
-from thrifty.models.memory import Lesson, Memory
-from thrifty.models.spreads import remember
+from thrifty.models.memory.layers import COLUMNS
+from thrifty.models.memory.memory import Lesson, Memory
+from thrifty.models.memory.sketches import remember
 from thrifty.stores import SQLiteStore
 from thrifty.stores.in_parts import load_parts, write_parts
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thrifty.models.order import each_costs, find_order
-from thrifty.models.residual_gains import bin_codes, gains, significant
+from thrifty.models.asking.order import each_costs, find_order
+from thrifty.models.buying.residual_gains import bin_codes, gains, significant
 from thrifty.models.table import Table
 
 

@@ -9,10 +9,10 @@ from sklearn.linear_model import LogisticRegression
 import thrifty
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
-from thrifty.models.horizon import best_prefix
-from thrifty.models.in_order import InOrder
-from thrifty.models.memory import Memory
-from thrifty.trees.labels import read_classes
+from thrifty.labels.classes import read_classes
+from thrifty.models.asking.horizon import best_prefix
+from thrifty.models.buying.in_order import InOrder
+from thrifty.models.memory.memory import Memory
 
 
 def drawn(n, seed, k=30):

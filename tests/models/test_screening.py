@@ -8,11 +8,11 @@ from sklearn.metrics import roc_auc_score
 
 from thrifty.cells import Cells, PriceList, as_source
 from thrifty.errors import BadInput
-from thrifty.models.basket import Basket
-from thrifty.models.memory import Memory
-from thrifty.models.screening import Screening
-from thrifty.models.stack import fit_stack
-from thrifty.trees.labels import read_classes
+from thrifty.labels.classes import read_classes
+from thrifty.models.buying.basket import Basket
+from thrifty.models.buying.halving import Screening
+from thrifty.models.fits.mixture import fit_stack
+from thrifty.models.memory.memory import Memory
 
 
 def clinic(n=1200, features=60, seed=0, rate=-2.0):

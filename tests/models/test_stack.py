@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 from thrifty.errors import BadInput
-from thrifty.models.stack import fit_stack, stack_from_dict
+from thrifty.models.fits.mixture import fit_stack, stack_from_dict
 
 
 def rows(n, seed, kind):

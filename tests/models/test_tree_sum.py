@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
-from thrifty.models.boosted import grow_boosted
-from thrifty.models.tree_sum import add_up, tree_sum_from_dict
+from thrifty.models.fits.boosting import grow_boosted
+from thrifty.models.fits.tree_sums import add_up, tree_sum_from_dict
 
 
 def grown(categories=False):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import thrifty
-from thrifty.models.linear import fit_linear
+from thrifty.models.fits.linear_score import fit_linear
 
 
 def words(n, rng, N=1500, share=0.03):

@@ -8,9 +8,9 @@ import numpy as np
 
 from thrifty.cells import Cells
 from thrifty.models import Models
-from thrifty.models.fitting import classes_from_dict
-from thrifty.models.linear import LinearScore
-from thrifty.models.with_trees import LinearAndTrees
+from thrifty.models.fits.fitting import classes_from_dict
+from thrifty.models.fits.linear_and_trees import LinearAndTrees
+from thrifty.models.fits.linear_score import LinearScore
 
 
 def learned(y_of, seed: int = 0):

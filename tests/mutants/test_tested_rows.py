@@ -6,7 +6,7 @@ import numpy as np
 
 import thrifty
 from thrifty.cells import Cells
-from thrifty.trees.labels import read_classes
+from thrifty.labels.classes import read_classes
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tested import _FIRST, _Trial, rows_to_pass
 from thrifty.trees.tree import Leaf, Node, Split, stump

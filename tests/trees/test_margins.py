@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import thrifty
+from thrifty.labels.classes import read_classes
 from thrifty.trees.gains.gain import entropy
-from thrifty.trees.labels import read_classes
 from thrifty.trees.race.by_races import shuffled
 from thrifty.trees.race.node import Contest, NodeRace
 from thrifty.trees.tree import Node, features_of

@@ -14,11 +14,11 @@ import thrifty
 from thrifty.attempt import Failed
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter, ContradictoryLabels
+from thrifty.labels.classes import read_classes
 from thrifty.trees.gains.gain import entropy, gain_named, gini
 from thrifty.trees.gains.many_classes import entropy_at_most, gini_at_most
 from thrifty.trees.growing.scratch import grow_from_scratch
 from thrifty.trees.growing.scratch_real import grow_real
-from thrifty.trees.labels import read_classes
 from thrifty.trees.race.bar import Bar
 from thrifty.trees.race.by_races import race_all_features
 from thrifty.trees.race.real_node import tables_of_cuts

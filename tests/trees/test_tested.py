@@ -9,10 +9,10 @@ import thrifty
 from thrifty.attempt import Failed
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
+from thrifty.labels.classes import read_classes
 from thrifty.trees import tested
 from thrifty.trees.gains.gain import entropy
 from thrifty.trees.growing.sample_tree import grow_on_sample
-from thrifty.trees.labels import read_classes
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Leaf, Node, Split, stump
 

@@ -13,9 +13,9 @@ from tests.trees.strategies import skeletons, tables
 from thrifty.attempt import Failed, Found
 from thrifty.cells import Cells
 from thrifty.errors import ContradictoryLabels
+from thrifty.labels.classes import read_classes
 from thrifty.trees.gains.gain import entropy, gini
 from thrifty.trees.growing.scratch import grow_from_scratch
-from thrifty.trees.labels import read_classes
 from thrifty.trees.paper.improve import by_anchors, by_features, by_paths
 from thrifty.trees.paper.use_rep import Grown, use_rep
 from thrifty.trees.representation import Metafeatures

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.benchmarks.real_sets import data_folder
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["DataSet", "data_sets"]
 

@@ -14,10 +14,10 @@ from thrifty.benchmarks.measure import best_of
 from thrifty.cells.sources import Source
 from thrifty.cells.sources.packed_file import PackedFile
 from thrifty.lifetime import Lifetime
-from thrifty.outside import AnyArray, Json
 from thrifty.packed import pack
 from thrifty.streams import trees
 from thrifty.trees import Paper, Trees
+from thrifty.typing import AnyArray, Json
 
 __all__ = ["measure"]
 

@@ -11,12 +11,12 @@ from thrifty.cells import as_source
 from thrifty.engines import open_pool
 from thrifty.engines.pools import Pool
 from thrifty.engines.sharded import _grow, _open_shards
+from thrifty.labels.classes import read_classes
 from thrifty.lifetime import Lifetime
-from thrifty.outside import Json
 from thrifty.streams import trees
 from thrifty.streams.task import Task
 from thrifty.trees import Paper, Trees
-from thrifty.trees.labels import read_classes
+from thrifty.typing import Json
 
 __all__ = ["installed", "measure"]
 

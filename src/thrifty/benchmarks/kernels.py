@@ -16,12 +16,12 @@ from thrifty import kernels
 from thrifty.benchmarks.measure import best_of
 from thrifty.benchmarks.scratch import coins, planted
 from thrifty.cells import Cells
-from thrifty.outside import Json
+from thrifty.labels.classes import read_classes
 from thrifty.trees.gains.gain import entropy
-from thrifty.trees.labels import read_classes
 from thrifty.trees.paper.use_rep import use_rep
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import size, stump
+from thrifty.typing import Json
 
 __all__ = ["counting", "measure", "start", "thirty_columns", "threads"]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from thrifty.outside import JsonLike
+from thrifty.typing import JsonLike
 
 __all__ = ["Timing", "best_of", "machine", "one_thread", "peak_memory", "table"]
 

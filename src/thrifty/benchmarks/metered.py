@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from thrifty.benchmarks.data import DataSet, data_sets
-from thrifty.outside import Json
+from thrifty.typing import Json
 from thrifty.wrapped import metered
 
 __all__ = ["measure", "models"]

@@ -19,8 +19,8 @@ from thrifty.benchmarks.model_ways import (
 )
 from thrifty.lifetime import Lifetime
 from thrifty.models import Models
-from thrifty.outside import Json
 from thrifty.trees import Trees, Verified
+from thrifty.typing import Json
 
 __all__ = ["BILLS", "PARTS", "Kept", "Kind", "run_set"]
 

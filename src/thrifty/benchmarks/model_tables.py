@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from thrifty.array_types import Floats
 from thrifty.benchmarks.model_run import BILLS, Kind
-from thrifty.outside import Fields
+from thrifty.typing import Fields
 
 __all__ = ["Line", "Row", "SetLines", "by_set", "calibration_rows", "memory_rows", "ratio_rows"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from thrifty.benchmarks.model_run import BILLS, Kind
 from thrifty.benchmarks.model_tables import Line, Row, SetLines, by_set
-from thrifty.outside import Fields
+from thrifty.typing import Fields
 
 __all__ = ["compact", "expand", "half_bill_rows", "lead_rows", "other_rows", "window_rows"]
 

@@ -13,7 +13,7 @@ from sklearn.metrics import average_precision_score
 
 from thrifty.array_types import Floats
 from thrifty.benchmarks.model_tasks import ModelTask
-from thrifty.outside import AnyArray, Fields
+from thrifty.typing import AnyArray, Fields
 
 __all__ = [
     "additive_model",

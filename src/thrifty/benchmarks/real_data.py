@@ -23,7 +23,7 @@ from thrifty.benchmarks.real_learners import (
 )
 from thrifty.benchmarks.real_sets import RealTask, SetTable, label_tasks, site_tasks
 from thrifty.cells import Cells
-from thrifty.outside import Fields
+from thrifty.typing import Fields
 
 __all__ = ["compare_learners", "measure_memory", "measure_money", "measure_sites"]
 

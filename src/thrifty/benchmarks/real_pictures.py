@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thrifty.outside import Fields
 from thrifty.report.ink import whole_ticks
+from thrifty.typing import Fields
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

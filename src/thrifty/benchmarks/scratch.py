@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.benchmarks.measure import Timing, best_of, peak_memory
 from thrifty.cells.sources.checks import default_names
-from thrifty.outside import Json
+from thrifty.labels.classes import read_classes
 from thrifty.streams import trees
 from thrifty.trees.gains.gain import entropy
 from thrifty.trees.growing.scratch import grow_from_scratch
-from thrifty.trees.labels import read_classes
 from thrifty.trees.model import TreeClassifier
 from thrifty.trees.tree import Leaf, Node, Tree, depth, size, stump
+from thrifty.typing import Json
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier

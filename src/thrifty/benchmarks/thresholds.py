@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 from thrifty.benchmarks.measure import best_of
-from thrifty.outside import AnyArray, Json
 from thrifty.trees import TreeClassifier
+from thrifty.typing import AnyArray, Json
 
 __all__ = ["DEFAULT", "measure"]
 

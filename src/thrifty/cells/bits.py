@@ -21,7 +21,7 @@ from thrifty import kernels
 from thrifty.cells.door import Cells
 from thrifty.cells.ledger.receipt import Receipt
 from thrifty.errors import UnknownFeature
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["FIRST_ROWS", "Bit", "BitCells", "bits_of", "bits_to_dict", "read_bits"]
 

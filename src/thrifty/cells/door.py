@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from thrifty import kernels
 from thrifty.cells.billed_door import BilledDoor
 from thrifty.cells.sources.row_keys import row_keys
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["Cells"]
 

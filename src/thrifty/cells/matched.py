@@ -13,7 +13,7 @@ from thrifty.cells.door import Cells
 from thrifty.cells.matching import Match
 from thrifty.cells.open_door import Opening
 from thrifty.cells.prices.price_list import PricesLike
-from thrifty.outside import AnyArray, TableLike
+from thrifty.typing import AnyArray, TableLike
 
 __all__ = ["MatchedCells", "open_cells"]
 

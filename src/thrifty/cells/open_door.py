@@ -21,7 +21,7 @@ from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.sources import Source, as_source
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
-from thrifty.outside import TableLike
+from thrifty.typing import TableLike
 
 __all__ = ["OpenDoor", "Opening"]
 

@@ -9,7 +9,7 @@ import typer
 
 from thrifty.benchmarks.measure import machine, one_thread, table
 from thrifty.errors import BadParameter
-from thrifty.outside import Fields
+from thrifty.typing import Fields
 
 __all__ = ["PARTS", "register"]
 

@@ -17,7 +17,7 @@ from thrifty.commands.opening import (
     print_json,
     visible,
 )
-from thrifty.outside import Fields
+from thrifty.typing import Fields
 
 __all__ = ["register"]
 

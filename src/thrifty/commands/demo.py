@@ -19,11 +19,11 @@ from thrifty import bounds
 from thrifty.commands.demo_digits import Digits, digits_table, start_digits
 from thrifty.errors import ThriftyError
 from thrifty.lifetime import Lifetime
-from thrifty.outside import Fields
 from thrifty.report.cumulative import save_cumulative
 from thrifty.streams import TreeStream, trees
 from thrifty.streams.task import Task
 from thrifty.trees import Paper, Race, Trees
+from thrifty.typing import Fields
 
 __all__ = ["Demo", "register", "run_demo"]
 

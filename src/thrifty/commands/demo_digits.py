@@ -33,7 +33,7 @@ from thrifty.cells import PriceList, Source
 from thrifty.lazy import Sure
 from thrifty.lifetime import Lifetime
 from thrifty.models import Models
-from thrifty.outside import AnyArray, Fields
+from thrifty.typing import AnyArray, Fields
 
 __all__ = ["Digits", "digits_table", "start_digits"]
 

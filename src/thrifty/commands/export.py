@@ -18,9 +18,9 @@ from thrifty.cells.ledger.compacted import read_column
 from thrifty.commands.opening import LifetimeName, StorePlace, open_lifetime
 from thrifty.errors import BadParameter
 from thrifty.lifetime import Lifetime
-from thrifty.outside import Json
 from thrifty.serving import serving_model
 from thrifty.stores.pages import SqlPages
+from thrifty.typing import Json
 
 __all__ = ["register"]
 

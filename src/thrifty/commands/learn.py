@@ -14,11 +14,11 @@ from thrifty.commands.task_file import TaskFile, read_any_file
 from thrifty.commands.task_source import open_source
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.lifetime import Learned, Lifetime
-from thrifty.outside import Json
 from thrifty.protocol import AnyFamily
 from thrifty.stores.families import family_from_dict
-from thrifty.strangers import readable
 from thrifty.trees.learners import learner_from_dict
+from thrifty.typing import Json
+from thrifty.untrusted import readable
 
 __all__ = ["features_line", "make_family", "register"]
 

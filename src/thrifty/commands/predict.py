@@ -17,8 +17,8 @@ from thrifty.commands.task_source import Knowledge, open_source
 from thrifty.errors import BudgetExceeded
 from thrifty.lazy import Sure
 from thrifty.lifetime import Lifetime
-from thrifty.outside import Json
-from thrifty.prediction import Prediction
+from thrifty.lifetime.prediction import Prediction
+from thrifty.typing import Json
 
 __all__ = ["register"]
 

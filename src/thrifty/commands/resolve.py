@@ -20,7 +20,7 @@ from thrifty.commands.opening import (
 )
 from thrifty.errors import BadInput
 from thrifty.lifetime import Lifetime
-from thrifty.strangers import readable
+from thrifty.untrusted import readable
 
 __all__ = ["register"]
 

@@ -27,8 +27,8 @@ from typing import Any
 from thrifty.cells import Budget, PriceList
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.errors import BadInput, ThriftyError
-from thrifty.outside import Json, JsonLike, MoneyLike
-from thrifty.strangers import readable
+from thrifty.typing import Json, JsonLike, MoneyLike
+from thrifty.untrusted import readable
 
 __all__ = ["TaskFile", "TaskSpec", "read_any_file", "read_task_file"]
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from thrifty.brought import kinds_here
 from thrifty.cells import Source
 from thrifty.cells.sources.kinds import read_column
 from thrifty.commands.csv_file import read_csv, the_pandas
 from thrifty.commands.task_file import TaskFile, TaskSpec, _only
 from thrifty.errors import BadInput
-from thrifty.outside import Fields, JsonLike
-from thrifty.strangers import readable
+from thrifty.lifetime.feature_matching import kinds_here
+from thrifty.typing import Fields, JsonLike
+from thrifty.untrusted import readable
 
 if TYPE_CHECKING:
     import pandas

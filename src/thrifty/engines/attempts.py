@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.attempt import Attempt
-from thrifty.brought import aligned_labels
 from thrifty.cells import Cells, as_source
-from thrifty.outside import LabelsLike, TableLike
+from thrifty.lifetime.feature_matching import aligned_labels
 from thrifty.protocol import AnyFamily
+from thrifty.typing import LabelsLike, TableLike
 
 __all__ = ["LookedCells", "Tried", "TriedFamily", "try_task"]
 

@@ -24,9 +24,9 @@ from thrifty.cells import Budget, Source
 from thrifty.engines.attempts import Tried, TriedFamily, try_task
 from thrifty.engines.pools import Pool, Promise, open_pool
 from thrifty.errors import BadInput
-from thrifty.learned import Learned
-from thrifty.outside import LabelsLike, TableLike
+from thrifty.lifetime.learned import Learned
 from thrifty.protocol import AnyFamily, Representation
+from thrifty.typing import LabelsLike, TableLike
 
 __all__ = ["Life", "learn_many"]
 

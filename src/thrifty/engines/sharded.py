@@ -23,7 +23,7 @@ from thrifty.cells import Source, as_source
 from thrifty.cells.sources.packed import PackedSource
 from thrifty.engines.pools import Actor, Pool, open_pool
 from thrifty.errors import BadInput, BadParameter
-from thrifty.outside import LabelsLike, TableLike
+from thrifty.labels.classes import Labels, read_classes
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.boolean_counts import (
     BUFFER,
@@ -36,8 +36,8 @@ from thrifty.trees.growing.boolean_counts import (
 from thrifty.trees.growing.candidates import AllFeatures
 from thrifty.trees.growing.grow import Chosen, grow
 from thrifty.trees.growing.stuck import or_leaf
-from thrifty.trees.labels import Labels, read_classes
 from thrifty.trees.tree import Split, Tree
+from thrifty.typing import LabelsLike, TableLike
 
 __all__ = ["Shard", "grow_sharded"]
 

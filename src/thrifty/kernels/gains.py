@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.kernels.jit import jit
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["entropy_gains", "gini_gains", "xlogx_table"]
 

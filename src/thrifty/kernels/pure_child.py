@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from thrifty.kernels.jit import jit
 from thrifty.kernels.thresholds import before_split, gain_of_cut
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["best_pure_child_counts"]
 

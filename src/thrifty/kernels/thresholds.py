@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from thrifty.kernels.counting import popcount
 from thrifty.kernels.jit import jit
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = [
     "BINS", "ENTROPY", "GINI", "before_split", "best_counts", "best_counts_sorted", "bin_values",

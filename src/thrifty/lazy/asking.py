@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.lazy.stopping import StoppingRule
-from thrifty.outside import AnyArray, Json
+from thrifty.typing import AnyArray, Json
 
 __all__ = ["FINISHED", "Asked", "Asks", "Estimator", "no_stopping"]
 

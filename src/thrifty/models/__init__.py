@@ -1,9 +1,9 @@
 """Any model, on the few cells it needs: what is bought, and what is fitted on it, apart."""
 
 from thrifty.models.family import Models
-from thrifty.models.model import ModelClassifier
-from thrifty.models.regressor import ModelRegressor
-from thrifty.models.scorecard import ScorecardClassifier
+from thrifty.models.held.classifier import ModelClassifier
+from thrifty.models.held.regressor import ModelRegressor
+from thrifty.models.held.scorecard import ScorecardClassifier
 from thrifty.models.table import Table
 
 __all__ = ["ModelClassifier", "ModelRegressor", "Models", "ScorecardClassifier", "Table"]

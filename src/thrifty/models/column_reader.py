@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from thrifty.array_types import Floats
 from thrifty.errors import BadInput
-from thrifty.outside import TableLike
+from thrifty.typing import TableLike
 
 __all__ = ["ColumnReader", "has_texts"]
 

@@ -12,10 +12,13 @@ from numpy.typing import ArrayLike
 from thrifty.attempt import Expected, Failed, Found
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
-from thrifty.models.cohort import buy_cohort
-from thrifty.models.controls import number_cohort
-from thrifty.models.estimators import check_estimator, in_words
-from thrifty.models.horizon import read_predictions
+from thrifty.labels.classes import Labels
+from thrifty.labels.numbers import Numbers, Said, check_said, labels_said_by, read_any_labels
+from thrifty.models.asking.horizon import read_predictions
+from thrifty.models.buying.cohort import buy_cohort
+from thrifty.models.fits.estimators import check_estimator, in_words
+from thrifty.models.held.classifier import ModelClassifier
+from thrifty.models.held.regressor import ModelRegressor
 from thrifty.models.learning import (
     LearnedClasses,
     LearnedNumbers,
@@ -23,13 +26,10 @@ from thrifty.models.learning import (
     learn_numbers,
     learn_table,
 )
-from thrifty.models.memory import Lesson, Memory
-from thrifty.models.model import ModelClassifier
-from thrifty.models.numbers import Numbers, Said, check_said, labels_said_by, read_any_labels
-from thrifty.models.recurring import hypothesis_of, recognise
-from thrifty.models.regressor import ModelRegressor
-from thrifty.outside import EstimatorLike, Json, JsonLike, LabelsLike
-from thrifty.trees.labels import Labels
+from thrifty.models.memory.controls import number_cohort
+from thrifty.models.memory.memory import Lesson, Memory
+from thrifty.models.memory.recurring import hypothesis_of, recognise
+from thrifty.typing import EstimatorLike, Json, JsonLike, LabelsLike
 
 __all__ = ["Models"]
 
@@ -47,7 +47,7 @@ class Models:
 
     A task spends what ``spend=`` says; where nothing is said at most a twentieth of everything, or
     what 30,000 cells cost where that is more, and it stops where the next purchase is expected to
-    lower the loss by less than a fiftieth of what it has fallen (:mod:`thrifty.models.paying`).
+    lower the loss by less than a fiftieth of what it has fallen (:mod:`thrifty.models.buying.worth`).
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Models:
         what wrong predictions cost, for classes; None: alike
     recurring : bool
         whether a task may be an earlier label at another place; an earlier model is then accepted
-        as it is where a small sample supports it (:mod:`thrifty.models.recurring`)
+        as it is where a small sample supports it (:mod:`thrifty.models.memory.recurring`)
     random_state : int or None
         seed of what is drawn
 

@@ -13,21 +13,21 @@ from threadpoolctl import threadpool_limits
 
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
-from thrifty.models.buying_numbers import ForNumbers
-from thrifty.models.choice import policy_for
-from thrifty.models.fitted import FittedClasses, FittedNumbers
-from thrifty.models.fitting import fit_classes, fit_regressor
-from thrifty.models.horizon import numbers_worth_keeping, prefix_worth_keeping
-from thrifty.models.in_order import InOrder
-from thrifty.models.memory import Memory, words_of
-from thrifty.models.numbers import Numbers
-from thrifty.models.order import find_order
-from thrifty.models.policy import Bought
-from thrifty.models.prefixes import fit_prefixes
+from thrifty.labels.classes import Labels
+from thrifty.labels.numbers import Numbers
+from thrifty.models.asking.horizon import numbers_worth_keeping, prefix_worth_keeping
+from thrifty.models.asking.order import find_order
+from thrifty.models.asking.prefixes import fit_prefixes
+from thrifty.models.buying.choice import policy_for
+from thrifty.models.buying.halving_numbers import ForNumbers
+from thrifty.models.buying.in_order import InOrder
+from thrifty.models.buying.policy import Bought
+from thrifty.models.buying.wide import Wide
+from thrifty.models.fits.fitted import FittedClasses, FittedNumbers
+from thrifty.models.fits.fitting import fit_classes, fit_regressor
+from thrifty.models.memory.memory import Memory, words_of
 from thrifty.models.table import Table
-from thrifty.models.wide import Wide
-from thrifty.outside import EstimatorLike, JsonLike
-from thrifty.trees.labels import Labels
+from thrifty.typing import EstimatorLike, JsonLike
 
 __all__ = [
     "LearnedClasses", "LearnedNumbers", "LearnedTable", "allowance_of", "learn_numbers",
@@ -172,7 +172,7 @@ def allowance_of(cells: Cells) -> float:
     """What a task may spend: what was said, else a twentieth of everything or 30,000 cells.
 
     Where nothing was said it stops before that if more would not pay
-    (:mod:`thrifty.models.paying`).
+    (:mod:`thrifty.models.buying.worth`).
 
     >>> allowance_of(Cells(np.zeros((1000, 2000), dtype=bool)))
     100000.0

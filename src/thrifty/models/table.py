@@ -9,7 +9,7 @@ import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.errors import StoreError
-from thrifty.outside import AnyArray, Json, JsonLike
+from thrifty.typing import AnyArray, Json, JsonLike
 
 __all__ = ["Table", "table_from_dict"]
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells.sources.checks import checked_names, default_names
 from thrifty.errors import BadInput
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["Input", "read_input"]
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells.sources.packed_file import FORMAT, VERSION, hash_name, seal_of
 from thrifty.errors import BadInput
-from thrifty.outside import AnyArray, Json
+from thrifty.typing import AnyArray, Json
 
 __all__ = ["Writer"]
 

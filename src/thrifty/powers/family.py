@@ -11,11 +11,11 @@ import numpy as np
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.lazy import Estimator
-from thrifty.outside import Json, JsonLike, LabelsLike
 from thrifty.powers.evidence import coarsest
 from thrifty.powers.failures import refuse
 from thrifty.powers.representation import PowersRepresentation
 from thrifty.powers.values import BoughtValues
+from thrifty.typing import Json, JsonLike, LabelsLike
 
 __all__ = ["METHODS", "Method", "PowersFamily"]
 

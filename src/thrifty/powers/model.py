@@ -18,10 +18,10 @@ from thrifty.cells.matching import Match, match_features
 from thrifty.errors import BadInput
 from thrifty.lazy import FINISHED, Asked, no_stopping
 from thrifty.lazy.stopping import StoppingRule
-from thrifty.outside import AnyArray, Json, JsonLike, LabelsLike, TableLike
 from thrifty.powers.family import Formula, PowersFamily
 from thrifty.powers.representation import Exponents, exponents, written
 from thrifty.powers.sums import Polynomial
+from thrifty.typing import AnyArray, Json, JsonLike, LabelsLike, TableLike
 
 __all__ = ["MonomialRegressor", "PolynomialRegressor"]
 

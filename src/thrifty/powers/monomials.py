@@ -11,15 +11,15 @@ from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
-from thrifty.outside import LabelsLike
+from thrifty.labels.real import log_labels
 from thrifty.powers import lattice, nnls_batches, paper_monomials
 from thrifty.powers.family import METHODS, Method, PowersFamily
-from thrifty.powers.labels import log_labels
 from thrifty.powers.log_values import LogValues
 from thrifty.powers.model import MonomialRegressor
 from thrifty.powers.representation import Exponents, PowersRepresentation
 from thrifty.powers.row_order import both_ends, shuffled
 from thrifty.powers.rules import Rules
+from thrifty.typing import LabelsLike
 
 __all__ = ["Monomials"]
 

@@ -13,10 +13,9 @@ from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
-from thrifty.outside import Json, JsonLike, LabelsLike
+from thrifty.labels.real import real_labels
 from thrifty.powers import paper_polynomials
 from thrifty.powers.family import METHODS, Method, PowersFamily
-from thrifty.powers.labels import real_labels
 from thrifty.powers.laws import Laws, laws_from_dict, laws_to_dict, mismatch, read_laws
 from thrifty.powers.model import PolynomialRegressor
 from thrifty.powers.paper_polynomials import KnownTarget, PaperSettings, Posed
@@ -26,6 +25,7 @@ from thrifty.powers.representation import PowersRepresentation
 from thrifty.powers.row_order import both_ends, shuffled
 from thrifty.powers.sum_search import SumSearch
 from thrifty.powers.sums import Polynomial, SumRules
+from thrifty.typing import Json, JsonLike, LabelsLike
 
 __all__ = ["Polynomials"]
 

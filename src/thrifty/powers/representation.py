@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from thrifty.outside import Json, JsonLike
 from thrifty.powers.exact_linear import combination, rank, row_basis, saturated_basis, solve
+from thrifty.typing import Json, JsonLike
 
 __all__ = ["Exponents", "PowersRepresentation", "degree", "exponents", "written"]
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import bounds
-from thrifty.outside import AnyArray
 from thrifty.report.ink import LINES, POINTS, SERIES, frame, legend, save_picture, value_axis
 from thrifty.report.view import LifetimeView
 from thrifty.trees.tree import features_of
+from thrifty.typing import AnyArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

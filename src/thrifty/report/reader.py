@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from thrifty.agnostic import Counts
-from thrifty.billing import balance_of, rows_beside
 from thrifty.cells import Balance
 from thrifty.cells.ledger.ledger import Ledger, OpenPurchase
 from thrifty.cells.ledger.owner import is_alive
@@ -20,8 +19,8 @@ from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.errors import StoreError
-from thrifty.learned import Learned, parts_of_row
-from thrifty.outside import Json
+from thrifty.lifetime.bill import balance_of, rows_beside
+from thrifty.lifetime.learned import Learned, parts_of_row
 from thrifty.report.view import (
     LedgerView,
     LifetimeView,
@@ -34,6 +33,7 @@ from thrifty.report.view import (
 from thrifty.stores import PostgresStore, SQLiteStore, Store, open_store
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import SavedLifetime, Snapshot
+from thrifty.typing import Json
 
 __all__ = ["Reader", "open_to_read", "read_store"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from thrifty.models.printed import quality_words
+from thrifty.models.held.text import quality_words
 from thrifty.report.lineage import Lineage, metafeature_of_nodes
 from thrifty.report.view import LifetimeView, TaskView
 from thrifty.trees.tree import Leaf, Path, Tree

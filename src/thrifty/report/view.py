@@ -15,13 +15,13 @@ from thrifty.cells.prices.money import to_units
 from thrifty.cells.prices.price_list import PricesLike, as_price_list
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.models import ModelClassifier
-from thrifty.models.card import Card
-from thrifty.models.measured import Quality
-from thrifty.models.printed import made_of
-from thrifty.outside import Fields, JsonLike
+from thrifty.models.fits.quality import Quality
+from thrifty.models.held.card import Card
+from thrifty.models.held.text import made_of
 from thrifty.powers.representation import written
 from thrifty.report.number_text import amount, as_counted
 from thrifty.trees.tree import Leaf, Node, Tree
+from thrifty.typing import Fields, JsonLike
 
 __all__ = [
     "LedgerView", "LifetimeView", "PurchaseView", "TaskView", "members_of", "prices_by_name",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from thrifty.errors import BadInput
-from thrifty.outside import Json, JsonLike
+from thrifty.typing import Json, JsonLike
 
 __all__ = ["Folder", "write_csv"]
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thrifty.outside import Fields, JsonLike
 from thrifty.reproduce.fit import Coefficient, PowerFit, fit_form, fit_slope
 from thrifty.reproduce.point import LETTERS, Grid, Point
 from thrifty.reproduce.row import Form, Row, Seen, Terms
+from thrifty.typing import Fields, JsonLike
 
 __all__ = ["SlopeOfPart", "against_bounds", "beside_paper", "forms", "growth", "of_row", "point_of"]
 

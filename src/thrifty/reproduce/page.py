@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from thrifty.outside import JsonLike
 from thrifty.reproduce.from_runs import Record, against_bounds, beside_paper, forms, growth
 from thrifty.reproduce.placements import contests
 from thrifty.reproduce.point import LETTERS, Grid
 from thrifty.reproduce.row import Row
 from thrifty.reproduce.verdicts import Verdict
+from thrifty.typing import JsonLike
 
 __all__ = ["page"]
 

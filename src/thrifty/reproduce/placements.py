@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thrifty.outside import JsonLike
 from thrifty.reproduce.table_2 import RULES
+from thrifty.typing import JsonLike
 
 __all__ = ["RuleBills", "contests", "crossing"]
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields, replace
 
 from thrifty.checks import set_checked, whole_number
 from thrifty.errors import BadParameter
-from thrifty.outside import Json, JsonLike
+from thrifty.typing import Json, JsonLike
 
 __all__ = ["LETTERS", "Grid", "Point"]
 

@@ -10,10 +10,10 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 from thrifty.errors import ThriftyError
-from thrifty.outside import Json
 from thrifty.reproduce.all_rows import row_named
 from thrifty.reproduce.point import Point
 from thrifty.reproduce.run import run_point
+from thrifty.typing import Json
 
 __all__ = ["Job", "run_jobs"]
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from thrifty.checks import whole_number
 from thrifty.errors import BadInput
-from thrifty.outside import Json
 from thrifty.reproduce.all_rows import check_grid, chosen_rows, row_named
 from thrifty.reproduce.folder import Folder, write_csv
 from thrifty.reproduce.from_runs import against_bounds, beside_paper, forms, growth
@@ -23,6 +22,7 @@ from thrifty.reproduce.pool import Job, run_jobs
 from thrifty.reproduce.row import Row
 from thrifty.reproduce.run import COLUMNS
 from thrifty.reproduce.verdicts import Verdict, verdicts
+from thrifty.typing import Json
 
 __all__ = ["Reproduction", "read_grids", "reproduce"]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thrifty.agnostic import Rule
-from thrifty.outside import LabelsLike
 from thrifty.protocol import AnyFamily
 from thrifty.reproduce.point import Grid, Point
 from thrifty.streams import Task
+from thrifty.typing import LabelsLike
 
 __all__ = ["Condition", "Form", "GrowthClaim", "RowLearner", "Row", "Seen", "Terms"]
 

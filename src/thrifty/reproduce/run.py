@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from thrifty.lifetime import Learned, Lifetime
-from thrifty.outside import Json, JsonLike, LabelsLike
 from thrifty.reproduce.point import Point
 from thrifty.reproduce.row import Row, Seen
 from thrifty.streams import Task
+from thrifty.typing import Json, JsonLike, LabelsLike
 
 __all__ = ["COLUMNS", "run_point"]
 

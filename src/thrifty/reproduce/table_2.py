@@ -11,7 +11,6 @@ from typing import Any
 
 from thrifty import bounds
 from thrifty.agnostic import Balanced, Doubling, Expansion, Restart, Rule
-from thrifty.outside import Fields
 from thrifty.powers import Monomials
 from thrifty.protocol import AnyFamily
 from thrifty.reproduce.grids_2 import (
@@ -32,6 +31,7 @@ from thrifty.reproduce.row import Condition, Form, GrowthClaim, Row, RowLearner,
 from thrifty.streams import Task, adversary
 from thrifty.streams.adversary import Strategy, Target
 from thrifty.trees import Paper, Race, Trees
+from thrifty.typing import Fields
 
 __all__ = ["RULES", "UNRELATED_ROWS"]
 

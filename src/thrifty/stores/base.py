@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from thrifty.errors import LifetimeExists, StoreError
-from thrifty.outside import Json
 from thrifty.stores.families import as_written_now
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.task_pages import SqlRow
-from thrifty.strangers import readable
+from thrifty.typing import Json
+from thrifty.untrusted import readable
 
 __all__ = ["LifetimeBook", "Store", "StoreLike", "existing_store", "open_store"]
 

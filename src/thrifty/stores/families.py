@@ -7,8 +7,8 @@ from typing import Any
 
 from thrifty import models, powers, trees
 from thrifty.errors import BadParameter, StoreError
-from thrifty.outside import Json, JsonLike
 from thrifty.protocol import AnyFamily
+from thrifty.typing import Json, JsonLike
 
 __all__ = ["as_written_now", "family_from_dict"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from thrifty.outside import Json, JsonLike
 from thrifty.protocol import AnyFamily, Block, InBlocks, Representation
 from thrifty.stores.task_pages import TaskPages
+from thrifty.typing import Json, JsonLike
 
 __all__ = ["begin_again", "load_parts", "write_parts"]
 

@@ -24,7 +24,7 @@ from thrifty.stores.task_pages import (
     TaskPages,
     TaskRow,
 )
-from thrifty.strangers import readable
+from thrifty.untrusted import readable
 
 __all__ = ["PredictionRow", "SqlPages", "State", "TaskHead", "TaskRow"]
 

@@ -11,14 +11,14 @@ from thrifty.agnostic import Counts, Rule, as_rule, rule_from_dict, rule_to_dict
 from thrifty.cells import Ledger
 from thrifty.cells.ledger.crash_points import reached
 from thrifty.errors import BadParameter, TaskExists, UnknownTask
-from thrifty.outside import JsonLike
 from thrifty.protocol import AnyFamily, Representation
 from thrifty.stores.base import LifetimeBook, StoreLike, open_store
 from thrifty.stores.families import as_written_now, family_from_dict
 from thrifty.stores.in_parts import begin_again, load_parts, write_parts
 from thrifty.stores.pages import SqlPages, TaskHead, TaskRow
 from thrifty.stores.settings import Settings, versions
-from thrifty.strangers import readable
+from thrifty.typing import JsonLike
+from thrifty.untrusted import readable
 
 __all__ = [
     "FeaturesMoved", "Finished", "SavedLifetime", "Snapshot", "charge", "commit_in_memory",

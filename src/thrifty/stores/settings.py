@@ -16,7 +16,7 @@ import sklearn
 from thrifty.cells.prices.budget import Budget
 from thrifty.cells.prices.price_list import PriceList, PricesLike
 from thrifty.errors import BadParameter, MixedCurrencies
-from thrifty.outside import Json, JsonLike
+from thrifty.typing import Json, JsonLike
 
 __all__ = ["Settings", "prices_from_json", "prices_to_json", "row_seed", "versions"]
 

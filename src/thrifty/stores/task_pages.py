@@ -15,8 +15,8 @@ import numpy as np
 from thrifty.attempt import Route
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.everything import ToBuy
-from thrifty.outside import AnyArray, JsonLike
 from thrifty.stores.feature_names import names_from_text, names_to_text
+from thrifty.typing import AnyArray, JsonLike
 
 __all__ = ["PredictionRow", "State", "TaskHead", "TaskPages", "TaskRow"]
 

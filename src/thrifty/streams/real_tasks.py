@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BadParameter
-from thrifty.outside import AnyArray
+from thrifty.labels.classes import read_classes
 from thrifty.streams.tree_tasks import TreeStream, with_splits
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.scratch_real import grow_real
-from thrifty.trees.labels import read_classes
 from thrifty.trees.tree import Split, Tree, internal_nodes, is_prefix
+from thrifty.typing import AnyArray
 
 __all__ = ["RealStream", "reals"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["Task"]
 

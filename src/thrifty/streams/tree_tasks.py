@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.errors import BadParameter
-from thrifty.outside import AnyArray
+from thrifty.labels.classes import read_classes
 from thrifty.streams.task import Task
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.scratch import grow_from_scratch
-from thrifty.trees.labels import read_classes
 from thrifty.trees.tree import (
     EMPTY,
     Leaf,
@@ -37,6 +36,7 @@ from thrifty.trees.tree import (
     stump,
     subtree,
 )
+from thrifty.typing import AnyArray
 
 __all__ = ["TreeStream", "draw_shape", "lean", "trees", "with_features", "with_splits"]
 

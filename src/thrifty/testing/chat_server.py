@@ -16,7 +16,7 @@ from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from thrifty.cells.prices.tokens import Rates, estimated_tokens
-from thrifty.outside import Fields
+from thrifty.typing import Fields
 
 __all__ = ["LocalChatServer"]
 

@@ -22,8 +22,8 @@ from thrifty.attempt import Expected, Failed, Found
 from thrifty.cells import Cells, Source
 from thrifty.errors import ThriftyError
 from thrifty.lifetime import Learned, Lifetime
-from thrifty.outside import AnyArray, Json, LabelsLike, TableLike
 from thrifty.protocol import AnyFamily
+from thrifty.typing import AnyArray, Json, LabelsLike, TableLike
 
 if TYPE_CHECKING:
     import pandas

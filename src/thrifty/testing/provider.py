@@ -15,7 +15,7 @@ from typing import Any
 from thrifty.cells.sources import Source
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadParameter, NotBilled, PurchaseFailed
-from thrifty.outside import Fields, JsonLike
+from thrifty.typing import Fields, JsonLike
 
 __all__ = ["FAULTS", "Bill", "FakeProvider"]
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from thrifty.attempt import Representation
 from thrifty.checks import set_checked, whole_number
-from thrifty.outside import Json, JsonLike
 from thrifty.trees.learned_trees import LearnedTrees
 from thrifty.trees.learner import AnyLearner, is_learner
 from thrifty.trees.learners import learner_from_dict
 from thrifty.trees.race.learner import Race
 from thrifty.trees.version_0_1 import learner_of_0_1, warn_of_old_parameters
+from thrifty.typing import Json, JsonLike
 
 __all__ = ["Trees"]
 

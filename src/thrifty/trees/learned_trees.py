@@ -8,8 +8,7 @@ from typing import ClassVar, Generic, Literal
 
 from thrifty.attempt import Attempt, Expected, Failed, Found
 from thrifty.cells import Cells
-from thrifty.outside import JsonLike, LabelsLike
-from thrifty.trees.labels import Labels, read_classes
+from thrifty.labels.classes import Labels, read_classes
 from thrifty.trees.learner import Learner
 from thrifty.trees.missing import allows_missing
 from thrifty.trees.model import TreeClassifier
@@ -26,6 +25,7 @@ from thrifty.trees.over_bits import (
     read_or_cut,
 )
 from thrifty.trees.tree import Tree
+from thrifty.typing import JsonLike, LabelsLike
 
 __all__ = ["LearnedTrees"]
 

@@ -12,9 +12,9 @@ from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 from thrifty.attempt import Attempt, Expected, Failed, Found
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
-from thrifty.outside import Json, JsonLike
-from thrifty.trees.labels import Labels
+from thrifty.labels.classes import Labels
 from thrifty.trees.tree import Tree
+from thrifty.typing import Json, JsonLike
 
 __all__ = ["AnyLearner", "Learner", "is_learner"]
 

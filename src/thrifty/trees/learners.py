@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from thrifty.errors import BadParameter
-from thrifty.outside import JsonLike
 from thrifty.trees.learner import AnyLearner
 from thrifty.trees.paper.learner import Paper
 from thrifty.trees.paper.over_metafeatures import OverMetafeatures
 from thrifty.trees.race.learner import Race
 from thrifty.trees.tested import Tested
 from thrifty.trees.verified.learner import Verified
+from thrifty.typing import JsonLike
 
 __all__ = ["learner_from_dict"]
 

@@ -26,12 +26,11 @@ from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter, NotInFamily
-from thrifty.outside import AnyArray, Json, JsonLike
+from thrifty.labels.classes import Labels
 from thrifty.trees.gains.gain import Gain, Measure, gain_named
 from thrifty.trees.gains.pure_child import pure_child
 from thrifty.trees.growing.from_all import scratch_tree
 from thrifty.trees.growing.stuck import Stuck, contradiction, too_deep
-from thrifty.trees.labels import Labels
 from thrifty.trees.learned_trees import LearnedTrees
 from thrifty.trees.learner import Learner
 from thrifty.trees.list_model import ListClassifier
@@ -40,6 +39,7 @@ from thrifty.trees.paper.learner import Paper
 from thrifty.trees.paper.use_rep import MATCH
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Path, Tree
+from thrifty.typing import AnyArray, Json, JsonLike
 
 __all__ = ["Lists"]
 

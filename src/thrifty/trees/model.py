@@ -17,17 +17,16 @@ from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import default_names, refuse_masked
 from thrifty.checks import whole_number
 from thrifty.errors import BadInput, FeaturesChanged
+from thrifty.html import pre_html
+from thrifty.labels.classes import Labels, read_classes
 from thrifty.lazy import Asked, Explanation, Walked, balanced_shares, stopping_of, walk
 from thrifty.lazy import explain as explain_path
 from thrifty.lazy.stopping import StoppingRule
-from thrifty.outside import AnyArray, Json, JsonLike, LabelsLike, TableLike
-from thrifty.shown import pre_html
 from thrifty.trees.flat import FlatTree, ToFlatten
 from thrifty.trees.gains.class_weights import ClassWeight, check_class_weight, weigh, weighted
 from thrifty.trees.gains.gain import Gain, Measure, gain_named
 from thrifty.trees.growing.from_all import scratch_tree
 from thrifty.trees.growing.sample_weights import repeat_rows
-from thrifty.trees.labels import Labels, read_classes
 from thrifty.trees.look.pictures import draw_tree, graphviz_text, text_with_origins
 from thrifty.trees.missing import allows_missing
 from thrifty.trees.origins import Origin, origins
@@ -41,6 +40,7 @@ from thrifty.trees.tree import (
     tree_from_dict,
     tree_text,
 )
+from thrifty.typing import AnyArray, Json, JsonLike, LabelsLike, TableLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,13 +20,13 @@ from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.bits import Bit, BitCells, bits_of, bits_to_dict, read_bits
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import match_features
+from thrifty.html import pre_html
+from thrifty.labels.classes import Labels
 from thrifty.lazy import Asked, Explanation
 from thrifty.lazy.stopping import StoppingRule
-from thrifty.outside import AnyArray, Json, JsonLike, TableLike
-from thrifty.shown import pre_html
-from thrifty.trees.labels import Labels
 from thrifty.trees.model import TreeClassifier
 from thrifty.trees.tree import Tree
+from thrifty.typing import AnyArray, Json, JsonLike, TableLike
 
 __all__ = [
     "BitTree",

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.outside import Json, JsonLike
 from thrifty.trees.origins import newest_used
 from thrifty.trees.taught_rows import TaughtRows
 from thrifty.trees.tree import Node, Tree, is_prefix, skeleton, tree_from_dict, tree_text
+from thrifty.typing import Json, JsonLike
 
 __all__ = ["Metafeatures"]
 

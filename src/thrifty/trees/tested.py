@@ -48,11 +48,11 @@ from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.cells.bits import BitCells
 from thrifty.checks import a_flag, a_share, set_checked, whole_number
+from thrifty.labels.classes import Labels
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.from_all import scratch_tree
 from thrifty.trees.growing.sample_tree import SampleTree, grow_on_sample
 from thrifty.trees.growing.stuck import consistent_within
-from thrifty.trees.labels import Labels
 from thrifty.trees.paper.learner import reuse_every_row
 from thrifty.trees.paper.over_metafeatures import OverMetafeatures
 from thrifty.trees.race.learner import (

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thrifty.errors import BadInput, NotInFamily
-from thrifty.outside import Json, JsonLike, LabelsLike
-from thrifty.shown import pre_html
+from thrifty.html import pre_html
+from thrifty.typing import Json, JsonLike, LabelsLike
 
 __all__ = [
     "EMPTY", "MOST_DEPTH", "Leaf", "Node", "Path", "Split", "Tree", "affix", "build", "conflict",

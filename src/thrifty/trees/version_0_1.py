@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from thrifty.checks import a_choice
 from thrifty.errors import BadParameter
-from thrifty.outside import JsonLike
 from thrifty.trees.learner import AnyLearner
 from thrifty.trees.learners import learner_from_dict
 from thrifty.trees.paper.learner import Paper
 from thrifty.trees.race.learner import Race
 from thrifty.trees.tested import Tested
 from thrifty.trees.verified.learner import Verified
+from thrifty.typing import JsonLike
 
 __all__ = ["Consistent", "learner_of_0_1", "old_name", "warn_of_old_parameters"]
 

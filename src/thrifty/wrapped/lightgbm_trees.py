@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thrifty.lazy.forest import Forest, join
-from thrifty.outside import AnyArray, Fields
+from thrifty.typing import AnyArray, Fields
 from thrifty.wrapped.reading import Predict, Readable, unknown_model
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import default_names
 from thrifty.errors import BadParameter
 from thrifty.lazy import Explanation, Forest, Stopping, Walked, explain, walk
-from thrifty.outside import AnyArray, TableLike
+from thrifty.typing import AnyArray, TableLike
 from thrifty.wrapped.reading import Predict, Readable, read_model
 
 __all__ = ["Metered", "match_model", "metered"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from thrifty.errors import BadInput
 from thrifty.lazy import Forest
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["Readable", "read_model", "unknown_model"]
 

@@ -25,7 +25,7 @@ from sklearn.tree._tree import Tree
 from sklearn.utils.validation import check_is_fitted
 
 from thrifty.lazy.forest import Forest, join
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 from thrifty.wrapped.reading import Predict, Readable, unknown_model
 
 __all__ = ["read"]

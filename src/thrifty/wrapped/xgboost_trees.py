@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thrifty.lazy.forest import Forest, join
-from thrifty.outside import AnyArray, JsonLike
+from thrifty.typing import AnyArray, JsonLike
 from thrifty.wrapped.reading import Predict, Readable, unknown_model
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from thrifty.cells.ledger.arrays import pack_arrays
 from thrifty.cells.sources.checks import unmasked
 from thrifty.errors import MalformedAnswer
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["keep_answer", "read_answer", "redacted"]
 

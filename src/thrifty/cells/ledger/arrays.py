@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from thrifty.errors import StoreError
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["pack_arrays", "unpack_arrays"]
 

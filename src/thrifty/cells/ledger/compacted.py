@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.book import Column
-from thrifty.outside import AnyArray
-from thrifty.strangers import readable
+from thrifty.typing import AnyArray
+from thrifty.untrusted import readable
 
 __all__ = ["Facts", "read_column", "write_column"]
 

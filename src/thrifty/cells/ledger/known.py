@@ -18,7 +18,7 @@ from thrifty.cells.ledger.book import Column, Pages
 from thrifty.cells.ledger.compacted import read_column
 from thrifty.cells.ledger.purchase import CellBlock, Purchase, unpack_values
 from thrifty.errors import BadInput, StoreError
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["Known"]
 

@@ -35,8 +35,8 @@ from thrifty.errors import (
     ProviderError,
     PurchaseInDoubt,
 )
-from thrifty.outside import Json
-from thrifty.strangers import readable
+from thrifty.typing import Json
+from thrifty.untrusted import readable
 
 __all__ = ["Balance", "Ledger", "OpenPurchase"]
 

@@ -17,7 +17,7 @@ from thrifty.cells.prices.money import to_units
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["PaidCells"]
 

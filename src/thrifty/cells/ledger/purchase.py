@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.owner import IN_FLIGHT, is_alive, me
 from thrifty.cells.prices.money import total
-from thrifty.outside import AnyArray
-from thrifty.strangers import readable
+from thrifty.typing import AnyArray
+from thrifty.untrusted import readable
 
 __all__ = ["BLOCKING", "CellBlock", "Purchase", "is_live", "pack_values", "unpack_values"]
 

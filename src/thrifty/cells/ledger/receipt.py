@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.outside import Json, JsonLike
-from thrifty.shown import facts_html, table_html
+from thrifty.html import facts_html, table_html
+from thrifty.typing import Json, JsonLike
 
 __all__ = ["PredictionReceipt", "Receipt"]
 

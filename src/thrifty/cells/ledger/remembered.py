@@ -8,7 +8,7 @@ from secrets import token_hex
 
 from thrifty.cells.ledger.meter import Owned
 from thrifty.cells.sources import Source
-from thrifty.outside import TableLike
+from thrifty.typing import TableLike
 
 __all__ = ["RememberedTables"]
 

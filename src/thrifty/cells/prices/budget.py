@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from thrifty.cells.prices.money import amount_text, one_currency, read_amount, to_units
 from thrifty.errors import BudgetExceeded, MixedCurrencies
-from thrifty.outside import MoneyLike
+from thrifty.typing import MoneyLike
 
 __all__ = ["Budget", "Limits"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BadInput
-from thrifty.outside import PerFeatureLike
+from thrifty.typing import PerFeatureLike
 
 __all__ = ["read_prices"]
 

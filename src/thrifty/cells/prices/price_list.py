@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from thrifty.cells.prices.tariff import Draw, Tariff
 from thrifty.errors import BadInput
-from thrifty.outside import JsonLike, PerFeatureLike
+from thrifty.typing import JsonLike, PerFeatureLike
 
 __all__ = ["Draw", "PriceList", "Tariff", "as_price_list"]
 

@@ -14,7 +14,7 @@ from thrifty.cells.prices.money import amount_text, one_currency, read_amount
 from thrifty.cells.prices.price_list import members_of
 from thrifty.cells.prices.tariff import Derive, Draw, Part, Tariff
 from thrifty.errors import BadInput
-from thrifty.outside import JsonLike
+from thrifty.typing import JsonLike
 
 if TYPE_CHECKING:
     from thrifty.cells.prices.price_list import PriceList

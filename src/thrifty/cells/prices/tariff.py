@@ -22,7 +22,7 @@ from thrifty import kernels
 from thrifty.array_types import Ints
 from thrifty.cells.prices.cover import Cover, OrderBasket
 from thrifty.cells.prices.money import UNIT
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["PriceOfCells", "Draw", "Filled", "Holdings", "OwnedCells", "Part", "Tariff"]
 

@@ -17,7 +17,7 @@ from thrifty.cells.sources.checks import (
     default_names,
 )
 from thrifty.cells.sources.kinds import read_columns, read_kinds
-from thrifty.outside import AnyArray, KindsLike, TableLike
+from thrifty.typing import AnyArray, KindsLike, TableLike
 
 __all__ = ["ArraySource"]
 

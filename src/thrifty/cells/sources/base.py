@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import checked_ids, checked_source_name
 from thrifty.errors import BadInput
-from thrifty.outside import AnyArray, FrameLike, KindsLike, TableLike
+from thrifty.typing import AnyArray, FrameLike, KindsLike, TableLike
 
 if TYPE_CHECKING:
     import sqlalchemy

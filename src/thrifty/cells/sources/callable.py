@@ -26,7 +26,7 @@ from thrifty.cells.sources.checks import (
 from thrifty.cells.sources.coded import answers_in_codes
 from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, BadParameter
-from thrifty.outside import AnyArray, KindsLike
+from thrifty.typing import AnyArray, KindsLike
 
 __all__ = ["CallLimits", "CallableSource"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from thrifty.cells.prices.tokens import Rates
 from thrifty.cells.sources.questions import Reply
 from thrifty.errors import BadInput, NotBilled, ThriftyError
-from thrifty.outside import Json, JsonLike
+from thrifty.typing import Json, JsonLike
 
 if TYPE_CHECKING:
     import httpx

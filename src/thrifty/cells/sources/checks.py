@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BadInput
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = [
     "boolean_columns",

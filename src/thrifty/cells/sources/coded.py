@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells.sources.answered import Answered
 from thrifty.cells.sources.base import Source
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["RecodedSource", "answers_in_codes"]
 

@@ -16,7 +16,7 @@ from thrifty import kernels
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.kinds import ToldKind, read_column
 from thrifty.errors import BadInput
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["ColumnSource"]
 

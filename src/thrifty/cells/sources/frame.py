@@ -12,7 +12,7 @@ from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.checks import checked_names
 from thrifty.cells.sources.kinds import read_columns, read_kinds
 from thrifty.errors import BadInput
-from thrifty.outside import KindsLike
+from thrifty.typing import KindsLike
 
 __all__ = ["frame_source"]
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.errors import BadInput, BadParameter
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["ReadColumn", "ToldKind", "read_column", "read_columns", "read_kinds"]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.packed_file import PackedFile
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["PackedSource"]
 

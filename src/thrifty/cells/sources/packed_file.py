@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 from thrifty.errors import DamagedFile, UnknownFeature
 from thrifty.kernels import words_for
-from thrifty.outside import AnyArray, JsonLike
-from thrifty.strangers import readable
+from thrifty.typing import AnyArray, JsonLike
+from thrifty.untrusted import readable
 
 __all__ = ["FORMAT", "VERSION", "PackedFile", "hash_name", "seal_of"]
 

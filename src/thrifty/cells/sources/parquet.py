@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from thrifty.cells.sources.columnar import ColumnSource, chosen_features, told_boolean
 from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, ThriftyError
-from thrifty.outside import AnyArray, KindsLike
-from thrifty.strangers import readable
+from thrifty.typing import AnyArray, KindsLike
+from thrifty.untrusted import readable
 
 if TYPE_CHECKING:
     import pyarrow

@@ -12,7 +12,7 @@ from thrifty import kernels
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.checks import checked_names, default_names
 from thrifty.errors import BadInput
-from thrifty.outside import AnyArray
+from thrifty.typing import AnyArray
 
 __all__ = ["SparseSource"]
 

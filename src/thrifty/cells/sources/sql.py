@@ -17,7 +17,7 @@ from thrifty.cells.ledger.answers import redacted
 from thrifty.cells.sources.columnar import ColumnSource, chosen_features, told_boolean
 from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, ThriftyError
-from thrifty.outside import KindsLike
+from thrifty.typing import KindsLike
 
 if TYPE_CHECKING:
     import sqlalchemy

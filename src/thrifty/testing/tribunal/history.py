@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from thrifty.outside import JsonLike
+from thrifty.typing import JsonLike
 
 __all__ = ["Judgement", "again_too_early", "most_billed"]
 

@@ -18,8 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from thrifty.outside import Fields, JsonLike
 from thrifty.testing.tribunal.rooms import Room, truth
+from thrifty.typing import Fields, JsonLike
 
 __all__ = ["Faults", "begin_billing", "tell"]
 

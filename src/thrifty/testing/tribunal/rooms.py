@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from thrifty.cells import Budget, PriceList
-from thrifty.outside import Json
+from thrifty.typing import Json
 
 __all__ = ["FEATURES", "MONEY", "PROVIDERS", "Contract", "Room", "make_room", "truth"]
 

@@ -21,7 +21,6 @@ from thrifty.cells import Budget, Cells
 from thrifty.cells.ledger.ledger import OpenPurchase
 from thrifty.errors import BadInput
 from thrifty.lifetime import Lifetime
-from thrifty.outside import Fields
 from thrifty.testing.tribunal.history import Judgement, again_too_early, most_billed
 from thrifty.testing.tribunal.provider_process import Faults, begin_billing, read_log, tell
 from thrifty.testing.tribunal.rooms import FEATURES, Room, make_room, truth
@@ -33,6 +32,7 @@ from thrifty.testing.tribunal.worker import (
     warm_up,
     write_note,
 )
+from thrifty.typing import Fields
 
 __all__ = ["Tribunal"]
 

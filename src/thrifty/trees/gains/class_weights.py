@@ -14,10 +14,10 @@ import numpy as np
 
 from thrifty.array_types import Floats
 from thrifty.errors import BadInput, BadParameter
-from thrifty.outside import AnyArray
+from thrifty.labels.classes import Labels
 from thrifty.trees.gains.gain import Gain
-from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Leaf, Node, Tree
+from thrifty.typing import AnyArray
 
 __all__ = [
     "ClassWeight", "check_class_weight", "class_weight_from_json", "class_weight_to_json", "weigh",
@@ -65,7 +65,7 @@ def _plain(label: object) -> object:
 def weigh(labels: Labels, class_weight: ClassWeight) -> Labels:
     """The labels with the weight of each class; classes that are not named weigh 1.
 
-    >>> from thrifty.trees.labels import read_classes
+    >>> from thrifty.labels.classes import read_classes
     >>> weigh(read_classes(["a", "b", "b", "b"]), "balanced").weights.round(2).tolist()
     [2.0, 0.67]
     """

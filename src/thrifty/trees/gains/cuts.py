@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.array_types import Floats, Ints
-from thrifty.outside import AnyArray
 from thrifty.trees.gains.gain import Gain
+from thrifty.typing import AnyArray
 
 __all__ = [
     "Choice", "CutColumns", "CutKernel", "best_by_gain", "block_columns", "choose", "cut_gain",

@@ -21,8 +21,8 @@ import numpy as np
 from thrifty import kernels
 from thrifty.array_types import Floats, Ints
 from thrifty.errors import BadParameter
-from thrifty.outside import AnyArray
 from thrifty.trees.gains.many_classes import entropy_at_most, gini_at_most
+from thrifty.typing import AnyArray
 
 __all__ = [
     "GAINS", "Floats", "Gain", "Measure", "cs_id3", "eg2", "entropy", "gain_named", "gain_ratio",

@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 
 from thrifty.array_types import Floats
-from thrifty.outside import AnyArray
 from thrifty.trees.gains.gain import Gain
+from thrifty.typing import AnyArray
 
 __all__ = ["pure_child"]
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.array_types import Bools, Ints
 from thrifty.cells import Cells
-from thrifty.outside import AnyArray
+from thrifty.labels.classes import Labels
 from thrifty.trees.gains.cuts import block_columns, choose, true_side
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.candidates import threshold_of
 from thrifty.trees.growing.grow import Chosen
 from thrifty.trees.growing.path_prices import path_prices
-from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Node, Path, Split
+from thrifty.typing import AnyArray
 
 __all__ = ["BooleanColumns", "MaskPlace", "RowColumns", "RowPlace", "split_of"]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from thrifty.cells import Cells
+from thrifty.labels.classes import Labels
 from thrifty.trees.gains.class_weights import weigh_leaves
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.path_prices import path_prices
 from thrifty.trees.growing.scratch import grow_from_scratch
 from thrifty.trees.growing.scratch_real import grow_real
 from thrifty.trees.growing.stuck import Stuck
-from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Tree
 
 __all__ = ["scratch_tree"]

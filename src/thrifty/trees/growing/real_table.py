@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.array_types import Floats, Ints
-from thrifty.outside import AnyArray
 from thrifty.trees.gains.cuts import (
     Choice,
     CutColumns,
@@ -18,6 +17,7 @@ from thrifty.trees.gains.cuts import (
     kernel_of,
 )
 from thrifty.trees.gains.gain import Gain
+from thrifty.typing import AnyArray
 
 __all__ = ["RealTable"]
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from thrifty.array_types import Ints
 from thrifty.cells import Cells
+from thrifty.labels.classes import Labels
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.candidates import Suggested
 from thrifty.trees.growing.columns import RowColumns, RowPlace
 from thrifty.trees.growing.grow import Half, Reason, grow, leaf_of, one_by_one
-from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Leaf, Node, Tree
 
 __all__ = ["SampleTree", "grow_on_sample"]

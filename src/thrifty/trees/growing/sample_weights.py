@@ -8,7 +8,7 @@ import numpy as np
 
 from thrifty.cells import Source
 from thrifty.errors import BadInput
-from thrifty.trees.labels import Labels
+from thrifty.labels.classes import Labels
 
 __all__ = ["repeat_rows"]
 

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.array_types import Ints
+from thrifty.labels.classes import Labels
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.boolean_counts import Pending, batches, by_class, children, count
 from thrifty.trees.growing.candidates import AllFeatures
 from thrifty.trees.growing.grow import Chosen, grow
 from thrifty.trees.growing.path_prices import Prices, path_prices
 from thrifty.trees.growing.stuck import Stuck, or_leaf
-from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Split, Tree
 
 __all__ = ["grow_from_scratch"]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.array_types import Ints
-from thrifty.outside import AnyArray
+from thrifty.labels.classes import Labels
 from thrifty.trees.gains.cuts import true_side
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.candidates import AllFeatures
@@ -20,8 +20,8 @@ from thrifty.trees.growing.grow import Chosen, grow, one_by_one
 from thrifty.trees.growing.path_prices import Prices, path_prices
 from thrifty.trees.growing.real_table import RealTable
 from thrifty.trees.growing.stuck import Stuck, or_leaf
-from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Tree
+from thrifty.typing import AnyArray
 
 __all__ = ["grow_real"]
 

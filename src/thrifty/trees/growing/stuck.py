@@ -9,8 +9,8 @@ import numpy as np
 
 from thrifty.array_types import Ints
 from thrifty.errors import ContradictoryLabels, NotInFamily
+from thrifty.labels.classes import Labels
 from thrifty.trees.growing.grow import Half, OnStuck, Place, Reason, leaf_of
-from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Leaf, Path
 
 __all__ = ["Stuck", "consistent_within", "contradiction", "or_leaf", "too_deep"]

@@ -20,9 +20,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from thrifty.errors import ThriftyError
-from thrifty.outside import Fields
 from thrifty.trees.origins import Origin, origins, uses
 from thrifty.trees.tree import Leaf, Path, Tree, tree_text
+from thrifty.typing import Fields
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import Self
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells
-from thrifty.outside import JsonLike
+from thrifty.labels.classes import Labels
 from thrifty.trees.gains.class_weights import (
     ClassWeight,
     check_class_weight,
@@ -19,11 +19,11 @@ from thrifty.trees.gains.class_weights import (
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.from_all import scratch_tree
 from thrifty.trees.growing.stuck import consistent_within
-from thrifty.trees.labels import Labels
 from thrifty.trees.paper.over_metafeatures import OverMetafeatures
 from thrifty.trees.paper.use_rep import use_rep
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Tree
+from thrifty.typing import JsonLike
 
 __all__ = ["Paper", "reuse_every_row"]
 

@@ -17,9 +17,8 @@ from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter
-from thrifty.outside import Json, JsonLike
+from thrifty.labels.classes import Labels
 from thrifty.trees.gains.gain import Gain, Measure, gain_named
-from thrifty.trees.labels import Labels
 from thrifty.trees.missing import allows_missing
 from thrifty.trees.paper.improve import Improvement, improved, improvement_named
 from thrifty.trees.paper.twins import agreeing
@@ -27,6 +26,7 @@ from thrifty.trees.paper.use_rep import MATCH, Grown
 from thrifty.trees.paper.warm_up import WarmUp, after_warm_task, read_warm_up
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Leaf, Node, Tree
+from thrifty.typing import Json, JsonLike
 
 __all__ = ["OverMetafeatures", "path_cells"]
 

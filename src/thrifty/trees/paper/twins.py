@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from thrifty.cells import Cells
-from thrifty.trees.labels import Labels
+from thrifty.labels.classes import Labels
 from thrifty.trees.tree import Leaf, Node, Tree
 
 __all__ = ["agreeing"]

@@ -32,11 +32,11 @@ from typing import NoReturn
 
 from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
+from thrifty.labels.classes import Labels
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.candidates import Suggested
 from thrifty.trees.growing.columns import BooleanColumns, RowColumns
 from thrifty.trees.growing.grow import Half, Place, Reason, grow, one_by_one
-from thrifty.trees.labels import Labels
 from thrifty.trees.tree import Path, Tree
 
 __all__ = ["MATCH", "Grown", "use_rep"]

@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass, replace
 
 from thrifty.checks import a_probability, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
-from thrifty.outside import Json
 from thrifty.trees.paper.anchors import recut
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Node, Tree
+from thrifty.typing import Json
 
 __all__ = ["WarmUp", "after_warm_task", "read_warm_up"]
 

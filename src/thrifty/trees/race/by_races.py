@@ -24,12 +24,12 @@ import numpy as np
 
 from thrifty.array_types import Ints
 from thrifty.cells import Cells
+from thrifty.labels.classes import Labels
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.candidates import AllFeatures, Suggested
 from thrifty.trees.growing.grow import Candidates, Chosen, Half, OnStuck, Reason, grow, one_by_one
 from thrifty.trees.growing.path_prices import path_prices
 from thrifty.trees.growing.stuck import too_deep
-from thrifty.trees.labels import Labels
 from thrifty.trees.race.node import Contest, NodeRace, RacedNode
 from thrifty.trees.race.real_node import RealNodeRace
 from thrifty.trees.tree import Path, Tree

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
+from thrifty.labels.classes import Labels
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.candidates import Suggested
 from thrifty.trees.growing.from_all import scratch_tree
 from thrifty.trees.growing.stuck import consistent_within
-from thrifty.trees.labels import Labels
 from thrifty.trees.paper.learner import reuse_every_row
 from thrifty.trees.paper.over_metafeatures import OverMetafeatures, path_cells
 from thrifty.trees.race.bar import can_race

@@ -22,10 +22,10 @@ import numpy as np
 from thrifty import kernels
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
-from thrifty.outside import AnyArray
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.race.bar import Bar, ceilings
 from thrifty.trees.tree import Split
+from thrifty.typing import AnyArray
 
 __all__ = ["Contest", "NodeRace", "RacedNode", "Won"]
 

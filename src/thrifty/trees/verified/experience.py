@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from thrifty.array_types import Floats
-from thrifty.outside import AnyArray, Json, JsonLike
 from thrifty.trees.tree import Node, Tree, is_prefix, skeleton, tree_from_dict, tree_text
 from thrifty.trees.verified.belief import prior_useful
 from thrifty.trees.verified.leaf_rates import row_counts
+from thrifty.typing import AnyArray, Json, JsonLike
 
 __all__ = ["Experience", "RememberedModel"]
 

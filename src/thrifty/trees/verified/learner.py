@@ -37,8 +37,7 @@ from thrifty.attempt import Expected, Failed, Found, Route
 from thrifty.cells import Cells
 from thrifty.checks import a_flag, a_share, set_checked
 from thrifty.errors import BadInput
-from thrifty.outside import Json, JsonLike
-from thrifty.trees.labels import Labels
+from thrifty.labels.classes import Labels
 from thrifty.trees.tree import Leaf, Node, Tree
 from thrifty.trees.verified.belief import FeatureBeliefs, first_belief
 from thrifty.trees.verified.certain import CertainLooks
@@ -46,6 +45,7 @@ from thrifty.trees.verified.experience import Experience
 from thrifty.trees.verified.leaf_rates import pruned, smoothed
 from thrifty.trees.verified.recurring import Recurring
 from thrifty.trees.verified.value_of_looks import Looks, RootFindings, Terms
+from thrifty.typing import Json, JsonLike
 
 __all__ = ["Verified"]
 

@@ -1,0 +1,1 @@
+"""What a task is to tell: classes, or numbers."""

@@ -1,0 +1,116 @@
+"""Labels as the learners take them: small integers, and the classes they stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty import kernels
+from thrifty.cells.sources.checks import can_be_stored, refuse_masked
+from thrifty.errors import BadInput
+from thrifty.typing import AnyArray, LabelsLike
+
+__all__ = ["Labels", "read_classes"]
+
+
+#: whole numbers below it can be subtracted from each other
+_FAR = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """One code per example, the class behind each code, and what a row of each class weighs."""
+
+    codes: NDArray[np.int64]
+    classes: AnyArray
+    weights: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    def masks(self) -> NDArray[np.uint64]:
+        """The rows of each class, packed: (C, W)."""
+        words = np.zeros((self.n_classes, kernels.words_for(len(self))), dtype="<u8")
+        bits = words.view(np.uint8)
+        for c in range(self.n_classes):
+            packed = np.packbits(self.codes == c, bitorder="little")
+            bits[c, : len(packed)] = packed
+        return words
+
+    def rows_by_class(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """All rows, those of one class together in ascending order, and where each class starts."""
+        rows = np.argsort(self.codes, kind="stable").astype(np.int64)
+        sizes = np.bincount(self.codes, minlength=self.n_classes)
+        starts = np.zeros(self.n_classes + 1, dtype=np.int64)
+        np.cumsum(sizes, out=starts[1:])
+        return rows, starts
+
+    def value(self, code: int) -> Any:
+        """The class of a code as plain Python, fit for JSON."""
+        found = self.classes[code]
+        return found.item() if hasattr(found, "item") else found
+
+
+def read_classes(y: LabelsLike) -> Labels:
+    """Check class labels and encode them.
+
+    >>> read_classes(["sick", "well", "sick"]).codes.tolist()
+    [0, 1, 0]
+    """
+    refuse_masked(y)
+    array = np.asarray(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise BadInput(
+            f"y must be one-dimensional, one label per example; got shape {array.shape}."
+        )
+    if len(array) == 0:
+        raise BadInput("y must hold at least one label; it is empty.")
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise BadInput(
+                "every label must be known; y contains NaN or infinity. Drop those examples."
+            )
+        if not (array == np.rint(array)).all():
+            raise BadInput(
+                "Unknown label type: y holds continuous numbers and a tree predicts classes. Bin "
+                "the values, or use thrifty.Monomials or thrifty.Polynomials for numbers."
+            )
+    if array.dtype == object and any(v is None or v != v for v in array.tolist()):
+        at = next(i for i, v in enumerate(array.tolist()) if v is None or v != v)
+        raise BadInput(f"every label must be known; y has none for example {at}. Drop such rows.")
+    if array.dtype.kind == "S" or (
+        array.dtype == object and any(isinstance(v, bytes | bytearray) for v in array.tolist())
+    ):
+        raise BadInput(
+            "labels must be Booleans, integers or texts; got bytes, which no store can hold. "
+            "Decode them first: [label.decode() for label in y]."
+        )
+    if array.dtype.kind in "cMmV":
+        raise BadInput(f"labels must be Booleans, integers or texts; got {array.dtype}.")
+    try:
+        classes, codes = _distinct(array)
+    except TypeError as error:
+        raise BadInput(f"labels must be of one kind that can be ordered; {error}.") from error
+    can_be_stored((str(c) for c in classes if isinstance(c, str)), "label")
+    return Labels(codes.astype(np.int64).reshape(-1), classes)
+
+
+def _distinct(array: AnyArray) -> tuple[AnyArray, NDArray[np.int64]]:
+    """``np.unique`` with the inverse; whole numbers that lie close together need no sorting."""
+    if array.dtype.kind in "biu":
+        low, high = int(array.min()), int(array.max())
+        if -_FAR < low <= high < _FAR and high - low <= len(array):
+            above = array.astype(np.int64) - low
+            there = np.bincount(above) > 0
+            classes = (np.flatnonzero(there) + low).astype(array.dtype)
+            return classes, (np.cumsum(there) - 1)[above]
+    return np.unique(array, return_inverse=True)

@@ -1,0 +1,244 @@
+"""Where a lifetime opens doors to cells and books what went through them.
+
+A task and a prediction run are opened here: what the user brought is checked and matched, and a
+door is opened under the lifetime's prices and budget. When they end, what they looked at is owned,
+and its cost is booked, in the store or in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from thrifty.cells import Cells, Owned, Source
+from thrifty.cells.ledger.allowance import read_spend
+from thrifty.cells.ledger.everything import ToBuy
+from thrifty.cells.matched import open_cells
+from thrifty.cells.matching import Match
+from thrifty.cells.sources.checks import can_be_stored, default_names
+from thrifty.errors import (
+    BadInput,
+    BadParameter,
+    FeaturesChanged,
+)
+from thrifty.lifetime.doors import Opened, Words
+from thrifty.lifetime.feature_matching import (
+    Features,
+    aligned_labels,
+    label_name,
+    new_kinds,
+    read_features,
+)
+from thrifty.lifetime.learned import Learned, model_to_store, receipt_to_store
+from thrifty.lifetime.prediction_runs import PredictionRuns
+from thrifty.stores.pages import SqlPages, TaskRow
+from thrifty.stores.saved import Finished, Snapshot, commit_in_memory
+from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, TableLike
+
+__all__ = ["Desk", "OpenTask"]
+
+
+@dataclass(frozen=True, eq=False)
+class OpenTask:
+    """A task that is being learned."""
+
+    name: str
+    source: Source
+    labels: Any  # in the family's own form
+    features: Features
+    cells: Cells
+    owned: Owned
+    place: str
+    #: what the user said of its features that the lifetime did not know
+    kinds: JsonLike = field(default_factory=dict)
+
+
+class Desk(PredictionRuns):
+    """Doors and bookings of one lifetime: those of its predictions, and of its tasks."""
+
+    def open_task(
+        self, name: str, X: TableLike, y: LabelsLike, now: Snapshot, *, spend: MoneyLike = None,
+        features: Sequence[str] | None = None, kinds: KindsLike = None, to_buy: bool = True,
+    ) -> OpenTask:  # fmt: skip
+        """Check what a user brought, and open a door to it."""
+        can_be_stored([str(name)], "name of a task")
+        new = new_kinds(self.settings.kinds, kinds)
+        source = self._source_of(X, kinds, _words(now)).recoded(_words(now))
+        brought = read_features(
+            now.features, now.named, source, self._label_columns(source, y), features
+        )
+        self._no_gaps(brought.match)
+        labels = self.family.read_labels(aligned_labels(X, y))
+        if len(labels) != source.n_examples:
+            raise BadInput(
+                f"y must hold one label per example; X has {source.n_examples} examples and y has "
+                f"{len(labels)} labels."
+            )
+        owned, place = self._owned_of(X, source)
+        ledger = self.ledger if self._needs_ledger(source) else None
+
+        def door(most: float | None) -> Cells:
+            cells = open_cells(
+                source, self.settings.prices, match=brought.match, owned=owned, ledger=ledger,
+                task=name, spend=most, to_buy=to_buy,
+            )  # fmt: skip
+            cells.row_seed = self.settings.row_seed or 0
+            return cells
+
+        cells = door(None)
+        if spend is not None:
+            cells = door(self._read_spend(spend, cells))
+        self._say_purged(source, cells)
+        return OpenTask(name, source, labels, brought, cells, owned, place, new)
+
+    def open_background(self, X: TableLike, now: Snapshot, kinds: KindsLike) -> OpenTask:
+        """A door to rows that are bought for what they teach of the features."""
+        new = new_kinds(self.settings.kinds, kinds)
+        source = self._source_of(X, kinds, _words(now)).recoded(_words(now))
+        brought = read_features(
+            now.features, now.named, source, self._label_columns(source, None), None
+        )
+        owned, place = self._owned_of(X, source)
+        name = f"background {uuid.uuid4().hex[:8]}"
+        cells = open_cells(
+            source, self.settings.prices, match=brought.match, owned=owned, task=name,
+            ledger=self.ledger if self._needs_ledger(source) else None,
+        )  # fmt: skip
+        return OpenTask(name, source, None, brought, cells, owned, place, new)
+
+    def counted(self, task: OpenTask) -> Finished:
+        """A purchase that is no task: what it cost, and what is owned by it."""
+        row = TaskRow(task.name, "screened", {}, {}, None, uuid.uuid4().hex, time.time())
+
+        def count(pages: SqlPages) -> None:
+            self._count(pages, task, row.name, row.learned_at)
+
+        return Finished(row, task.cells.counted, task.cells.currency, count)
+
+    def _read_spend(self, spend: object, cells: Cells) -> float | None:
+        if not getattr(self.family, "stops_anywhere", False):
+            raise BadParameter(
+                f"{type(self.family).__name__} learns all of a task or nothing and cannot stop "
+                "where the money ends: leave out spend=, and limit what a task may cost with "
+                "Lifetime(budget=thrifty.Budget(per_task=...))."
+            )
+        whole = (np.arange(cells.n_examples), np.arange(cells.n_features))
+        return read_spend(spend, cells.currency, lambda: cells.price_of(*whole))
+
+    def _label_columns(self, source: Source, y: LabelsLike | None) -> set[str]:
+        """Columns of a source that are a label now, or were one before."""
+        found = {label} if (label := label_name(y, source)) is not None else set()
+        if source.name and self.has_ledger:
+            found |= self.ledger.book.read(lambda pages: pages.labels_of(source.name))
+        return found
+
+    def _no_gaps(self, match: Match | None) -> None:
+        if match is None or getattr(self.family, "takes_absent", True) or not match.absent.any():
+            return
+        lacking = [match.names[i] for i in np.flatnonzero(match.absent)[:5].tolist()]
+        raise FeaturesChanged(
+            f"{type(self.family).__name__} needs all of the lifetime's features in every task; X "
+            f"lacks {lacking}. Add them, or begin another lifetime."
+        )
+
+    def finished(self, task: OpenTask, learned: Learned, label: str | None) -> Finished:
+        """A learned task as it is committed."""
+        durable = self.saved is not None
+        row = self._row(learned, task.features.names) if durable else _in_memory(learned)
+        entry = self._entry(task)
+
+        def also(pages: SqlPages) -> None:
+            self._count(pages, task, row.name, row.learned_at)
+            if task.source.name and label is not None:
+                pages.note_label(task.source.name, label)
+            if durable:
+                pages.note_to_buy(self._placed(pages, entry, task.source))
+
+        if not durable:
+            key = (entry.place, entry.features)
+            before = self.to_buy.get(key)
+            self.to_buy[key] = entry if before is None else before.with_(entry)
+        return Finished(row, task.cells.counted, learned.receipt.currency, also)
+
+    def _row(self, learned: Learned, names: tuple[str, ...]) -> TaskRow:
+        failure = learned.failure
+        why = None if failure is None else {"reason": failure.reason, "message": failure.message}
+        return TaskRow(
+            name=learned.name,
+            route=learned.route,
+            model=model_to_store(learned.model, names),
+            receipt={**receipt_to_store(learned.receipt, names), "good": learned.good},
+            failure=why,
+            token=uuid.uuid4().hex,
+            learned_at=time.time(),
+            family=self.family.to_dict(),
+        )
+
+    def _entry(self, task: OpenTask) -> ToBuy:
+        source = task.source
+        if source.examples is None or self.saved is not None:
+            examples = np.arange(source.n_examples)
+        else:
+            numbers = self.ledger.book.write(lambda pages: pages.number("example", source.examples))
+            examples = np.sort(numbers.astype(np.int64))
+        price = task.cells.price_of_an_example()
+        key = _features_key(source, task.cells)
+        match, n = task.features.match, len(task.features.names)
+        which = np.ones(n, dtype=np.bool_) if match is None else ~match.absent
+        return ToBuy(task.place, key, task.cells.n_offered, price, examples, which)
+
+    @staticmethod
+    def _placed(pages: SqlPages, entry: ToBuy, source: Source) -> ToBuy:
+        if source.examples is None:
+            return entry
+        numbers = pages.number("example", source.examples)
+        return replace(entry, examples=np.sort(numbers.astype(np.int64)))
+
+    def commit_in_memory(self, done: Finished) -> None:
+        """Without a store only the ledger has something to commit, where there is one."""
+        if self._ledger is not None:
+            commit_in_memory(self._ledger, done)
+
+    def keep(self, opened: Opened) -> None:
+        """What was looked at is owned from now on, what was said of its features is known."""
+        if isinstance(opened, OpenTask) and opened.kinds:
+            if self.saved is not None:
+                self.saved.tell_kinds(opened.kinds)
+            kinds = {**(self.settings.kinds or {}), **opened.kinds}
+            self.settings = replace(self.settings, kinds=kinds)
+        super().keep(opened)
+
+
+def _in_memory(learned: Learned) -> TaskRow:
+    """Without a store the objects themselves are kept: nothing is written out."""
+    return TaskRow(learned.name, learned.route, {}, {}, None, "", time.time())
+
+
+def _words(now: Snapshot) -> Words:
+    """Categories as the lifetime knows them: each means the same in every task."""
+    words: Words = getattr(now.representation, "words", {})
+    return words
+
+
+def _features_key(source: Source, cells: Cells) -> str:
+    """Says which features a task was offered: all of its source's, or some of them."""
+    names = source.feature_names
+    if names is default_names(len(names)):
+        return f"{len(names)} without names"
+    if cells.n_offered < len(names):
+        return _hashed(sorted(names[f] for f in cells.offered.tolist()))
+    kept = getattr(source, "_features_key", None)
+    if kept is None:
+        kept = _hashed(sorted(names))
+        source._features_key = kept  # type: ignore[attr-defined]
+    return str(kept)
+
+
+def _hashed(names: list[str]) -> str:
+    return hashlib.sha256("\x00".join(names).encode()).hexdigest()[:16]

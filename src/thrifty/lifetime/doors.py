@@ -1,0 +1,125 @@
+"""Doors to what a user brought: under the lifetime's prices and budget, through its ledger."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from thrifty.cells import Cells, Ledger, Owned, Source, as_source
+from thrifty.cells.ledger.counted import count_as_owned, owned_by_id
+from thrifty.cells.ledger.everything import ToBuy
+from thrifty.cells.ledger.purge import purged_rows
+from thrifty.cells.ledger.remembered import RememberedTables
+from thrifty.errors import ExamplePurged
+from thrifty.lifetime.feature_matching import kinds_here, known_categories
+from thrifty.protocol import AnyFamily
+from thrifty.stores import MemoryStore
+from thrifty.stores.pages import PredictionRow, SqlPages
+from thrifty.stores.saved import SavedLifetime
+from thrifty.stores.settings import Settings
+from thrifty.typing import Fields, KindsLike, TableLike
+
+__all__ = ["Doors", "Opened", "Words"]
+
+#: the categories of each feature, in the places that they have in this lifetime
+Words = Mapping[str, Sequence[str]]
+_MAKING = threading.Lock()
+
+
+class Opened(Protocol):
+    """What goes on behind a door: a task, or a prediction."""
+
+    @property
+    def source(self) -> Source: ...
+    @property
+    def cells(self) -> Cells: ...
+    @property
+    def owned(self) -> Owned: ...
+
+
+class Doors:
+    """Ledger, prices and memory of one lifetime, and the doors that are opened with them."""
+
+    def __init__(
+        self, family: AnyFamily, settings: Settings, saved: SavedLifetime | None
+    ) -> None:
+        self.family, self.settings, self.saved = family, settings, saved
+        self._ledger: Ledger | None = None
+        self._remembered = RememberedTables()
+        #: without a store: what there is to buy, and the predictions that were made
+        self.to_buy: dict[tuple[str, str], ToBuy] = {}
+        self.predictions: list[PredictionRow] = []
+
+    def use(self, family: AnyFamily, settings: Settings) -> None:
+        """From now on, this family and these settings."""
+        self.family, self.settings = family, settings
+        if self._ledger is not None:
+            self._ledger.budget = settings.budget
+
+    @property
+    def has_ledger(self) -> bool:
+        return self._ledger is not None or self.saved is not None
+
+    @property
+    def ledger(self) -> Ledger:
+        """The lifetime's ledger, in its store or in memory."""
+        if self._ledger is None:
+            with _MAKING:  # two threads with a ledger each would pay twice
+                if self._ledger is None:
+                    saved = self.saved
+                    book = saved.book if saved is not None else MemoryStore().book("memory", {}, {})
+                    self._ledger = Ledger(book, self.settings.budget)
+        return self._ledger
+
+    def _source_of(self, X: TableLike, kinds: KindsLike, words: Words) -> Source:
+        kept: Fields = {**known_categories(words, X), **kinds_here(self.settings.kinds, X)}
+        return as_source(
+            X,
+            allow_missing=getattr(self.family, "allow_missing", False),
+            categories=getattr(self.family, "reads_categories", False),
+            kinds={**kept, **(kinds or {})} or None,
+            lazily=True,
+        )
+
+    def _needs_ledger(self, source: Source) -> bool:
+        budget = self.settings.budget
+        return budget is not None or not source.free or source.examples is not None
+
+    def _owned_of(self, X: TableLike, source: Source) -> tuple[Owned, str]:
+        """What was paid for before: of this very object, or of its examples by their ids."""
+        if source.examples is None:
+            return self._remembered.of(X, source)
+        if not source.free:
+            return Owned(source.n_examples, source.n_features), source.name
+        read = self.ledger.book.read
+        return read(lambda pages: owned_by_id(pages, source)), source.name
+
+    def _say_purged(self, source: Source, cells: Cells) -> None:
+        """Warn of examples whose values were taken out of the store, and are not owned again."""
+        if source.examples is None or self.saved is None:
+            return
+        ids = source.examples
+        rows = self.saved.book.read(lambda pages: purged_rows(pages, ids))
+        for row, at in rows.items():
+            if not cells.owns_any_of(row):
+                warnings.warn(
+                    f"the values of {ids[row]!r} were taken out of the store on "
+                    f"{time.strftime('%Y-%m-%d', time.gmtime(at))} (thrifty purge): what is asked "
+                    "of it is bought again.",
+                    ExamplePurged,
+                    stacklevel=5,
+                )
+
+    @staticmethod
+    def _count(pages: SqlPages, task: Opened, account: str, now: float) -> None:
+        if task.source.free and task.source.examples is not None:
+            count_as_owned(pages, task.source, task.cells.meter, now)
+            pages.note_booking(account, now)
+
+    def keep(self, opened: Opened) -> None:
+        """What was looked at is owned from now on."""
+        if opened.source.examples is None:
+            opened.owned.add(opened.cells.meter)

@@ -1,0 +1,151 @@
+"""A running line for whatever takes more than two seconds: cells, money, rate, what is left."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from thrifty.cells import Cells
+from thrifty.cells.ledger.purchase import Purchase
+from thrifty.cells.prices.money import to_units
+
+if TYPE_CHECKING:
+    from thrifty.lifetime.booking import Desk
+
+__all__ = ["Progress", "line_of"]
+
+#: seconds before a line is shown, and between two of its states; where the screen is no terminal,
+#: between two lines
+_PATIENCE, _EVERY, _PLAIN = 2.0, 0.25, 10.0
+
+#: one line on the screen at a time, whatever several threads are doing
+_SCREEN = threading.Lock()
+
+
+def line_of(
+    what: str, cells: int, most: int, spent: int, currency: str, seconds: float, left: float | None
+) -> str:
+    """What the line says.
+
+    >>> line_of("stroke", 1200, 9000, 30_000_000, "EUR", 4.0, 70.0)
+    'stroke: 1,200 of at most 9,000 cells, 30.00 EUR, 300 cells a second, 70.00 EUR left'
+    """
+    unit = f" {currency}" if currency else ""
+    rest = "" if left is None else f", {left:,.2f}{unit} left"
+    rate = f"{cells / max(seconds, 1e-9):,.0f} cells a second"
+    money = f"{to_units(spent):,.2f}{unit}"
+    name = "".join(c if c.isprintable() else "?" for c in what)
+    return f"{name}: {cells:,} of at most {max(cells, most):,} cells, {money}, {rate}{rest}"
+
+
+def in_notebook() -> bool:
+    """Whether this is a kernel of Jupyter, whose cells show what is written."""
+    shell = sys.modules.get("IPython")
+    found = None if shell is None else shell.get_ipython()
+    return found is not None and hasattr(found, "kernel")
+
+
+class Progress:
+    """Whether and how a lifetime says what it is doing.
+
+    ``wanted``: True and False are an order; None shows the line where the screen is a terminal or a
+    notebook.
+    Where it is none, such as a file or a pipe, True writes a plain line now and then.
+    """
+
+    def __init__(self, wanted: bool | None = None, patience: float = _PATIENCE) -> None:
+        self.wanted, self.patience = wanted, patience
+
+    @contextmanager
+    def shown(self, what: str, cells: Cells, desk: Desk) -> Iterator[None]:
+        """Watch a door while something is bought through it."""
+        by_itself = sys.stderr.isatty() or in_notebook()
+        shown = by_itself if self.wanted is None else self.wanted
+        if not (shown and _SCREEN.acquire(blocking=False)):
+            yield
+            return
+        try:
+            watch = _Watch(what, cells, desk, self.patience)
+            watch.start()
+            try:
+                yield
+            finally:
+                watch.stop()
+        finally:
+            _SCREEN.release()
+
+
+class _Watch(threading.Thread):
+    def __init__(self, what: str, cells: Cells, desk: Desk, patience: float) -> None:
+        super().__init__(daemon=True)
+        self.what, self.cells, self.patience = what, cells, patience
+        self.begun, self.over = time.monotonic(), threading.Event()
+        self.bought = self.spent = 0
+        self.left = cells.allowance
+        whole = cells.n_examples * cells.n_offered
+        self.most = whole - cells.meter.owned.count(cells.offered)
+        self._ledger = None if cells.is_free else desk.ledger
+        self._before: Callable[[Purchase], None] | None = None
+        if self._ledger is not None:
+            self._before, self._ledger.on_purchase = self._ledger.on_purchase, self._note
+
+    def _note(self, purchase: Purchase) -> None:
+        self.spent += purchase.spent
+        self.bought += purchase.block.n_cells if purchase.status == "settled" else 0
+        if self._before is not None:
+            self._before(purchase)
+
+    def _line(self) -> str:
+        cells, spent = self.bought, self.spent
+        if self._ledger is None:
+            cells, spent = self.cells.n_bought, self.cells.counted
+        left = None if self.left is None else max(0.0, self.left - to_units(spent))
+        seconds = time.monotonic() - self.begun
+        return line_of(
+            self.what, cells, self.most, spent, self.cells.currency, seconds, left
+        )
+
+    def run(self) -> None:
+        if self.over.wait(self.patience):
+            return
+        if sys.stderr.isatty():
+            self._run_on_a_terminal()
+            return
+        if in_notebook():
+            self._run_in_a_notebook()
+            return
+        while True:
+            print(self._line(), file=sys.stderr, flush=True)
+            if self.over.wait(_PLAIN):
+                return
+
+    def _run_in_a_notebook(self) -> None:
+        """A line that writes itself over: notebooks know none of a terminal's other codes."""
+        widest = 0
+        while True:
+            over, line = self.over.is_set(), self._line()
+            widest = max(widest, len(line))
+            end = "\n" if over else ""
+            print("\r" + line.ljust(widest), end=end, file=sys.stderr, flush=True)
+            if over:
+                return
+            self.over.wait(_EVERY)
+
+    def _run_on_a_terminal(self) -> None:
+        from rich.console import Console
+        from rich.status import Status
+        from rich.text import Text
+
+        with Status(Text(self._line()), console=Console(stderr=True)) as status:
+            while not self.over.wait(_EVERY):
+                status.update(Text(self._line()))
+
+    def stop(self) -> None:
+        self.over.set()
+        if self._ledger is not None:
+            self._ledger.on_purchase = self._before
+        self.join()

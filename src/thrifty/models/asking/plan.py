@@ -1,0 +1,142 @@
+"""What going on is expected to bring, and which rule spends a given mean: both out of fold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.array_types import Floats
+from thrifty.lazy.stopping import Settled, Worth, entropy
+from thrifty.models.asking.prefixes import Prefixes
+
+__all__ = ["Ahead", "Plan", "look_ahead", "plan_for"]
+
+#: rows of the table are grouped by their present loss into so many groups
+GROUPS = 10
+#: a group's own mean counts like so many rows of the overall ratio
+PULL = 20.0
+#: of what may be spent, what a plan must use for no other to be asked for
+_SPENT = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Ahead:
+    """From each prefix to each later one: the expected fall of the loss, by the present loss.
+
+    For rows that stand at prefix k the fall to prefix j is estimated in groups of similar present
+    loss, each drawn towards the overall ratio of fall to loss.
+    """
+
+    worth: Worth
+    edges: tuple[Floats, ...]
+    falls: tuple[Floats, ...]  # per prefix: (groups, later prefixes)
+
+    def fall(self, k: int, p: Floats) -> Floats:
+        """(rows, later prefixes): the expected fall from prefix k, given its probabilities."""
+        group = np.searchsorted(self.edges[k], self.worth.loss(p), side="right")
+        return self.falls[k][group]
+
+
+def look_ahead(prefixes: Prefixes, worth: Worth) -> Ahead:
+    """Learn the falls from what every prefix says of the table's rows, out of fold."""
+    costs = worth.costs
+    y, w = prefixes.codes, prefixes.weights
+    n = np.arange(len(y))
+    present = [worth.loss(p) for p in prefixes.seen]
+    if costs is None:
+        hot = np.eye(len(prefixes.shares))[y]
+        real = [((p - hot) ** 2).sum(axis=1) for p in prefixes.seen]
+    else:
+        real = [costs[y, worth.decide(p)] for p in prefixes.seen]
+    real = [np.asarray(r)[n] for r in real]
+    edges, falls = [], []
+    for k in range(len(prefixes)):
+        cut = np.unique(np.quantile(present[k], np.linspace(0, 1, GROUPS + 1)[1:-1]))
+        group = np.searchsorted(cut, present[k], side="right")
+        size = np.bincount(group, w, len(cut) + 1)
+        loss = np.bincount(group, w * present[k], len(cut) + 1)
+        rows = np.bincount(group, minlength=len(cut) + 1)
+        table = np.zeros((len(cut) + 1, len(prefixes) - 1 - k))
+        for j in range(k + 1, len(prefixes)):
+            fell = np.bincount(group, w * (real[k] - real[j]), len(cut) + 1)
+            ratio = fell.sum() / max(loss.sum(), 1e-12)
+            mean = np.divide(fell, size, out=np.zeros_like(fell), where=size > 0)
+            usual = ratio * np.divide(loss, size, out=np.zeros_like(loss), where=size > 0)
+            table[:, j - k - 1] = (rows * mean + PULL * usual) / (rows + PULL)
+        edges.append(cut)
+        falls.append(table)
+    return Ahead(worth, tuple(edges), tuple(falls))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Stop by ``rule``, and after ``last`` prefixes in any case; ``mean`` is what it spends.
+
+    ``go_on`` is the share of the rows at each prefix that goes on. Among many rows it says more
+    than the entropy: where hundreds of rows have the same answers so far (a word that does not
+    occur), an entropy next to theirs would let all of them go on here and none of them there.
+    """
+
+    rule: Settled
+    last: int
+    mean: float
+    loss: float
+    go_on: tuple[float, ...] = ()
+
+
+def plan_for(prefixes: Prefixes, mean: float) -> Plan:
+    """The entropy and the last prefix of least log-loss among those that spend ``mean`` a row.
+
+    Both are found on the table's rows, out of fold: for every last prefix the entropy by
+    bisection, then the best pair. Where that would leave money over, the plan that spends the most
+    of those that these rows cannot tell from the best: whoever gives so much wants what it buys.
+    """
+    found = [_within(prefixes.capped(last + 1), mean) for last in range(len(prefixes))]
+    plans = [plan for plan in found if plan is not None]
+    if not plans:
+        return Plan(Settled(np.inf), 1, 0.0, float(prefixes.losses()[0]))
+    best, losses = min(plans, key=lambda pair: pair[0].loss)
+    if best.mean >= _SPENT * mean:
+        return best
+    alike = [plan for plan, other in plans if _alike(other - losses, prefixes.weights)]
+    return max(alike, key=lambda plan: (plan.mean, -plan.loss))
+
+
+def _alike(more: Floats, weights: Floats) -> bool:
+    """Whether the mean of what rows lose more is within two standard errors."""
+    share = weights / weights.sum()
+    mean = float(share @ more)
+    return mean <= 2 * float(np.sqrt(share**2 @ (more - mean) ** 2))
+
+
+def _within(prefixes: Prefixes, mean: float) -> tuple[Plan, Floats] | None:
+    """The smallest entropy that keeps within the mean, and what each row loses then."""
+    doubt = np.array([entropy(p) for p in prefixes.seen])
+    prices, last = prefixes.prices, len(prefixes) - 1
+
+    def stops_at(limit: float) -> NDArray[np.intp]:
+        stop = doubt <= limit
+        stop[last] = True
+        return np.asarray(stop.argmax(axis=0))
+
+    def spent(limit: float) -> float:
+        return float(np.average(prices[stops_at(limit)], weights=prefixes.weights))
+
+    low, high = -1e-9, float(doubt.max())
+    if spent(high) > mean:
+        return None
+    if spent(low) <= mean:
+        high = low
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if spent(middle) <= mean else (middle, high)
+    first = stops_at(high)
+    right = prefixes.seen[first, np.arange(len(first)), prefixes.codes]
+    losses = -np.log(np.maximum(right, 1e-9))
+    loss = float(np.average(losses, weights=prefixes.weights))
+    stay = np.bincount(first, prefixes.weights, last + 1)
+    there = np.cumsum(stay[::-1])[::-1]
+    go_on = 1 - np.divide(stay, there, out=np.ones_like(stay), where=there > 0)
+    return Plan(Settled(high), last + 1, spent(high), loss, tuple(go_on.tolist())), losses

@@ -1,0 +1,225 @@
+"""The same estimator at growing prefixes of the order, each calibrated on rows it did not see.
+
+A model per prefix, not one model with gaps: a row that stops after two answers is judged by a
+model that was made for those two. All of it comes from the table that was bought for learning; no
+further cell is bought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from thrifty.array_types import Floats, Ints
+from thrifty.models.asking.order import Order, Price
+from thrifty.models.fits.calibration import Scaling, fit_scaling
+from thrifty.models.fits.fitted import FittedClasses
+from thrifty.models.fits.fitting import fit_classes
+from thrifty.models.fits.mixture import fit_stack_left_out
+from thrifty.models.fits.proxy import fold_of_rows
+from thrifty.models.table import Table
+from thrifty.typing import AnyArray, EstimatorLike
+
+__all__ = ["Prefix", "Prefixes", "fit_prefixes", "prefix_sizes"]
+
+#: rows on which so many of the first features were bought are judged by
+FIRST = 8
+
+
+def prefix_sizes(n_steps: int) -> list[int]:
+    """How many steps each prefix has: 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, ... and all.
+
+    >>> prefix_sizes(20)
+    [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20]
+    """
+    sizes, size = [1, 2, 3, 5, 10], 4
+    while size < n_steps:
+        sizes += [size, size + size // 2]
+        size *= 2
+    return [s for s in sorted(sizes) if s < n_steps] + ([n_steps] if n_steps else [])
+
+
+@dataclass(frozen=True, eq=False)
+class Prefix:
+    """The first steps of the order and what is known once they are answered.
+
+    Attributes
+    ----------
+    features : tuple of int
+        all features of the prefix, in the order in which they are asked
+    price : float
+        what they cost, asked prefix by prefix on a row where nothing is owned
+    model : estimator
+        what was fitted on them; None: nothing is asked, the class shares are the answer
+    scaling : Scaling
+        of the model's probabilities
+    """
+
+    features: tuple[int, ...]
+    price: float
+    model: FittedClasses | None
+    scaling: Scaling
+
+    def probabilities(self, values: Floats, shares: Floats) -> Floats:
+        """(rows, classes) from the values of the prefix's features, in their order."""
+        if self.model is None:
+            return np.repeat(shares[None, :], len(values), axis=0)
+        return self.scaling(_all_classes(self.model, values, len(shares)))
+
+
+@dataclass(frozen=True, eq=False)
+class Prefixes:
+    """Every prefix, and what each would have said of the rows of the table, out of fold.
+
+    Attributes
+    ----------
+    seen : array of float
+        (prefixes, rows, classes) calibrated probabilities, out of fold
+    codes : array of int
+        (rows,) the class of each row of the table
+    weights : array of float
+        (rows,) what each row stands for
+    """
+
+    parts: tuple[Prefix, ...]
+    classes: AnyArray
+    shares: Floats
+    seen: Floats
+    codes: Ints
+    weights: Floats
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    @property
+    def prices(self) -> Floats:
+        """What each prefix costs in all."""
+        return np.array([part.price for part in self.parts])
+
+    def losses(self) -> Floats:
+        """The mean log-loss of each prefix, out of fold."""
+        right = self.seen[:, np.arange(len(self.codes)), self.codes]
+        return np.asarray(np.average(-np.log(np.maximum(right, 1e-9)), axis=1,
+                                     weights=self.weights))  # fmt: skip
+
+    def capped(self, n: int) -> Prefixes:
+        """The first n prefixes alone."""
+        return replace(self, parts=self.parts[:n], seen=self.seen[:n])
+
+
+def fit_prefixes(
+    table: Table,
+    order: Order,
+    price: Price,
+    estimator: EstimatorLike | None = None,
+    *,
+    folds: int = 4,
+    seed: int = 0,
+    sizes: Sequence[int] | None = None,
+) -> Prefixes:
+    """Fit the estimator at every prefix.
+
+    Parameters
+    ----------
+    sizes : sequence of int or None
+        steps of each prefix; None: 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, ... and all
+    """
+    classes, codes = np.unique(table.labels, return_inverse=True)
+    table = replace(table, labels=codes.astype(np.int64))
+    shares = np.bincount(codes, table.weights, len(classes))
+    shares = shares / shares.sum()
+    at = {int(f): i for i, f in enumerate(table.features)}
+    first = np.array([at[f] for f in order.features()[:FIRST]], dtype=np.int64)
+    judged = _judged(table, first)
+    weights = table.of_rows(judged).weighing_as(table).weights
+    parts: list[Prefix] = []
+    seen: list[Floats] = []
+    steps = [0, *(s + 1 for s in (sizes or prefix_sizes(len(order.steps) - 1)))]
+    for n in [s for s in steps if s <= len(order.steps)]:
+        features = order.features(n if n else 1)
+        if parts and len(features) == len(parts[-1].features):
+            continue
+        part = table.of_features(np.array([at[f] for f in features], dtype=np.int64))
+        p, model = _fit_one(part, estimator, shares, folds, seed)
+        scaling = fit_scaling(p[judged], codes[judged], weights)
+        before = parts[-1] if parts else None
+        paid = before.price + price(before.features, features) if before else price((), features)
+        parts.append(Prefix(tuple(features), paid, model, scaling))
+        seen.append(scaling(p[judged]) if model is not None else p[judged])
+    return Prefixes(
+        tuple(parts), classes, shares, np.array(seen), codes[judged].astype(np.int64), weights
+    )
+
+
+def _judged(table: Table, first: Ints) -> Ints:
+    """Rows to calibrate and to plan with: those on which the first features were all bought.
+
+    A row that was never asked says nothing of what asking it brings, one of an earlier task has no
+    label.
+    """
+    own = table.rows >= 0
+    whole = np.flatnonzero(table.bought[:, first].all(axis=1) & own)
+    counts = np.bincount(table.labels[whole], minlength=int(table.labels.max()) + 1)
+    return whole if counts.min() >= 20 else np.flatnonzero(own)
+
+
+def _fit_one(
+    part: Table, estimator: EstimatorLike | None, shares: Floats, folds: int, seed: int
+) -> tuple[Floats, FittedClasses | None]:
+    """Probabilities out of fold, and the model fitted on all rows."""
+    p = np.repeat(shares[None, :], part.n_rows, axis=0)
+    if not len(part.features):
+        return p, None
+    fit_on = _useful_rows(part)
+    chosen = part.of_rows(fit_on).weighing_as(part)
+    p[fit_on], model = _left_out(chosen, estimator, shares, folds, seed)
+    rest = np.setdiff1d(np.arange(part.n_rows), fit_on)
+    if len(rest):  # rows without all of the prefix's cells: never fitted on, so left out as well
+        p[rest] = _all_classes(model, part.filled()[rest], len(shares))
+    return p, model
+
+
+def _left_out(
+    part: Table, estimator: EstimatorLike | None, shares: Floats, folds: int, seed: int
+) -> tuple[Floats, FittedClasses]:
+    """The model, and what models without a row's fold say of it."""
+    if estimator is None and part.effects is None:  # the stack leaves rows out anyway
+        categories = np.array(part.categories, dtype=np.int64) > 0 if part.categories else None
+        stack, p = fit_stack_left_out(
+            part.filled(), part.labels, part.weights, categories=categories, seed=seed
+        )
+        return p, stack
+    p = np.repeat(shares[None, :], part.n_rows, axis=0)
+    fold, values = fold_of_rows(part.labels, folds, seed), part.filled()
+    for i in np.unique(fold):
+        train, test = np.flatnonzero(fold != i), np.flatnonzero(fold == i)
+        if len(np.unique(part.labels[train])) < 2:
+            continue
+        model = fit_classes(part.of_rows(train).weighing_as(part), estimator, seed=seed)
+        p[test] = _all_classes(model, values[test], len(shares))
+    return p, fit_classes(part, estimator, seed=seed)
+
+
+def _useful_rows(part: Table) -> Ints:
+    """Rows with every cell of the prefix, where there are enough of each class; else all rows.
+
+    A table with the background's means at hand fills its holes with them, and needs but one.
+    """
+    everyone = np.arange(part.n_rows)
+    if part.is_whole:
+        return everyone
+    share = part.bought.mean(axis=1)
+    useful = np.flatnonzero(share == 1 if part.centres is None else share > 0)
+    counts = np.bincount(part.labels[useful], minlength=int(part.labels.max()) + 1)
+    return useful if counts.min() >= 20 else everyone
+
+
+def _all_classes(model: FittedClasses, values: Floats, n_classes: int) -> Floats:
+    """Probabilities over all class codes; a class that a fold lacked gets none."""
+    p = np.zeros((len(values), n_classes))
+    if len(values):
+        p[:, np.asarray(model.classes_, dtype=np.int64)] = model.predict_proba(values)
+    p = np.clip(p, 1e-6, 1.0)
+    return np.asarray(p / p.sum(axis=1, keepdims=True))

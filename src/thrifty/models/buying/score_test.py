@@ -1,0 +1,102 @@
+"""How well each feature tells the classes apart, on rows of a basket: one statistic throughout.
+
+The score test of its points under the card's prior (:mod:`thrifty.models.fits.points`), in which a trend
+counts most, a bend less, a gap is a bin; chance alone gives 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+import numpy as np
+
+from thrifty.array_types import Floats, Ints
+from thrifty.models.buying.basket import Basket
+from thrifty.models.fits.bins import make_bins
+from thrifty.models.memory.controls import Controls
+
+__all__ = ["how_strange", "how_telling"]
+
+#: controls on which a feature must be known to compare rows with them
+_KNOWN = 20
+
+
+def how_telling(
+    basket: Basket,
+    features: Ints,
+    looked: int,
+    n_classes: int,
+    categories: Set[int],
+    present: Floats | None = None,
+    controls: Controls | None = None,
+) -> Floats:
+    """The score test of each feature on the first rows of the order.
+
+    Parameters
+    ----------
+    features : Ints
+        Which; each was bought on the first ``looked`` rows at least.
+    present : Floats, optional
+        (rows, classes) what is believed already; by default the shares of the classes.
+    controls : Controls, optional
+        Rows of earlier tasks that stand for the largest class; of these ``present`` has the last
+        lines, NaN for such as are not to be used.
+    """
+    own, many = basket.codes[:looked], _largest(basket, n_classes)
+    n_controls = 0 if controls is None else controls.n_rows
+    found = np.zeros(len(features))
+    for i, f in enumerate(features.tolist()):
+        column, y = basket.columns[f][:looked], own
+        p = None if present is None else present[:looked]
+        if controls is not None:
+            at, values = controls.of(f)
+            if p is not None and present is not None:
+                theirs = present[len(present) - n_controls :][at]
+                use = ~np.isnan(theirs[:, 0])
+                values, p = values[use], np.vstack([p, theirs[use]])
+            column, y = np.append(column, values), np.append(own, np.full(len(values), many))
+        found[i] = _statistic(column, y, n_classes, f in categories, p)
+    return found
+
+
+def how_strange(
+    basket: Basket,
+    features: Ints,
+    looked: int,
+    n_classes: int,
+    categories: Set[int],
+    controls: Controls,
+) -> float:
+    """How well features tell the largest class's rows from the controls, on average; chance: 1.
+
+    1 too where there are fewer than four such rows: they would not show it.
+    """
+    rows = np.flatnonzero(basket.codes[:looked] == _largest(basket, n_classes))
+    if len(rows) < 4:
+        return 1.0
+    found = []
+    for f in features.tolist():
+        values = controls.of(f)[1]
+        if len(values) >= _KNOWN:
+            here = np.append(np.ones(len(rows), dtype=np.int64), np.zeros(len(values), np.int64))
+            column = np.append(basket.columns[f][rows], values)
+            found.append(_statistic(column, here, 2, f in categories, None))
+    return float(np.mean(found)) if found else 1.0
+
+
+def _largest(basket: Basket, n_classes: int) -> int:
+    return int(np.bincount(basket.codes, minlength=n_classes).argmax())
+
+
+def _statistic(column: Floats, y: Ints, n_classes: int, category: bool, p: Floats | None) -> float:
+    """The score test of one column's points against what is believed already."""
+    if p is None:
+        p = np.tile(np.bincount(y, minlength=n_classes) / len(y), (len(y), 1))
+    bins = make_bins(column, np.ones(len(y)), max_bins=8, category=category)
+    basis = bins.basis()
+    if not basis.shape[1]:
+        return 0.0
+    part = basis[bins.codes(column)]
+    chance = float(((part**2).T @ (p * (1 - p))).sum())
+    told = float(((part.T @ (np.eye(n_classes)[y] - p)) ** 2).sum())
+    return told / max(chance, 1e-12)

@@ -1,0 +1,192 @@
+"""Bins of one feature: where its values fall, what the bins are called, which points are likely.
+
+Numbers are cut at quantiles of what was bought, at numbers that are short to write; a value that
+many rows share gets a bin of its own. Categories have a bin each, rare ones share one. A gap is a
+bin like others. What was never seen when the bins were made falls into none: it is neutral.
+
+Points are believed to change little from a bin to the next: before the labels are seen their
+covariance is exp(-distance / 1.5), the distance in ranks, for numbers, and none between categories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from thrifty.array_types import Floats, Ints
+from thrifty.typing import Json, JsonLike
+
+__all__ = ["NOWHERE", "Bins", "bins_from_dict", "make_bins"]
+
+#: the code of a value that no bin was made for
+NOWHERE = -1
+#: how far, in ranks, points stay alike
+_REACH = 1.5
+#: the share of a feature's prior variance that its basis keeps
+_KEPT = 0.98
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """The bins of one feature: values, then one for gaps.
+
+    Attributes
+    ----------
+    edges : array of float
+        limits between the bins of numbers, increasing; a bin begins at its lower limit
+    groups : tuple of tuple of float or None
+        for categories, the values of each bin; None for numbers
+    weight : array of float
+        (n_bins,) how much of the training rows fell into each; the last is for gaps
+
+    >>> bins = make_bins(np.array([1.0, 2.0, 3.0, np.nan]), np.ones(4), max_bins=3)
+    >>> bins.names()
+    ['< 2', '2 to 3', '>= 3', 'missing']
+    >>> bins.codes(np.array([np.nan, 0.0, 2.5, 9.0])).tolist()
+    [3, 0, 1, 2]
+    """
+
+    edges: Floats
+    groups: tuple[tuple[float, ...], ...] | None
+    weight: Floats
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def codes(self, values: Floats) -> Ints:
+        """The bin of every value; NOWHERE for a category or a gap that was never seen."""
+        if self.groups is None:
+            found = np.searchsorted(self.edges, values, side="right").astype(np.int64)
+        else:
+            found = np.full(len(values), NOWHERE, dtype=np.int64)
+            for code, group in enumerate(self.groups):
+                found[np.isin(values, group)] = code
+        found[np.isnan(values)] = len(self) - 1 if self.weight[-1] > 0 else NOWHERE
+        return found
+
+    def names(self, categories: Sequence[object] | None = None) -> list[str]:
+        """What the bins are called; ``categories``: the texts behind a category's codes."""
+        if self.groups is not None:
+            texts = [" or ".join(_name(v, categories) for v in group) for group in self.groups]
+        elif not len(self.edges):
+            texts = ["any value"]
+        else:
+            limits = [f"{edge:.15g}" for edge in self.edges]
+            between = [f"{low} to {high}" for low, high in pairwise(limits)]
+            texts = [f"< {limits[0]}", *between, f">= {limits[-1]}"]
+        return [*texts, "missing"]
+
+    def basis(self) -> Floats:
+        """(n_bins, d): points are this times d independent standard normals, before any label."""
+        n = len(self)
+        prior = np.eye(n)
+        total = self.weight.sum()
+        if self.groups is None and n > 2:
+            seen = self.weight[:-1] + 1e-9 * max(total, 1.0)
+            rank = (np.cumsum(seen) - seen / 2) / seen.sum()
+            prior[:-1, :-1] = np.exp(-np.abs(rank[:, None] - rank) / _REACH)
+        share = self.weight / total if total > 0 else np.full(n, 1 / n)
+        centred = np.eye(n) - share  # the intercept says what the mean row gets
+        prior = centred @ prior @ centred.T
+        root = np.sqrt(share)
+        values, vectors = np.linalg.eigh(root[:, None] * prior * root)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        if values[0] < 1e-9:
+            return np.zeros((n, 0))
+        kept = int(np.searchsorted(np.cumsum(values), _KEPT * values.clip(0).sum())) + 1
+        kept = min(kept, int((values > 1e-9).sum()))
+        found: Floats = prior @ (root[:, None] * vectors[:, :kept]) / np.sqrt(values[:kept])
+        return found
+
+    def to_dict(self) -> Json:
+        """Plain data, for JSON; infinite limits as texts."""
+        return {
+            "edges": [float(e) if np.isfinite(e) else str(e) for e in self.edges],
+            "groups": None if self.groups is None else [list(group) for group in self.groups],
+            "weight": self.weight.tolist(),
+        }
+
+
+def bins_from_dict(data: JsonLike) -> Bins:
+    """The inverse of :meth:`Bins.to_dict`."""
+    groups = data["groups"]
+    return Bins(
+        np.array([float(edge) for edge in data["edges"]], dtype=np.float64),
+        None if groups is None else tuple(tuple(map(float, group)) for group in groups),
+        np.array(data["weight"], dtype=np.float64),
+    )
+
+
+def make_bins(
+    values: Floats, weights: Floats, *, max_bins: int = 12, category: bool = False, rare: int = 5
+) -> Bins:
+    """Bins of the values that were bought.
+
+    Parameters
+    ----------
+    values, weights : array of float
+        one feature on every training row, NaN for gaps
+    max_bins : int
+        the most bins of a number, gaps apart
+    category : bool
+        whether the numbers are names and have no order
+    rare : int
+        categories with fewer rows than this share a bin
+    """
+    here = ~np.isnan(values)
+    gaps = float(weights[~here].sum())
+    distinct, at = np.unique(values[here], return_inverse=True)
+    if category:
+        rows = np.bincount(at, minlength=len(distinct))
+        groups: list[tuple[float, ...]] = [(float(v),) for v, n in zip(distinct, rows) if n >= rare]
+        few = tuple(float(v) for v, n in zip(distinct, rows) if n < rare)
+        if few:
+            groups.append(few)
+        parts = [float(weights[here][np.isin(values[here], g)].sum()) for g in groups]
+        return Bins(np.zeros(0), tuple(groups), np.array([*parts, gaps]))
+    mass = np.bincount(at, weights=weights[here], minlength=len(distinct)).astype(np.float64)
+    edges = _edges(distinct, mass, max_bins)
+    code = np.searchsorted(edges, distinct, side="right")
+    weight = np.bincount(code, weights=mass, minlength=len(edges) + 1).astype(np.float64)
+    return Bins(edges, None, np.append(weight, gaps))
+
+
+def _edges(distinct: Floats, mass: Floats, max_bins: int) -> Floats:
+    """Quantiles of the mass, and both sides of a value that alone holds a bin's share."""
+    if len(distinct) < 2:
+        return np.zeros(0)
+    below = np.cumsum(mass)
+    share = below[-1] / max_bins
+    heavy = np.flatnonzero(mass >= share)
+    cuts = np.searchsorted(below, share * np.arange(1, max_bins) * (1 - 1e-12))
+    cuts = np.unique(np.concatenate([cuts, heavy, heavy - 1]))
+    cuts = cuts[(cuts >= 0) & (cuts < len(distinct) - 1)]
+    found = [_short_between(float(distinct[c]), float(distinct[c + 1])) for c in cuts]
+    return np.array(found, dtype=np.float64)
+
+
+def _short_between(low: float, high: float) -> float:
+    """A number above ``low`` and at most ``high`` that is short to write.
+
+    >>> _short_between(12.3481, 12.9), _short_between(1.0, 2.0), _short_between(-np.inf, 3.0)
+    (12.6, 2.0, 3.0)
+    """
+    if not np.isfinite(low) or not np.isfinite(high):
+        return high
+    if float(high).is_integer() and high - low >= 0.5:
+        return high
+    middle = low / 2 + high / 2
+    for digits in range(1, 17):
+        short = float(f"{middle:.{digits}g}")
+        if low < short <= high:
+            return short
+    return high
+
+
+def _name(value: float, categories: Sequence[object] | None) -> str:
+    if categories is not None and 0 <= value < len(categories) and float(value).is_integer():
+        return str(categories[int(value)])
+    return f"{value:g}"

@@ -1,0 +1,151 @@
+"""A user's own estimator: what it has to be able to do, and the columns it is given."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from thrifty.array_types import Floats
+from thrifty.errors import BadParameter
+from thrifty.models.table import Table
+from thrifty.typing import AnyArray, EstimatorLike
+
+__all__ = ["Prepared", "check_estimator", "fit_user", "in_words"]
+
+
+def in_words(estimator: object) -> dict[str, str] | None:
+    """Class name and parameters as text, for a store; never read back as code.
+
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> in_words(GaussianNB())["class"]
+    'sklearn.naive_bayes.GaussianNB'
+    """
+    if estimator is None:
+        return None
+    kind = type(estimator)
+    return {"class": f"{kind.__module__}.{kind.__qualname__}", "parameters": repr(estimator)}
+
+
+def check_estimator(estimator: object, *, numbers: bool = False) -> None:
+    """Say at once what an estimator lacks."""
+    if estimator is None:
+        return
+    what = f"estimator={estimator!r}"
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        raise BadParameter(
+            f"estimator must be a scikit-learn estimator, for instance LogisticRegression(); got "
+            f"{estimator!r}."
+        )
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    if not has_fit_parameter(last, "sample_weight"):
+        raise BadParameter(
+            f"{what} must take sample_weight in fit: rows are bought with known probabilities and "
+            "weigh one over them. Use an estimator that does, for instance LogisticRegression, "
+            "GaussianNB, a forest or boosted trees."
+        )
+    if not numbers and not hasattr(estimator, "predict_proba"):
+        raise BadParameter(
+            f"{what} must have predict_proba. Wrap it: CalibratedClassifierCV(it, "
+            "ensemble=False), which fits probabilities to its decisions."
+        )
+
+
+class Prepared:
+    """A fitted estimator with what turns bought values into its columns.
+
+    Gaps are imputed and categories become columns of their own where the estimator takes no NaN;
+    a category never seen is in none of them.
+    """
+
+    def __init__(
+        self, fitted: BaseEstimator, fills: Floats | None, categories: tuple[int, ...]
+    ) -> None:
+        self.fitted, self.fills, self.categories = fitted, fills, categories
+        if hasattr(fitted, "classes_"):
+            self.classes_: AnyArray = fitted.classes_
+
+    def columns(self, values: Floats) -> Floats:
+        """What the estimator is given."""
+        if self.fills is None:
+            return values
+        filled = np.where(np.isnan(values), self.fills, values)
+        gaps = np.isnan(values)
+        parts = []
+        for j, n in enumerate(self.categories):
+            if n:
+                parts.append((filled[:, [j]] == np.arange(n)) & ~gaps[:, [j]])
+            else:
+                parts.append(filled[:, [j]])
+        return np.column_stack(parts).astype(np.float64) if parts else filled
+
+    def predict_proba(self, values: Floats) -> Floats:
+        """Probabilities, a column per class."""
+        found: Floats = self.fitted.predict_proba(self.columns(values))
+        return found
+
+    def predict(self, values: Floats) -> AnyArray:
+        """Classes or numbers."""
+        found: AnyArray = self.fitted.predict(self.columns(values))
+        return found
+
+
+#: rows of earlier tasks go to a user's estimator where at most this share of them is labelled wrong
+_MOST_WRONG = 0.1
+
+
+def fit_user(table: Table, estimator: EstimatorLike, seed: int) -> Prepared:
+    """A user's estimator, cloned, with the rows' weights; seeds come from the lifetime."""
+    if _wrong_labels(table) > _MOST_WRONG:
+        table = table.own()
+    made = clone(estimator)
+    given = made.get_params()
+    seeds = [name for name in given if name.split("__")[-1] == "random_state"]
+    made.set_params(**{name: seed for name in seeds if given[name] is None})
+    _say_categories(made, table.categories)
+    fills = None if _takes_gaps(made) else _middles(table.values)
+    empty = Prepared(None, fills, table.categories or (0,) * len(table.features))
+    step = f"{made.steps[-1][0]}__" if isinstance(made, Pipeline) else ""
+    weights = {f"{step}sample_weight": table.weights / table.weights.mean()}
+    fitted = made.fit(empty.columns(table.values), table.labels, **weights)
+    return Prepared(fitted, fills, empty.categories)
+
+
+def _wrong_labels(table: Table) -> float:
+    """How many of an earlier task's rows belong to the rare class, and are said not to."""
+    lent = table.rows < 0
+    if not lent.any():
+        return 0.0
+    other = table.labels == table.labels[lent][0]
+    return float(1 - table.weights[other].sum() / table.weights.sum())
+
+
+def _say_categories(estimator: BaseEstimator, categories: tuple[int, ...]) -> None:
+    """Tell an estimator that can be told which columns are categories, unless the user did.
+
+    Cells of a category are places in a list: taken for numbers they would have an order.
+    """
+    said = estimator.get_params(deep=False).get("categorical_features", ())
+    if any(categories) and (said is None or (isinstance(said, str) and said == "from_dtype")):
+        places = [j for j, n in enumerate(categories) if n]
+        estimator.set_params(categorical_features=places)
+
+
+def _takes_gaps(estimator: object) -> bool:
+    tags = getattr(estimator, "__sklearn_tags__", None)
+    if tags is None:
+        return False
+    try:
+        return bool(tags().input_tags.allow_nan)
+    except (AttributeError, TypeError):
+        return False
+
+
+def _middles(values: Floats) -> Floats:
+    """The median of every column; 0 where all are gaps."""
+    middles = np.zeros(values.shape[1])
+    for j in range(values.shape[1]):
+        here = values[~np.isnan(values[:, j]), j]
+        middles[j] = np.median(here) if len(here) else 0.0
+    return middles

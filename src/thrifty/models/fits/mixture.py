@@ -1,0 +1,340 @@
+"""The default model: a line, a scorecard, boosted trees and a forest on the same cells, mixed.
+
+Which of them is better depends on the data and cannot be told from a few hundred rows, so it is
+not tried to: all are fitted, and the scores of the first three mixed with the weights that fit rows
+left out best. (Picking one of them by cross-validation was worse.) The forest is a third of the
+mixture, whatever those rows say. The whole is then stretched to what they ask for, and shifted so
+that the mean prediction is the share of each class: with inverse-probability weights on the rows,
+the share among all rows of the task and not among those that were bought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from thrifty.array_types import Bools, Floats, Ints
+from thrifty.errors import BadInput
+from thrifty.models.fits.bins import bins_from_dict
+from thrifty.models.fits.boosting import grow_boosted
+from thrifty.models.fits.extra_trees import grow_forest, worth_of_forest
+from thrifty.models.fits.line import LineDesign, line_left_out
+from thrifty.models.fits.logistic import draw_to_one, fit_intercepts, fit_slope, softmax
+from thrifty.models.fits.points import Design, Points, oof_scores
+from thrifty.models.fits.quality import Quality, quality_from_dict
+from thrifty.models.fits.tree_sums import TreeSum, add_up, tree_sum_from_dict
+from thrifty.typing import Json, JsonLike
+
+__all__ = ["Stack", "fit_stack", "fit_stack_left_out", "folds_by_class", "stack_from_dict"]
+
+Grow = Callable[[Floats, Ints, Floats], TreeSum]
+
+#: folds, and how many rows of the rarest class they need before trees are tried
+_FOLDS, _FEW = 3, 12
+#: steps of the shares in the mixture that are tried
+_STEPS = 6
+#: the forest's share: its trees err elsewhere than the others do, which rows left out show so badly
+#: that to mix it in by them gained half as much (docs/models.md)
+_FOREST = 1 / 3
+#: how much more loss a mixture may have for each squared step from equal shares: so much, and so
+#: many rows' worth, for on few rows the rows left out tell little
+_PULL, _PULL_ROWS = 0.02, 4.0
+#: the power of the rows' weights with which they are fitted: full weights make few rows count
+#: for most of it (nhanes, 3 others a rare row: .493 with 1, .502 with .5, .504 with 0); mixing,
+#: stretching and shifting use the weights themselves
+_SOFT = 0.5
+#: rows of each class that did not choose the features, for them alone to judge the mixture
+_JUDGES = 30
+#: the most bins of a number in the card
+_BINS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """A mixture of a card, a line and trees, over class codes.
+
+    Attributes
+    ----------
+    classes_ : array of int
+        codes of the classes
+    card, line, trees : Points and TreeSum or None
+        the three, the line as points in fine steps; trees, boosted ones and those of a forest as
+        they were mixed, is None where there were too few rows for them
+    shares : tuple of float
+        of card, line and trees in the mixture
+    slope, intercepts : float and array of float
+        what makes the mixture's probabilities honest
+    quality : Quality or None
+        measured on rows left out; None where there were too few
+    """
+
+    classes_: Ints
+    card: Points
+    line: Points
+    trees: TreeSum | None
+    shares: tuple[float, float, float]
+    slope: float
+    intercepts: Floats
+    quality: Quality | None = None
+
+    def scores(self, values: Floats) -> Floats:
+        """(rows, c) logits; c is 1 for two classes."""
+        found = np.zeros((len(values), len(self.intercepts)))
+        for part, share in zip((self.card, self.line, self.trees), self.shares):
+            if part is not None and share > 0:
+                found += share * part.scores(values)
+        return self.slope * found + self.intercepts
+
+    def predict_proba(self, values: Floats) -> Floats:
+        """Probabilities, a column per class; NaN for gaps."""
+        return softmax(self.scores(np.asarray(values, dtype=np.float64)))
+
+    def predict(self, values: Floats) -> Ints:
+        """The most likely class."""
+        likely: Ints = self.classes_[self.predict_proba(values).argmax(axis=1)]
+        return likely
+
+    def to_dict(self) -> Json:
+        """Plain data, for JSON."""
+        return {
+            "model": "Stack",
+            "classes": self.classes_.tolist(),
+            "card": _points_to_dict(self.card),
+            "line": _points_to_dict(self.line),
+            "trees": None if self.trees is None else self.trees.to_dict(),
+            "shares": list(self.shares),
+            "slope": self.slope,
+            "intercepts": self.intercepts.tolist(),
+            "quality": None if self.quality is None else self.quality.to_dict(),
+        }
+
+
+def _points_to_dict(points: Points) -> Json:
+    return {
+        "bins": [bins.to_dict() for bins in points.bins],
+        "intercepts": points.intercepts.tolist(),
+        "points": [table.tolist() for table in points.points],
+    }
+
+
+def _points_from_dict(data: JsonLike, columns: int) -> Points:
+    return Points(
+        tuple(bins_from_dict(bins) for bins in data["bins"]),
+        np.array(data["intercepts"], dtype=np.float64),
+        tuple(np.array(t, dtype=np.float64).reshape(-1, columns) for t in data["points"]),
+    )
+
+
+def stack_from_dict(data: JsonLike) -> Stack:
+    """The inverse of :meth:`Stack.to_dict`."""
+    columns = len(data["intercepts"])
+    return Stack(
+        np.array(data["classes"], dtype=np.int64),
+        _points_from_dict(data["card"], columns),
+        _points_from_dict(data["line"], columns),
+        None if data["trees"] is None else tree_sum_from_dict(data["trees"]),
+        (float(data["shares"][0]), float(data["shares"][1]), float(data["shares"][2])),
+        float(data["slope"]),
+        np.array(data["intercepts"], dtype=np.float64),
+        quality_from_dict(data.get("quality")),
+    )
+
+
+def fit_stack(
+    values: Floats,
+    labels: Ints,
+    weights: Floats,
+    *,
+    categories: Bools | None = None,
+    seed: int = 0,
+    shrinkage: float = 1.0,
+) -> Stack:
+    """Fit all parts on the same rows and mix them.
+
+    Parameters
+    ----------
+    values, labels, weights : array of float and array of int
+        what was bought (NaN for gaps), class codes, rows stood for
+    categories : array of bool or None
+        which features are categories
+    seed : int
+        of the folds and the trees
+    shrinkage : float
+        of the card
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 3))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> model = fit_stack(X, y, np.ones(300))
+    >>> float((model.predict(X) == y).mean()) > 0.95
+    True
+    """
+    made, _ = fit_stack_left_out(
+        values, labels, weights, categories=categories, seed=seed, shrinkage=shrinkage
+    )
+    return made
+
+
+def fit_stack_left_out(
+    values: Floats,
+    labels: Ints,
+    weights: Floats,
+    *,
+    categories: Bools | None = None,
+    seed: int = 0,
+    shrinkage: float = 1.0,
+    lent: Bools | None = None,
+    looked: int = 0,
+) -> tuple[Stack, Floats]:
+    """The same, with the probabilities of every row from parts that did not see it.
+
+    ``lent``: rows of the population whose class is not known, among the others of two classes.
+    ``looked``: so many rows, the first, chose the features, and are no judges of the mixture where
+    there are enough others.
+    """
+    classes, codes = np.unique(labels, return_inverse=True)
+    codes = codes.reshape(-1).astype(np.int64)
+    if len(classes) < 2:
+        raise BadInput("a classifier needs rows of at least two classes; got one.")
+    if categories is None:
+        categories = np.zeros(values.shape[1], dtype=bool)
+    weights = weights / weights.mean()
+    soft = weights**_SOFT
+    n_classes, everything = len(classes), np.arange(len(codes))
+    design = Design.of(values, soft, categories, _BINS)
+    card = design.fit(everything, codes, n_classes, soft, shrinkage)
+    lines = LineDesign.of(values, categories)
+    line = lines.fit(everything, codes, n_classes, soft).as_points(values, categories)
+    folds = folds_by_class(codes, np.random.default_rng(seed))
+    if folds is None:
+        own = (design.scores(card, everything) + line.scores(values)) / 2
+        shift = fit_intercepts(own, codes, weights)
+        return Stack(classes, card, line, None, (0.5, 0.5, 0.0), 1.0, shift), softmax(own + shift)
+    left_out = [
+        oof_scores(design, codes, n_classes, soft, shrinkage, folds),
+        line_left_out(lines, codes, n_classes, soft, folds),
+    ]
+    grow = _ways_to_grow(categories, seed) if np.bincount(codes).min() >= _FEW else []
+    by_trees = [_trees_left_out(values, codes, soft, folds, way) for way in grow]
+    left_out += by_trees[:1]
+    again, says, counts = _judges(codes, weights, lent, looked)
+    shares = _mix([part[again] for part in left_out], says, counts)
+    outside, of_forest = _mixture(left_out, shares), _FOREST * worth_of_forest(len(codes))
+    if grow:
+        shares = tuple((1 - of_forest) * share for share in shares)
+        outside = (1 - of_forest) * outside + of_forest * by_trees[1]
+    slope = draw_to_one(fit_slope(outside[again], says, counts)[0], outside[again], says, counts)
+    # trees know their own rows too well: the shift is found on rows left out, as the slope was
+    shift = fit_intercepts(slope * outside[again], says, counts)
+    trees, share = _together([way(values, codes, soft) for way in grow], (*shares[2:], of_forest))
+    made = Stack(classes, card, line, trees, (shares[0], shares[1], share), slope, shift)
+    return made, softmax(slope * outside + shift)
+
+
+def _judges(
+    codes: Ints, weights: Floats, lent: Bools | None, looked: int
+) -> tuple[Ints, Ints, Floats]:
+    """Which rows, with which class and weight, say how good the mixture is.
+
+    Those that did not choose the features, where there are enough of each class; a class weighs as
+    much as ever. Rows of the population hold the rare class by its share p: their mean is (1 - p)
+    times that of the others and p times that of the rare class, which is taken off again with rare
+    rows that count as others, by a negative weight (du Plessis, Niu and Sugiyama, 2014).
+    """
+    every, fresh = np.arange(len(codes)), np.arange(looked, len(codes))
+    sizes = np.bincount(codes, weights=weights)
+    if np.bincount(codes[fresh], minlength=len(sizes)).min() >= _JUDGES:
+        there = np.bincount(codes[fresh], weights=weights[fresh])
+        weights = weights * (sizes / there)[codes]
+        every = fresh
+    if lent is None or not lent.any():
+        return every, codes[every], weights[every]
+    many = int(codes[lent][0])
+    rare = every[codes[every] != many]
+    share = float(weights[rare].sum() / weights[every].sum())
+    counts = weights.copy()
+    counts[lent] /= 1 - share
+    taken_off = -weights[rare] / weights[rare].sum() * share * counts[lent].sum()
+    return (
+        np.append(every, rare),
+        np.append(codes[every], np.full(len(rare), many)),
+        np.append(counts[every], taken_off),
+    )
+
+
+def folds_by_class(codes: Ints, rng: np.random.Generator) -> Ints | None:
+    """Stratified folds; None where a class has fewer rows than folds."""
+    if np.bincount(codes).min() < _FOLDS:
+        return None
+    folds = np.zeros(len(codes), dtype=np.int64)
+    for label in np.unique(codes):
+        rows = rng.permutation(np.flatnonzero(codes == label))
+        folds[rows] = np.arange(len(rows)) % _FOLDS
+    return folds
+
+
+def _ways_to_grow(categories: Bools, seed: int) -> list[Grow]:
+    """Trees one after another, each for what is still wrong, and trees side by side."""
+
+    def boosted(values: Floats, codes: Ints, weights: Floats) -> TreeSum:
+        return grow_boosted(values, codes, weights, categories, seed)
+
+    def forest(values: Floats, codes: Ints, weights: Floats) -> TreeSum:
+        return grow_forest(values, codes, weights, categories, seed)
+
+    return [boosted, forest]
+
+
+def _trees_left_out(
+    values: Floats, codes: Ints, weights: Floats, folds: Ints, grow: Grow
+) -> Floats:
+    """Scores of every row from trees grown without its fold."""
+    parts: list[tuple[Ints, Floats]] = []
+    for fold in np.unique(folds):
+        rest, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        parts.append((out, grow(values[rest], codes[rest], weights[rest]).scores(values[out])))
+    found = np.zeros((len(codes), parts[0][1].shape[1]))
+    for out, scores in parts:
+        found[out] = scores
+    return found
+
+
+def _together(
+    grown: Sequence[TreeSum], shares: Sequence[float]
+) -> tuple[TreeSum | None, float]:
+    """All trees as one part of the mixture, and its share."""
+    used = [(share, trees) for share, trees in zip(shares, grown) if share > 0]
+    total = float(sum(share for share, _ in used))
+    return (add_up([(share / total, trees) for share, trees in used]) if used else None), total
+
+
+def _mixture(left_out: list[Floats], shares: Sequence[float]) -> Floats:
+    found: Floats = sum(share * part for share, part in zip(shares, left_out))  # type: ignore[assignment]
+    return found
+
+
+def _mix(left_out: list[Floats], codes: Ints, weights: Floats) -> tuple[float, ...]:
+    """Shares of the parts, by log-loss on rows left out."""
+    n = len(left_out)
+    pull = _PULL + _PULL_ROWS / len(codes)
+    best: tuple[float, tuple[float, ...]] = (np.inf, ())
+    for shares in _tried(n):
+        _, loss = fit_slope(_mixture(left_out, shares), codes, weights)
+        apart = sum((share - 1 / n) ** 2 for share in shares)
+        best = min(best, (loss * (1 + pull * apart), shares))
+    return best[1]
+
+
+def _tried(n: int) -> list[tuple[float, ...]]:
+    """All shares of two or three parts in steps.
+
+    >>> len(_tried(2)), len(_tried(3))
+    (7, 28)
+    """
+    whole = (parts for parts in product(range(_STEPS + 1), repeat=n) if sum(parts) == _STEPS)
+    return [tuple(part / _STEPS for part in parts) for parts in whole]

@@ -1,0 +1,258 @@
+"""The default model of numbers: a line, points over bins and boosted trees, mixed.
+
+All three are fitted on the same bought cells. What each says of rows left out is mixed with weights
+of least squares that are 0 or more (stacking: Breiman, 1996), drawn a little to one third each.
+
+- *The line*: ridge regression on standardised numbers; a gap is the median and a column of its own,
+  a category a column for each value.
+- *Points*: ridge regression over bins, with the prior of the scorecard
+  (:mod:`thrifty.models.fits.bins`); each feature is let go as far as it alone tells something of y.
+- *Trees*: scikit-learn's, kept as arrays (:mod:`thrifty.models.fits.boosting`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import nnls
+
+from thrifty.array_types import Floats, Ints
+from thrifty.models.fits.bins import bins_from_dict
+from thrifty.models.fits.boosting import grow_boosted
+from thrifty.models.fits.points import Design, Points
+from thrifty.models.fits.ridge import fit_ridge
+from thrifty.models.fits.tree_sums import TreeSum, tree_sum_from_dict
+from thrifty.models.table import Table
+from thrifty.typing import Json, JsonLike
+
+__all__ = [
+    "Additive", "NumberLine", "NumberMix", "error_left_out", "fit_numbers", "number_mix_from_dict",
+]  # fmt: skip
+
+#: parts of the rows; rows that trees and a mixture need
+_FOLDS, _LEAST = 4, 24
+#: how far the weights are drawn to one third each, in rows
+_PULL = 6.0
+#: values further from the middle than so many spreads count as that far
+_FAR = 4.0
+#: bins of the points; a feature's prior scale: per unit of its statistic, at least, at most
+_BINS, _PER_CHI, _SMALL, _LARGE = 10, 0.02, 0.02, 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class NumberLine:
+    """A linear model of standardised columns."""
+
+    middles: Floats
+    spreads: Floats
+    categories: tuple[int, ...]
+    coefficients: Floats
+    intercept: float
+
+    @classmethod
+    def fit(
+        cls, values: Floats, y: Floats, weights: Floats, categories: tuple[int, ...]
+    ) -> NumberLine:
+        middles, spreads = np.zeros(values.shape[1]), np.ones(values.shape[1])
+        for j, column in enumerate(values.T):
+            known = column[~np.isnan(column)]
+            if len(known):
+                middles[j] = np.median(known)
+                unit = max(float(np.abs(known).max()), 1e-300)  # squares of huge ones overflow
+                spreads[j] = unit * max(float((known / unit).std()), 1e-12)
+        empty = cls(middles, spreads, categories, np.zeros(0), 0.0)
+        coefficients, intercept = fit_ridge(empty.columns(values), y, weights)
+        return cls(middles, spreads, categories, coefficients, intercept)
+
+    def columns(self, values: Floats) -> Floats:
+        """Standardised numbers, gaps, categories."""
+        gaps = np.isnan(values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            apart = (np.where(gaps, self.middles, values) - self.middles) / self.spreads
+        parts = []
+        for j, n in enumerate(self.categories):
+            if n:
+                parts.append((values[:, [j]] == np.arange(n)).astype(np.float64))
+            else:
+                parts.append(np.clip(apart[:, [j]], -_FAR, _FAR))
+            parts.append(gaps[:, [j]].astype(np.float64))
+        return np.hstack(parts) if parts else np.zeros((len(values), 0))
+
+    def predict(self, values: Floats) -> Floats:
+        found: Floats = self.columns(values) @ self.coefficients + self.intercept
+        return found
+
+    def to_dict(self) -> Json:
+        return {
+            "middles": self.middles.tolist(),
+            "spreads": self.spreads.tolist(),
+            "categories": list(self.categories),
+            "coefficients": self.coefficients.tolist(),
+            "intercept": self.intercept,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Additive:
+    """Points over bins, for numbers."""
+
+    points: Points
+
+    @classmethod
+    def fit(cls, design: Design, rows: Ints, y: Floats, weights: Floats) -> Additive:
+        """From some rows of a design; y and weights are of those rows."""
+        share = weights / weights.sum()
+        wrong = y - float(share @ y)
+        spread = max(float(share @ wrong**2), 1e-300)
+        scales, parts = [], []
+        for block in design.blocks:
+            part = block[rows]
+            chance = float((weights**2 @ part**2).sum()) * spread
+            told = float((((weights * wrong) @ part) ** 2).sum())
+            chi = told / chance if chance > 0 else 0.0
+            scales.append(float(np.sqrt(np.clip(_PER_CHI * (chi - 1.0), _SMALL, _LARGE))))
+            parts.append(part * scales[-1])
+        columns = np.hstack(parts) if parts else np.zeros((len(rows), 0))
+        slopes, intercept = fit_ridge(columns, y, weights)
+        tables, at = [], 0
+        for basis, scale in zip(design.bases, scales):
+            d = basis.shape[1]
+            tables.append((basis @ (scale * slopes[at : at + d]))[:, None])
+            at += d
+        return cls(Points(design.bins, np.array([intercept]), tuple(tables)))
+
+    def predict(self, values: Floats) -> Floats:
+        return self.points.scores(values)[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class NumberMix:
+    """The mixture; parts that were not fitted are None and weigh nothing.
+
+    Attributes
+    ----------
+    weights : array of float
+        (3,) of the line, the points and the trees
+    middle : float
+        what is added to the weighted parts
+    error : float
+        root of the mean square of what was wrong on rows left out; NaN where none were
+    """
+
+    line: NumberLine
+    additive: Additive | None
+    trees: TreeSum | None
+    weights: Floats
+    middle: float
+    error: float
+
+    def predict(self, values: Floats) -> Floats:
+        """A number for each row; NaN for gaps in the values."""
+        values = np.asarray(values, dtype=np.float64)
+        found: Floats = self.middle + self.weights[0] * self.line.predict(values)
+        if self.additive is not None:
+            found = found + self.weights[1] * self.additive.predict(values)
+        if self.trees is not None:
+            found = found + self.weights[2] * self.trees.scores(values)[:, 0]
+        return found
+
+    def to_dict(self) -> Json:
+        """Plain data, for JSON."""
+        points = None if self.additive is None else self.additive.points
+        return {
+            "model": "NumberMix",
+            "line": self.line.to_dict(),
+            "bins": None if points is None else [bins.to_dict() for bins in points.bins],
+            "points": None if points is None else [t[:, 0].tolist() for t in points.points],
+            "intercept": None if points is None else float(points.intercepts[0]),
+            "trees": None if self.trees is None else self.trees.to_dict(),
+            "weights": self.weights.tolist(),
+            "middle": self.middle,
+            "error": self.error if self.error == self.error else None,
+        }
+
+
+def number_mix_from_dict(data: JsonLike) -> NumberMix:
+    """The inverse of :meth:`NumberMix.to_dict`."""
+    kept = data["line"]
+    arrays = {k: np.array(kept[k], dtype=float) for k in ("middles", "spreads", "coefficients")}
+    line = NumberLine(categories=tuple(kept["categories"]), intercept=kept["intercept"], **arrays)
+    additive = None
+    if data["bins"] is not None:
+        tables = tuple(np.array(t, dtype=np.float64)[:, None] for t in data["points"])
+        bins = tuple(bins_from_dict(one) for one in data["bins"])
+        additive = Additive(Points(bins, np.array([data["intercept"]]), tables))
+    return NumberMix(
+        line,
+        additive,
+        None if data["trees"] is None else tree_sum_from_dict(data["trees"]),
+        np.array(data["weights"], dtype=np.float64),
+        float(data["middle"]),
+        np.nan if data["error"] is None else float(data["error"]),
+    )
+
+
+def fit_numbers(table: Table, seed: int = 0) -> NumberMix:
+    """Fit the three on a bought table and mix them."""
+    y = np.asarray(table.labels, dtype=np.float64)
+    weights = table.weights / table.weights.mean()
+    values, sizes = table.filled(), table.categories or (0,) * table.width
+    line = NumberLine.fit(values, y, weights, sizes)
+    if len(y) < _LEAST or y.min() == y.max() or not table.width:
+        return NumberMix(line, None, None, np.array([1.0, 0.0, 0.0]), 0.0, np.nan)
+    named = np.array(sizes) > 0
+    design = Design.of(values, weights, named, _BINS)
+    folds = np.random.default_rng(seed).permutation(len(y)) % _FOLDS
+    left_out = np.zeros((len(y), 3))
+    for fold in range(_FOLDS):
+        rest, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        w = weights[rest]
+        left_out[out, 0] = NumberLine.fit(values[rest], y[rest], w, sizes).predict(values[out])
+        left_out[out, 1] = Additive.fit(design, rest, y[rest], w).predict(values[out])
+        trees = grow_boosted(values[rest], y[rest], w, named, seed)
+        left_out[out, 2] = trees.scores(values[out])[:, 0]
+    mix, middle = _mix(left_out, y, weights)
+    wrong = left_out @ mix + middle - y
+    everything = np.arange(len(y))
+    return NumberMix(
+        line,
+        Additive.fit(design, everything, y, weights),
+        grow_boosted(values, y, weights, named, seed),
+        mix,
+        middle,
+        float(np.sqrt(weights @ wrong**2 / weights.sum())),
+    )
+
+
+def error_left_out(table: Table) -> float:
+    """Mean square error on rows left out, of a line or of points, whichever is less; no trees."""
+    y = np.asarray(table.labels, dtype=np.float64)
+    weights = table.weights / table.weights.mean()
+    share = weights / weights.sum()
+    alone = float(share @ (y - share @ y) ** 2)
+    if not table.width or len(y) < _LEAST:
+        return alone
+    values, sizes = table.filled(), table.categories or (0,) * table.width
+    design = Design.of(values, weights, np.array(sizes) > 0, _BINS)
+    left_out = np.zeros((len(y), 2))
+    for fold in range(_FOLDS):
+        out = np.arange(len(y)) % _FOLDS == fold
+        rest, w = np.flatnonzero(~out), weights[~out]
+        left_out[out, 0] = NumberLine.fit(values[rest], y[rest], w, sizes).predict(values[out])
+        left_out[out, 1] = Additive.fit(design, rest, y[rest], w).predict(values[out])
+    return float((share @ (left_out - y[:, None]) ** 2).min())
+
+
+def _mix(left_out: Floats, y: Floats, weights: Floats) -> tuple[Floats, float]:
+    """Weights of the parts, and what is added."""
+    share = weights / weights.sum()
+    at, middle = share @ left_out, float(share @ y)
+    spread = max(float(np.sqrt(share @ (y - middle) ** 2)), 1e-300)
+    root = np.sqrt(weights)[:, None]
+    n = left_out.shape[1]
+    pull = np.sqrt(_PULL)
+    columns = np.vstack([root * (left_out - at) / spread, pull * np.eye(n)])
+    target = np.concatenate([root[:, 0] * (y - middle) / spread, np.full(n, pull / n)])
+    found, _ = nnls(columns, target)
+    return found, middle - float(at @ found)

@@ -1,0 +1,1 @@
+"""What users hold of a task: classifiers, regressors, scorecards, and their text."""

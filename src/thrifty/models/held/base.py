@@ -1,0 +1,182 @@
+"""What models of classes and of numbers share: a fitted estimator over all N features that reads
+only those it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Generic, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from thrifty.cells import Cells, Source, as_source
+from thrifty.cells.ledger.allowance import read_spend
+from thrifty.cells.matched import open_cells
+from thrifty.cells.matching import match_features
+from thrifty.cells.sources.checks import default_names, refuse_masked
+from thrifty.errors import BadInput
+from thrifty.models.fits.estimators import in_words
+from thrifty.models.fits.fitting import NotBrought, fitted_to_dict
+from thrifty.models.table import Table, table_from_dict
+from thrifty.typing import (
+    AnyArray,
+    EstimatorLike,
+    Json,
+    JsonLike,
+    LabelsLike,
+    MoneyLike,
+    TableLike,
+)
+
+__all__ = ["OnCells", "check_lengths", "one_column", "words_of"]
+
+
+
+F = TypeVar("F")  # what is fitted on the table
+P = TypeVar("P")  # what is kept for a beginning of its features
+Q = TypeVar("Q")  # how its quality is told
+
+
+class OnCells(BaseEstimator, Generic[F, P, Q]):
+    """An estimator that was fitted on the few cells it needs; see its two kinds."""
+
+    classes_: AnyArray
+
+    def __init__(
+        self,
+        estimator: EstimatorLike | None = None,
+        spend: MoneyLike = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.spend = spend
+        self.random_state = random_state
+
+    @staticmethod
+    def _fit(table: Table, estimator: EstimatorLike | None = None, *, seed: int = 0) -> F:
+        """Fit a user's estimator, or our own, on what was bought."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _load(data: JsonLike) -> F:
+        """The inverse of :func:`~thrifty.models.fits.fitting.fitted_to_dict`."""
+        raise NotImplementedError
+
+    def _open(self, X: TableLike, y: LabelsLike) -> tuple[Cells, Source]:
+        """A door to X for ``fit``, with what it may spend."""
+        if y is None:
+            raise BadInput(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        source = as_source(X, allow_missing=True, categories=True)
+        everything = float(source.n_examples * source.n_features)
+        return Cells(source, spend=read_spend(self.spend, "", lambda: everything)), source
+
+    def _set(
+        self,
+        table: Table,
+        fitted: F | NotBrought,
+        feature_names: Sequence[str],
+        words: Mapping[str, Sequence[str]],
+        named: bool | None = None,
+    ) -> Self:
+        self.table_, self.estimator_ = table, fitted
+        self.features_ = table.features
+        self.n_features_in_ = len(feature_names)
+        self.feature_names_ = tuple(feature_names)
+        told = self.feature_names_ != default_names(self.n_features_in_)
+        if told if named is None else named:
+            self.feature_names_in_ = np.array(feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        #: what the numbers of category features stand for
+        self.words_ = {name: tuple(said) for name, said in words.items()}
+        self._words = in_words(self.estimator)
+        self._prefixes: dict[object, P] = {}
+        self._measured: list[Q | None] = []
+        return self
+
+    def _values(self, X: TableLike) -> NDArray[np.float64]:
+        """The values of ``features_`` on every row of X."""
+        check_is_fitted(self, "estimator_")
+        source = as_source(X, allow_missing=True, categories=True).recoded(self.words_)
+        match = match_features(
+            self.feature_names_, source, needed=self.features_.tolist(),
+            whose=type(self).__name__,
+        )  # fmt: skip
+        cells = open_cells(source, match=match)
+        self.check_kinds(cells)
+        values = cells.get(np.arange(cells.n_examples), self.features_)
+        return np.asarray(values, dtype=np.float64)
+
+    def check_kinds(self, cells: Cells) -> None:
+        """Texts where the model knows numbers have places in a list, which mean nothing to it."""
+        names = self.feature_names_
+        for f in self.features_.tolist():
+            texts = cells.categories.get(f)
+            if texts and names[f] not in self.words_:
+                raise BadInput(
+                    f"the model knows {names[f]!r} as numbers; X holds texts there "
+                    f"({', '.join(map(repr, texts[:3]))}). Bring numbers, or say "
+                    f"kinds={{{names[f]!r}: 'number'}} where they are numbers written as text."
+                )
+
+    def to_dict(self) -> Json:
+        """Plain data, for JSON: the bought table, and the model where it is our own."""
+        return {
+            "table": self.table_.to_dict(),
+            "fitted": fitted_to_dict(self.estimator_),
+            "words": {name: list(said) for name, said in self.words_.items()},
+            "feature_names": list(self.feature_names_),
+            "estimator": self._words,
+        }
+
+    @classmethod
+    def from_dict(
+        cls, data: JsonLike, estimator: EstimatorLike | None = None, seed: int = 0
+    ) -> Self:
+        """The inverse of :meth:`to_dict`; a user's estimator has to be brought again."""
+        table, words = table_from_dict(data["table"]), data["estimator"]
+        fitted: F | NotBrought
+        if data["fitted"] is not None:
+            fitted = cls._load(data["fitted"])
+        elif words is None or in_words(estimator) == words:
+            fitted = cls._fit(table, estimator, seed=seed)
+        else:
+            fitted = NotBrought(words)
+        lacks = isinstance(fitted, NotBrought) or words is None
+        made = cls(None if lacks else estimator)
+        made._set(table, fitted, data["feature_names"], words_of(data))
+        made._words = words
+        return made
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def words_of(data: JsonLike) -> Mapping[str, tuple[str, ...]]:
+    """The categories that a store keeps with a model."""
+    return {name: tuple(said) for name, said in data.get("words", {}).items()}
+
+
+def one_column(y: LabelsLike) -> AnyArray:
+    """A column of labels is taken with scikit-learn's warning."""
+    refuse_masked(y)
+    labels = np.asarray(y)
+    column = labels.ndim == 2 and labels.shape[1] == 1
+    return np.asarray(column_or_1d(labels, warn=True, dtype=labels.dtype)) if column else labels
+
+
+def check_lengths(n_examples: int, n_labels: int) -> None:
+    """One label per example."""
+    if n_examples != n_labels:
+        raise BadInput(
+            f"y must hold one label per example; X has {n_examples} examples and y has "
+            f"{n_labels} labels (inconsistent numbers of samples)."
+        )

@@ -1,0 +1,185 @@
+"""What users hold of a task of classes: any classifier, fitted on the few cells it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from thrifty.cells import Cells
+from thrifty.html import pre_html
+from thrifty.labels.classes import read_classes
+from thrifty.lazy import Asked
+from thrifty.lazy.stopping import StoppingRule
+from thrifty.models.asking.at_the_door import ask_model
+from thrifty.models.asking.prefixes import Prefixes
+from thrifty.models.fits.estimators import Prepared, check_estimator
+from thrifty.models.fits.fitted import FittedClasses
+from thrifty.models.fits.fitting import classes_from_dict, fit_classes
+from thrifty.models.fits.quality import Quality
+from thrifty.models.fits.quality_left_out import quality_left_out
+from thrifty.models.held.as_card import model_card
+from thrifty.models.held.base import OnCells, check_lengths, one_column
+from thrifty.models.held.card import Card
+from thrifty.models.held.text import in_plain_words
+from thrifty.models.learning import learn_table
+from thrifty.models.memory.memory import Memory
+from thrifty.models.table import Table
+from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, LabelsLike, TableLike
+
+__all__ = ["ModelClassifier"]
+
+
+class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Prefixes, Quality]):
+    """A classifier that was fitted on the few cells it needs.
+
+    Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` reads only the cells it chooses.
+
+    Parameters
+    ----------
+    estimator : estimator
+        any scikit-learn classifier that takes ``sample_weight``; None: Thrifty's own
+    spend : None, number or str
+        how many cells ``fit`` may read, as a number or a share such as "5 %"; None: the default
+        rule of :class:`thrifty.Models`
+    random_state : int or None
+        seed of what is drawn
+
+    Attributes
+    ----------
+    features_ : array of int
+        indices of the features that it needs, most useful first
+    estimator_ : estimator
+        what was fitted, on those features
+    table_ : Table
+        the cells it was fitted on, a :class:`thrifty.models.Table`
+    card_ : Card
+        its scorecard, where it is one or has one in its mixture
+    quality_ : Quality or None
+        cross-validated, with an interval; None where it was not measured
+    classes_, n_features_in_ : array and int
+        as everywhere in scikit-learn
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((600, 100)) < 0.2
+    >>> model = ModelClassifier(spend="20 %").fit(X, X[:, 3] | X[:, 7])
+    >>> sorted(model.features_[:2].tolist())
+    [3, 7]
+    """
+
+    _fit = staticmethod(fit_classes)
+    _load = staticmethod(classes_from_dict)
+
+    def fit(self, X: TableLike, y: LabelsLike) -> Self:
+        """Learn from the cells of X that ``spend`` buys, or the default rule."""
+        check_estimator(self.estimator)
+        cells, source = self._open(X, y)
+        labels = read_classes(one_column(y))
+        check_lengths(source.n_examples, len(labels))
+        learned = learn_table(cells, labels, Memory(), self.estimator, self.random_state or 0)
+        self.classes_ = labels.classes
+        return self._set(
+            learned.bought.table, learned.fitted, source.feature_names, learned.words, source.named
+        )
+
+    @classmethod
+    def around(
+        cls,
+        table: Table,
+        fitted: FittedClasses,
+        classes: AnyArray,
+        feature_names: Sequence[str],
+        estimator: EstimatorLike | None = None,
+        words: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> Self:
+        """A fitted classifier around an estimator that knows class codes."""
+        made = cls(estimator)
+        made.classes_ = classes
+        return made._set(table, fitted, feature_names, words or {})
+
+    @property
+    def card_(self) -> Card:
+        """The scorecard, where the model is one or has one as a part; with the user's names."""
+        check_is_fitted(self, "estimator_")
+        names = [self.feature_names_[f] for f in self.features_.tolist()]
+        card = model_card(self.estimator_, names, self.words_, self.classes_.tolist())
+        if card is None:
+            raise AttributeError(
+                f"{type(self.estimator_).__name__} has no scorecard in it; learn with "
+                "thrifty.Models(thrifty.ScorecardClassifier()) for one."
+            )
+        return card
+
+    @property
+    def quality_(self) -> Quality | None:
+        """Cross-validated quality with an interval; None where it was not measured.
+
+        A user's own estimator is measured when this is first asked for.
+        """
+        if not isinstance(self.estimator_, Prepared) or self.estimator is None:
+            found: Quality | None = getattr(self.estimator_, "quality", None)
+            return found
+        if not self._measured:
+            seed = self.random_state or 0
+            fit_again = partial(fit_classes, estimator=self.estimator, seed=seed)
+            self._measured.append(quality_left_out(self.table_, fit_again, seed))
+        return self._measured[0]
+
+    def __str__(self) -> str:
+        return repr(self) if not hasattr(self, "features_") else in_plain_words(self)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what it is and its card, in place of scikit-learn's diagram."""
+        if not hasattr(self, "features_") or not hasattr(self, "card_"):
+            return pre_html(str(self))
+        head = in_plain_words(self, card=False)
+        return pre_html(head) + self.card_._repr_html_()
+
+    def _repr_mimebundle_(self, **given: object) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
+
+    def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
+        """Probabilities, a column per class; X holds all features, only ``features_`` are read."""
+        return self.probabilities(self._values(X))
+
+    def probabilities(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probabilities from the values of ``features_`` alone, NaN for gaps."""
+        found = np.zeros((len(values), len(self.classes_)))
+        found[:, np.asarray(self.estimator_.classes_, dtype=np.int64)] = (
+            self.estimator_.predict_proba(values)
+        )
+        return found
+
+    def ask(
+        self, cells: Cells, rows: NDArray[np.int64], *, stop: StoppingRule | None = None,
+        spend: float | None = None, per_row: float | None = None,
+    ) -> Asked:  # fmt: skip
+        """Answer rows through a door; with a rule or a limit in order, until each is decided."""
+        self.check_kinds(cells)
+        return ask_model(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
+
+    def predict(self, X: TableLike) -> AnyArray:
+        """The most likely class of every row."""
+        likely = self.predict_proba(X).argmax(axis=1)
+        chosen: AnyArray = self.classes_[likely]
+        return chosen
+
+    def to_dict(self) -> Json:
+        """Plain data, for JSON: the bought table, and the model where it is our own."""
+        return {**super().to_dict(), "classes": self.classes_.tolist()}
+
+    @classmethod
+    def from_dict(
+        cls, data: JsonLike, estimator: EstimatorLike | None = None, seed: int = 0
+    ) -> Self:
+        """The inverse of :meth:`to_dict`; a user's estimator has to be brought again."""
+        made = super().from_dict(data, estimator, seed)
+        made.classes_ = np.array(data["classes"])
+        return made

@@ -1,0 +1,251 @@
+"""A scorecard as a scikit-learn classifier: add up a few points, read off the risk."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from thrifty.array_types import Floats
+from thrifty.errors import BadInput, BadParameter
+from thrifty.models.column_reader import ColumnReader, has_texts
+from thrifty.models.fits.bins import bins_from_dict
+from thrifty.models.fits.logistic import softmax
+from thrifty.models.fits.points import Design, Points, same_folds
+from thrifty.models.held.card import Card
+from thrifty.models.held.card_points import card_of_points
+from thrifty.typing import AnyArray, Json, JsonLike, LabelsLike, TableLike
+
+__all__ = ["ScorecardClassifier"]
+
+#: folds of the calibration
+_FOLDS = 3
+
+
+class ScorecardClassifier(ClassifierMixin, BaseEstimator):
+    """Points for bins, added up: the form in which medicine and credit keep their models.
+
+    Numbers are cut at quantiles, categories have a bin each (rare ones share one), a gap is a bin
+    of its own, a category never seen gets no points. The points are a logistic regression over
+    the bins, shrunk so that neighbouring bins stay alike and features that tell nothing get
+    nothing, then stretched to what rows left out ask for (calibration). Infinite values fall into
+    the outermost bin. Any number of classes; gaps need no imputation.
+
+    Parameters
+    ----------
+    max_bins : int
+        the most bins of a number
+    shrinkage : float
+        how strongly points are pulled to zero; 1 suits most data
+    categorical_features : str, sequence or None
+        "from_dtype" (texts and category columns), or indices, names or a mask
+    calibrated : bool
+        whether to stretch the points by a slope found out of fold, with three folds
+    whole_points : bool
+        whether points are rounded, so that a card on paper gives the same answer
+    doubling : float
+        how many points double the odds of a class
+
+    Attributes
+    ----------
+    card_ : Card
+        the points as a table that prints and exports, a :class:`thrifty.models.held.card.Card`
+    points_ : Points
+        the same in logits
+    classes_, n_features_in_, feature_names_in_ : array, int and array of str
+        as everywhere in scikit-learn
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> age = rng.uniform(20, 90, size=(400, 1)).round()
+    >>> ill = rng.random(400) < 1 / (1 + np.exp(-(age[:, 0] - 60) / 8))
+    >>> model = ScorecardClassifier(max_bins=3).fit(age, ill)
+    >>> print(model.card_)
+    feature  bin       share  points
+    base                        -2.9
+    x0       < 48       34 %   -32.2
+             48 to 71   33 %     1.9
+             >= 71      33 %    32.0
+    10 points double the odds of True.
+    >>> model.predict_proba([[30], [80]]).round(2).tolist()
+    [[0.92, 0.08], [0.12, 0.88]]
+    """
+
+    def __init__(
+        self,
+        max_bins: int = 12,
+        shrinkage: float = 1.0,
+        categorical_features: ArrayLike | None = "from_dtype",
+        calibrated: bool = True,
+        whole_points: bool = False,
+        doubling: float = 10.0,
+    ) -> None:
+        self.max_bins = max_bins
+        self.shrinkage = shrinkage
+        self.categorical_features = categorical_features
+        self.calibrated = calibrated
+        self.whole_points = whole_points
+        self.doubling = doubling
+
+    def fit(self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Make the card of these rows; ``sample_weight`` says how many each stands for."""
+        self._check_parameters()
+        values, labels = self._read_training(X, y)
+        weights = _check_sample_weight(sample_weight, values, dtype=np.float64)
+        if (weights < 0).any() or not np.isfinite(weights).all() or not weights.any():
+            raise BadInput(
+                "sample_weight must hold finite numbers, 0 or more, not all of them 0; got "
+                f"{weights.min()} to {weights.max()}."
+            )
+        counted = weights > 0
+        values, labels, weights = values[counted], labels[counted], weights[counted]
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        codes = codes.reshape(-1)
+        if len(self.classes_) < 2:
+            raise BadInput(
+                "a classifier needs rows of at least two classes; got 1 class, "
+                f"{self.classes_[0]!r}. Bring rows of another class."
+            )
+        design = Design.of(values, weights, self._category_mask(values.shape[1]), self.max_bins)
+        folds = same_folds(values, codes, _FOLDS) if self.calibrated else None
+        n_classes = len(self.classes_)
+        fitted = design.calibrated(codes, n_classes, weights, float(self.shrinkage), folds)
+        self.points_ = self._rounded(fitted) if self.whole_points else fitted
+        self.card_ = self._card()
+        return self
+
+    def decision_function(self, X: TableLike) -> Floats:
+        """Log-odds of the second class; for more classes a column each."""
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict_proba(self, X: TableLike) -> Floats:
+        """Probabilities, a column per class."""
+        return softmax(self._scores(X))
+
+    def predict(self, X: TableLike) -> AnyArray:
+        """The most likely class of every row."""
+        likely = self.predict_proba(X).argmax(axis=1)
+        chosen: AnyArray = self.classes_[likely]
+        return chosen
+
+    def to_dict(self) -> Json:
+        """Plain data, for JSON."""
+        check_is_fitted(self, "points_")
+        fields = ("max_bins", "shrinkage", "calibrated", "whole_points", "doubling")
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "model": "ScorecardClassifier",
+            "parameters": {field: getattr(self, field) for field in fields},
+            "classes": self.classes_.tolist(),
+            "feature_names": None if names is None else list(names),
+            "categories": [
+                None if texts is None else list(texts) for texts in self.reader_.categories
+            ],
+            "intercepts": self.points_.intercepts.tolist(),
+            "bins": [bins.to_dict() for bins in self.points_.bins],
+            "points": [table.tolist() for table in self.points_.points],
+        }
+
+    @classmethod
+    def from_dict(cls, data: JsonLike) -> Self:
+        """The inverse of :meth:`to_dict`."""
+        model = cls(**data["parameters"])
+        model.classes_ = np.array(data["classes"])
+        columns = len(data["intercepts"])
+        model.points_ = Points(
+            tuple(bins_from_dict(bins) for bins in data["bins"]),
+            np.array(data["intercepts"], dtype=np.float64),
+            tuple(np.array(t, dtype=np.float64).reshape(-1, columns) for t in data["points"]),
+        )
+        model.n_features_in_ = len(data["bins"])
+        if data["feature_names"] is not None:
+            model.feature_names_in_ = np.array(data["feature_names"], dtype=object)
+        model.reader_ = ColumnReader(
+            tuple(None if texts is None else tuple(texts) for texts in data["categories"])
+        )
+        model.card_ = model._card()
+        return model
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.max_bins, int | np.integer) or not 2 <= self.max_bins <= 255:
+            raise BadParameter(
+                f"max_bins must be an integer from 2 to 255; got {self.max_bins!r}."
+            )
+        for name in ("shrinkage", "doubling"):
+            value = getattr(self, name)
+            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+            if not number or not 0 < value < np.inf:
+                raise BadParameter(f"{name} must be a finite number above 0; got {value!r}.")
+
+    def _read_training(self, X: TableLike, y: LabelsLike) -> tuple[Floats, AnyArray]:
+        if has_texts(X):
+            validate_data(self, X, y, skip_check_array=True)
+            self.reader_ = ColumnReader.of(X)
+            values, labels = self.reader_.read(X), np.asarray(y)
+            if labels.shape != (len(values),):
+                raise BadInput(f"y must hold one label a row, {len(values)}; got {labels.shape}.")
+        else:
+            values, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
+            self.reader_ = ColumnReader((None,) * values.shape[1])
+        check_classification_targets(labels)
+        return values, labels
+
+    def _read(self, X: TableLike) -> Floats:
+        check_is_fitted(self, "points_")
+        if any(texts is not None for texts in self.reader_.categories):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return self.reader_.read(X)
+        values = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        return np.asarray(values)
+
+    def _scores(self, X: TableLike) -> Floats:
+        values = self._read(X)
+        return self.points_.scores(values)
+
+    def _category_mask(self, n: int) -> NDArray[np.bool_]:
+        texts = np.array([found is not None for found in self.reader_.categories])
+        given = self.categorical_features
+        if given is None or (isinstance(given, str) and given == "from_dtype"):
+            return texts
+        which = np.asarray(given)
+        mask = np.zeros(n, dtype=bool)
+        if which.dtype.kind in "OU":
+            names = list(getattr(self, "feature_names_in_", [f"x{f}" for f in range(n)]))
+            strangers = [name for name in which if name not in names]
+            if strangers:
+                raise BadParameter(
+                    f"categorical_features names {strangers[:3]}, which X does not have; its "
+                    f"features are {names[:5]}."
+                )
+            which = np.array([names.index(name) for name in which], dtype=np.int64)
+        mask[texts] = True
+        mask[which] = True
+        return mask
+
+    def _rounded(self, points: Points) -> Points:
+        unit = np.log(2.0) / self.doubling
+        return Points(
+            points.bins,
+            np.rint(points.intercepts / unit) * unit,
+            tuple(np.rint(table / unit) * unit for table in points.points),
+        )
+
+    def _card(self) -> Card:
+        names = getattr(self, "feature_names_in_", [f"x{f}" for f in range(self.n_features_in_)])
+        texts = zip(names, self.reader_.categories)
+        words = {str(name): told for name, told in texts if told is not None}
+        labels = self.classes_.tolist()
+        return card_of_points(self.points_, list(map(str, names)), words, labels, self.doubling)

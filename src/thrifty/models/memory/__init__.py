@@ -1,0 +1,1 @@
+"""What past tasks taught a lifetime of models."""

@@ -1,0 +1,136 @@
+"""Rows of earlier tasks as controls: a later task then pays for little but its rare class.
+
+Of every task the memory keeps rows that it bought, drawn so that they are spread as all rows are: a
+row of the class that stands for the most rows is kept, one of another class with the probability
+of what it stands for against that. To a later task with two classes they are rows of the
+population whose label is not known. As rows outside its rare class they are wrong by its share
+only, and what is fitted to tell the rare class from all rows ranks as what tells it from the
+others (case-base sampling: Mantel, 1973); probabilities are put right where they are made
+(:mod:`thrifty.models.fits.mixture`). What of such a row was never bought is drawn from the values that the
+feature has among them. Rows of a cohort (:mod:`thrifty.models.buying.cohort`) are known whole, and lent
+before those of tasks.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
+from thrifty.models.buying.basket import Basket
+from thrifty.models.memory.memory import ROWS, Memory
+from thrifty.typing import Json, JsonLike
+
+__all__ = ["Controls", "cohort_note", "controls_of", "number_cohort", "remember_controls"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: tasks whose rows are kept, the latest, and rows of each at most
+_TASKS, _ROWS = 24, 200
+#: what notes of a cohort are called, and values that one keeps at most
+_COHORT = f"{ROWS}cohort "
+_VALUES = 5_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Controls:
+    """Rows of earlier tasks; of every feature where it is known, and its values there.
+
+    The last ``whole`` rows are a cohort's, bought whole.
+
+    >>> some = Controls(3, {7: (np.array([0, 2]), np.array([1.5, 4.0]))})
+    >>> some.looks(np.array([7, 8])).tolist()
+    [2, 0]
+    """
+
+    n_rows: int = 0
+    columns: Mapping[int, tuple[Ints, Floats]] = field(default_factory=dict)
+    whole: int = 0
+
+    def of(self, feature: int) -> tuple[Ints, Floats]:
+        """The rows on which a feature is known, and its values."""
+        none = np.zeros(0, dtype=np.int64), np.zeros(0)
+        return self.columns.get(feature, none)
+
+    def looks(self, features: Ints) -> Ints:
+        """On how many rows each feature is known."""
+        return np.array([len(self.of(f)[0]) for f in features.tolist()], dtype=np.int64)
+
+    def known(self, features: Ints) -> NDArray[np.bool_]:
+        """(rows, features) what is known."""
+        found = np.zeros((self.n_rows, len(features)), dtype=bool)
+        for j, f in enumerate(features.tolist()):
+            found[self.of(f)[0], j] = True
+        return found
+
+    def filled(self, features: Ints, rows: Ints, rng: np.random.Generator) -> Floats:
+        """(rows, features) values; what is not known is drawn from what is known of the feature."""
+        whole = np.empty((self.n_rows, len(features)))
+        for j, f in enumerate(features.tolist()):
+            at, values = self.of(f)
+            whole[:, j] = rng.choice(values, self.n_rows) if len(values) else np.nan
+            whole[at, j] = values
+        return np.asarray(whole[rows])
+
+
+def controls_of(memory: Memory) -> Controls:
+    """What the memory keeps."""
+    parts: dict[int, list[tuple[Ints, Floats]]] = {}
+    n = bought_by_tasks = 0
+    keys = [key for key in memory.written if key.startswith(ROWS)]
+    for key in sorted(keys, key=lambda key: key.startswith(_COHORT)):  # cohorts are the last
+        arrays = unpack_arrays(base64.b64decode(memory.written[key].said, validate=True))
+        ends = np.cumsum(arrays["upto"])
+        for f, size, end in zip(arrays["features"].tolist(), arrays["upto"].tolist(), ends):
+            part = np.arange(n, n + size), arrays["values"][end - size : end]
+            parts.setdefault(f, []).append(part)
+        n += int(arrays["upto"].max(initial=0))
+        bought_by_tasks = bought_by_tasks if key.startswith(_COHORT) else n
+    columns = {
+        f: (np.concatenate([at for at, _ in some]), np.concatenate([x for _, x in some]))
+        for f, some in parts.items()
+    }
+    return Controls(n, columns, n - bought_by_tasks)
+
+
+def remember_controls(
+    basket: Basket, sizes: Ints, memory: Memory, rng: np.random.Generator
+) -> Json:
+    """A note of rows that were bought, spread as all rows are; it takes an old task's place."""
+    longest = max((len(column) for column in basket.columns.values()), default=0)
+    codes = basket.codes[:longest]
+    stands_for = sizes / np.maximum(np.bincount(codes, minlength=len(sizes)), 1)
+    kept = rng.random(longest) * stands_for.max() < stands_for[codes]
+    kept &= np.cumsum(kept) <= _ROWS
+    features = sorted(basket.columns)
+    columns = [basket.columns[f][kept[: len(basket.columns[f])]] for f in features]
+    if not longest:
+        return {}
+    note = _packed(np.array(features, dtype=np.int64), columns)
+    return {f"{ROWS}{memory.tasks % _TASKS}": note}
+
+
+def cohort_note(values: Floats) -> Json:
+    """A note of rows that were bought whole; of very wide ones the first."""
+    kept = values[: max(1, _VALUES // max(values.shape[1], 1))]
+    return {_COHORT: _packed(np.arange(values.shape[1], dtype=np.int64), list(kept.T))}
+
+
+def number_cohort(notes: JsonLike, memory: Memory) -> Json:
+    """The notes, with a cohort's named so that it takes no other's place."""
+    before = len(memory.noted(_COHORT))
+    return {f"{key}{before}" if key == _COHORT else key: note for key, note in notes.items()}
+
+
+def _packed(features: Ints, columns: Sequence[Floats]) -> str:
+    packed = pack_arrays({
+        "features": features,
+        "upto": np.array([len(column) for column in columns], dtype=np.int64),
+        "values": np.concatenate(columns).astype(np.float64),
+    })  # fmt: skip
+    return base64.b64encode(packed).decode()

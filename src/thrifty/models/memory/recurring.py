@@ -1,0 +1,232 @@
+"""The same label met again: an earlier model is accepted as it is where a small sample supports it.
+
+Every task leaves a hypothesis in the memory: its model, and a *core* of it, a model of its 12 best
+features with what that explains at home, on rows left out:
+
+    gain = mean over the classes, each counting alike, of log2(q(y | x) C),
+
+q the core's probabilities with all C classes equally likely, in bits a row. A new task with the
+same classes, in about the same shares, asks the cores about 8 rows of the rarest class, for at most
+4 % of its bill, then the two most promising ones about 32, 64 and 128 rows of each class. One is
+accepted where the gain here, z standard errors below its mean, is still half of the gain at home.
+z belongs to an error of 5 % over all hypotheses that were asked and all rounds (Bonferroni, normal
+approximation): a model whose core explains less than that here is taken with a probability of 5 %
+at most. Nothing is said of whether a fresh model would be better still.
+
+What the test bought is the beginning of what the task would buy anyway: the rows stand in the order
+in which the task takes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri
+from threadpoolctl import threadpool_limits
+
+from thrifty.array_types import Floats, Ints
+from thrifty.cells import Cells
+from thrifty.labels.classes import Labels
+from thrifty.models.buying.policy import Bought
+from thrifty.models.fits.fitted import FittedClasses
+from thrifty.models.fits.fitting import classes_from_dict, default_fit, fit_classes, fitted_to_dict
+from thrifty.models.learning import LearnedClasses, allowance_of
+from thrifty.models.memory.memory import Lesson, Memory
+from thrifty.models.table import Table, table_from_dict
+from thrifty.typing import EstimatorLike, Json, JsonLike
+
+__all__ = ["hypothesis_of", "recognise"]
+
+#: notes of a memory that hold a hypothesis; how many of them are kept in mind, the newest
+_NOTE, _NEWEST = "model ", 40
+#: features of a core, and bits that one must explain at home to be worth asking
+_CORE, _WORTH = 12, 0.1
+#: rows asked about in each round, first of the rarest class, then of each; hypotheses that are
+#: asked, and those that are asked again
+_ROUNDS, _ASKED, _FINAL = (8, 32, 64, 128), 8, 2
+#: of the bill that the first round, and all of it, may take
+_FIRST, _ALL = 0.04, 0.3
+#: part of the gain at home that must be there, and the error over all hypotheses
+_PART, _ERROR = 0.5, 0.05
+#: shares of the classes may differ by this factor
+_ALIKE = 1.5
+#: bits that a single row can lose
+_LOST = -4.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Hypothesis:
+    note: JsonLike
+    features: Ints
+    core: FittedClasses
+    shares: Floats
+    gains: Floats
+
+    @property
+    def gain(self) -> float:
+        return float(self.gains.mean())
+
+
+def hypothesis_of(learned: LearnedClasses, labels: Labels, seed: int) -> Json:
+    """The note of a learned task; empty where its core explains too little."""
+    table = learned.bought.table
+    # without beliefs that come from the very rows which are to be left out
+    small = replace(table.prefix(_CORE).block(), effects=None, centres=None)
+    codes = small.labels.astype(np.int64)
+    if np.bincount(codes, minlength=labels.n_classes).min() < 4 or not small.width:
+        return {}
+    shares = np.bincount(labels.codes, minlength=labels.n_classes) / len(labels)
+    with threadpool_limits(1):
+        gains = _gains_at_home(small, codes, shares, seed)
+        if gains is None or gains.mean() < _WORTH or gains.min() <= 0:
+            return {}
+        core = default_fit(small, seed)
+    note = {
+        "classes": [labels.value(c) for c in range(labels.n_classes)],
+        "shares": shares.tolist(),
+        "gains": gains.tolist(),
+        "core": {"features": small.features.tolist(), "fitted": fitted_to_dict(core)},
+        "fitted": fitted_to_dict(learned.fitted),
+        "table": table.to_dict(),
+        "words": {name: list(said) for name, said in learned.words.items()},
+    }
+    key = hashlib.sha256(json.dumps(note, sort_keys=True).encode()).hexdigest()[:16]
+    return {f"{_NOTE}{key}": note}
+
+
+def _gains_at_home(table: Table, codes: Ints, shares: Floats, seed: int) -> Floats | None:
+    """The core's gain on rows left out of each class, two halves."""
+    half = np.random.default_rng(seed).permutation(len(codes)) % 2
+    gains = np.zeros(len(codes))
+    for side in (0, 1):
+        rest, out = np.flatnonzero(half != side), np.flatnonzero(half == side)
+        if len(np.unique(codes[rest])) < len(shares):
+            return None
+        fitted = default_fit(table.of_rows(rest), seed)
+        gains[out] = _gains(fitted, table.filled()[out], codes[out], shares)
+    return np.array([gains[codes == c].mean() for c in range(len(shares))])
+
+
+def _gains(fitted: FittedClasses, values: Floats, codes: Ints, shares: Floats) -> Floats:
+    """Bits that each row gains over a guess among equally likely classes."""
+    p = np.full((len(values), len(shares)), 1e-9)
+    p[:, np.asarray(fitted.classes_, dtype=np.int64)] = fitted.predict_proba(values)
+    q = p / np.maximum(shares, 1e-9)
+    q /= q.sum(axis=1, keepdims=True)
+    bits: Floats = np.log2(np.maximum(q[np.arange(len(codes)), codes] * len(shares), 1e-9))
+    return np.maximum(bits, _LOST)
+
+
+def recognise(
+    memory: Memory, cells: Cells, labels: Labels, estimator: EstimatorLike | None, seed: int
+) -> tuple[LearnedClasses, str] | None:
+    """An earlier model that holds here, and what is promised of it; None: there is none."""
+    left = _candidates(memory, labels)
+    if not left:
+        return None
+    test = _Test(cells, labels, seed)
+    rare = int(np.bincount(labels.codes).argmin())
+    asked = 0
+    scored: list[tuple[float, int, _Hypothesis]] = []
+    for one in left:
+        if asked == _ASKED or not test.may_pay(one, _ROUNDS[0], _FIRST, rare):
+            break
+        mean, error = test.gain(one, _ROUNDS[0], rare)
+        asked += 1
+        home = float(one.gains[rare])
+        if mean + 2 * error >= _PART * home and mean > 0.5 * _PART * home:
+            scored.append((mean, -asked, one))
+    z = float(ndtri(1 - _ERROR / max(asked * len(_ROUNDS[1:]), 1)))
+    for _, _, one in sorted(scored, key=lambda at: at[:2], reverse=True)[:_FINAL]:
+        found = _holds(test, one, z)
+        if found is not None:
+            return _model_of(one, estimator, seed), _promise(one, found, asked)
+    return None
+
+
+def _holds(test: _Test, one: _Hypothesis, z: float) -> float | None:
+    """The gain here, where it is surely enough; None as soon as that is unlikely."""
+    for rows in _ROUNDS[1:]:
+        if not test.may_pay(one, rows, _ALL):
+            return None
+        mean, error = test.gain(one, rows)
+        if mean - z * error >= _PART * one.gain:
+            return mean
+        if mean + error < _PART * one.gain:
+            return None
+    return None
+
+
+def _candidates(memory: Memory, labels: Labels) -> list[_Hypothesis]:
+    """Those with the same classes in about the same shares, the newest first."""
+    classes = [labels.value(c) for c in range(labels.n_classes)]
+    shares = np.bincount(labels.codes, minlength=labels.n_classes) / len(labels)
+    found = []
+    for note in memory.noted(_NOTE)[: -_NEWEST - 1 : -1]:
+        home = np.array(note["shares"])
+        if note["classes"] != classes or home.min() <= 0:
+            continue
+        ratio = shares / home
+        if ratio.max() <= _ALIKE and ratio.min() >= 1 / _ALIKE:
+            features = np.array(note["core"]["features"], dtype=np.int64)
+            core = classes_from_dict(note["core"]["fitted"])
+            found.append(_Hypothesis(note, features, core, home, np.array(note["gains"])))
+    return found
+
+
+class _Test:
+    """Rows of each class in the order in which the task takes them."""
+
+    def __init__(self, cells: Cells, labels: Labels, seed: int) -> None:
+        self.cells, self.allowance = cells, allowance_of(cells)
+        self.spent, self.codes = 0.0, labels.codes
+        order = np.random.default_rng(seed).permutation(len(labels))
+        self.by_class = [order[labels.codes[order] == c] for c in range(labels.n_classes)]
+
+    def rows(self, n: int, only: int | None = None) -> Ints:
+        """The first n of every class, or of one."""
+        some = self.by_class if only is None else [self.by_class[only]]
+        return np.concatenate([rows[:n] for rows in some])
+
+    def may_pay(self, one: _Hypothesis, n: int, share: float, only: int | None = None) -> bool:
+        if one.features.max(initial=-1) >= self.cells.n_features:
+            return False
+        price = self.cells.price_of(self.rows(n, only), one.features)
+        return self.spent + price <= share * self.allowance
+
+    def gain(self, one: _Hypothesis, n: int, only: int | None = None) -> tuple[float, float]:
+        """The gain on n rows of each class, or of one, and its standard error."""
+        rows = self.rows(n, only)
+        self.spent += self.cells.price_of(rows, one.features)
+        values = np.asarray(self.cells.get(rows, one.features), dtype=np.float64)
+        codes = self.codes[rows]
+        gains = _gains(one.core, values, codes, one.shares)
+        parts = [gains[codes == c] for c in np.unique(codes).tolist()]
+        # a variance of a quarter, as of two rows, is believed before any row
+        each = [(part.var() * len(part) + 0.5) / (len(part) + 2) / len(part) for part in parts]
+        mean = float(np.mean([part.mean() for part in parts]))
+        return mean, float(np.sum(each) ** 0.5 / len(parts))
+
+
+def _model_of(
+    one: _Hypothesis, estimator: EstimatorLike | None, seed: int
+) -> LearnedClasses:
+    """The whole earlier model."""
+    note = one.note
+    table = table_from_dict(dict(note["table"]))
+    kept = note["fitted"]
+    fitted = fit_classes(table, estimator, seed=seed) if kept is None else classes_from_dict(kept)
+    words = {name: tuple(said) for name, said in note["words"].items()}
+    return LearnedClasses(Bought(table, Lesson()), fitted, words=words)
+
+
+def _promise(one: _Hypothesis, mean: float, asked: int) -> str:
+    return (
+        f"an earlier model, accepted as it is: {len(one.features)} of its features gain {mean:.2f} "
+        f"bits a row here and {one.gain:.2f} at home. A model that keeps less than "
+        f"{_PART:.0%} of its gain is accepted with a probability of {_ERROR:.0%} at most "
+        f"({asked} earlier models asked)."
+    ).replace("%", " %")
