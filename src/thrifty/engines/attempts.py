@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells, as_source
-from thrifty.lifetime.feature_matching import aligned_labels
+from thrifty.labels.alignment import aligned_labels
 from thrifty.protocol import AnyFamily
 from thrifty.typing import LabelsLike, TableLike
 

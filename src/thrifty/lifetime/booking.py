@@ -27,10 +27,10 @@ from thrifty.errors import (
     BadParameter,
     FeaturesChanged,
 )
+from thrifty.labels.alignment import aligned_labels
 from thrifty.lifetime.doors import Opened, Words
 from thrifty.lifetime.feature_matching import (
     Features,
-    aligned_labels,
     label_name,
     new_kinds,
     read_features,

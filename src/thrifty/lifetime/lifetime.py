@@ -10,14 +10,13 @@ from typing import Any
 from thrifty.agnostic import Counts, after_attempt, learn_agnostic
 from thrifty.attempt import Found
 from thrifty.cells import Budget, Receipt, Source
-from thrifty.engines import learn_many
-from thrifty.engines.many import Tasks
 from thrifty.errors import BadParameter, LabelLeftOut
 from thrifty.lazy import ask_within_budget
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime.booking import OpenTask
 from thrifty.lifetime.feature_matching import label_name
 from thrifty.lifetime.learned import Learned
+from thrifty.lifetime.many import Tasks, learn_many
 from thrifty.lifetime.open_lifetime import OpenLifetime
 from thrifty.lifetime.prediction import Prediction, out_of_money
 from thrifty.lifetime.quote import Quote, quote_task

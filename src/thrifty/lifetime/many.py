@@ -28,7 +28,7 @@ from thrifty.lifetime.learned import Learned
 from thrifty.protocol import AnyFamily, Representation
 from thrifty.typing import LabelsLike, TableLike
 
-__all__ = ["Life", "learn_many"]
+__all__ = ["Life", "Tasks", "learn_many"]
 
 #: tasks tried ahead, for each worker
 _AHEAD = 3
