@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from thrifty.cells import Balance, Receipt
-from thrifty.cells.ledger.everything import all_there_is
+from thrifty.cells.ledger.everything import ToBuy, all_there_is
 from thrifty.cells.prices.money import to_units
-from thrifty.lifetime.booking import Desk
+from thrifty.errors import ThriftyError
+from thrifty.html import facts_html, table_html
+from thrifty.lifetime.doors import Doors
 from thrifty.lifetime.learned import Learned, receipt_row
 from thrifty.stores.pages import PredictionRow, SqlPages
 from thrifty.typing import Json
 
-__all__ = ["Bills", "balance_of", "rows_beside"]
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Bills", "balance_of", "lifetime_html", "rows_beside"]
 
 _NOTHING = {
     "cells": 0, "cost": 0.0, "reused_cells": 0, "avoided_cells": 0, "max_cells_per_example": 0,
@@ -71,51 +77,72 @@ def balance_of(pages: SqlPages, total: int | None) -> Balance:
     )
 
 
+def lifetime_html(family: str, balance: Balance, tasks: Sequence[Learned]) -> str:
+    """The balance and the latest tasks, for notebooks."""
+    unit = f" ({balance.currency})" if balance.currency else ""
+    facts = {
+        "tasks learned": len(tasks),
+        f"spent on learning{unit}": balance.learning,
+        f"spent on predictions{unit}": balance.predictions,
+        f"saved{unit}": balance.saved or None,
+        f"reserved{unit}": balance.reserved or None,
+        f"left of the budget{unit}": balance.left,
+    }
+    rows = [(t.name, t.receipt.cells, t.receipt.cost, t.route) for t in tasks[-10:]]
+    latest = table_html(["task", "cells", f"cost{unit}", "route"], rows) if rows else ""
+    return facts_html(f"lifetime of {family}", facts) + latest
+
+
 class Bills:
     """What a lifetime's tasks and predictions have cost."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(
+        self,
+        doors: Doors,
+        to_buy: Mapping[tuple[str, str], ToBuy],
+        predictions: Sequence[PredictionRow],
+    ) -> None:
+        self._doors, self._to_buy, self._predictions = doors, to_buy, predictions
         self._forgotten: list[Learned] = []
 
     def forget(self, learned: Learned) -> None:
         """A forgotten task has cost what it has cost: in the ledger's accounts, or in memory."""
-        if self._desk.has_ledger:
-            book = self._desk.ledger.book
+        if self._doors.has_ledger:
+            book = self._doors.ledger.book
             if learned.name in book.read(lambda pages: pages.accounts()):
                 book.write(lambda pages: pages.forget(learned.name))
                 return
         self._forgotten.append(learned)
 
     def _total(self) -> int | None:
-        budget = self._desk.settings.budget
+        budget = self._doors.settings.budget
         return None if budget is None else budget.limits("").total
 
     def balance(self, tasks: Sequence[Learned]) -> Balance:
         """Spent, reserved, left; and what everything would cost."""
-        desk, total = self._desk, self._total()
-        if desk.saved is not None:
-            return desk.ledger.book.read(lambda pages: balance_of(pages, total))
+        doors, total = self._doors, self._total()
+        if doors.saved is not None:
+            return doors.ledger.book.read(lambda pages: balance_of(pages, total))
         receipts = [task.receipt for task in (*tasks, *self._forgotten)]
         learning = sum(r.cost for r in receipts) + self._not_learned(tasks)
-        predictions = 0.0 + sum(float((p.receipt or _NOTHING)["cost"]) for p in desk.predictions)
+        predictions = 0.0 + sum(float((p.receipt or _NOTHING)["cost"]) for p in self._predictions)
         reserved, currency = 0.0, next((r.currency for r in receipts if r.currency), "")
-        if desk.has_ledger:
-            kept = desk.ledger.balance()
+        if doors.has_ledger:
+            kept = doors.ledger.balance()
             reserved, currency = kept.reserved, kept.currency or currency
         spent = learning + predictions
-        cells, price = all_there_is(desk.to_buy.values())
+        cells, price = all_there_is(self._to_buy.values())
         left = None if total is None else max(0.0, to_units(total) - spent - reserved)
         return Balance(
             spent, reserved, currency, left, learning, predictions, cells, to_units(price)
         )
 
     def _not_learned(self, tasks: Sequence[Learned]) -> float:
-        if not self._desk.has_ledger:
+        if not self._doors.has_ledger:
             return 0.0
-        known = {task.name for task in tasks} | {p.account for p in self._desk.predictions}
+        known = {task.name for task in tasks} | {p.account for p in self._predictions}
         known |= {task.name for task in self._forgotten}
-        accounts = self._desk.ledger.book.read(lambda pages: pages.accounts())
+        accounts = self._doors.ledger.book.read(lambda pages: pages.accounts())
         return to_units(sum(spent for task, (_, spent) in accounts.items() if task not in known))
 
     def rows(self, tasks: Sequence[Learned]) -> list[Json]:
@@ -124,16 +151,27 @@ class Bills:
         beside = self.beside(tasks)
         return rows + [{k: v for k, v in row.items() if k not in _DATED} for row in beside]
 
+    def frame(self, tasks: Sequence[Learned]) -> pandas.DataFrame:
+        """The same as a table of pandas."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ThriftyError(
+                "life.bill() returns a pandas DataFrame and pandas is not installed. "
+                "Type: pip install 'thrifty[frames]'"
+            ) from error
+        return pandas.DataFrame(self.rows(tasks))
+
     def beside(self, tasks: Sequence[Learned]) -> list[Json]:
         """The lines that are no learned task; predictions with when, and how many examples."""
-        desk = self._desk
+        doors = self._doors
         rows = [{**task.bill_row(), "route": "forgotten"} for task in self._forgotten]
         known = {task.name for task in tasks} | {task.name for task in self._forgotten}
-        if not desk.has_ledger:
-            return rows + rows_beside(known, desk.predictions, {})
+        if not doors.has_ledger:
+            return rows + rows_beside(known, self._predictions, {})
 
         def work(pages: SqlPages) -> list[Json]:
-            runs = pages.predictions() if desk.saved is not None else desk.predictions
+            runs = pages.predictions() if doors.saved is not None else self._predictions
             return rows_beside(known, runs, pages.accounts())
 
-        return rows + desk.ledger.book.read(work)
+        return rows + doors.ledger.book.read(work)

@@ -1,8 +1,8 @@
-"""Where a lifetime opens doors to cells and books what went through them.
+"""Booking of tasks: a door is opened to each, and what went through it is booked.
 
-A task and a prediction run are opened here: what the user brought is checked and matched, and a
-door is opened under the lifetime's prices and budget. When they end, what they looked at is owned,
-and its cost is booked, in the store or in memory.
+What the user brought is checked and matched, and a door is opened under the lifetime's prices and
+budget. When a task ends, what it looked at is owned, and its cost is booked, in the store or in
+memory. Predictions are booked in :mod:`thrifty.lifetime.prediction_runs`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from thrifty.errors import (
     FeaturesChanged,
 )
 from thrifty.labels.alignment import aligned_labels
-from thrifty.lifetime.doors import Opened, Words
+from thrifty.lifetime.doors import Doors, Words
 from thrifty.lifetime.feature_matching import (
     Features,
     label_name,
@@ -36,12 +36,15 @@ from thrifty.lifetime.feature_matching import (
     read_features,
 )
 from thrifty.lifetime.learned import Learned, model_to_store, receipt_to_store
-from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.stores.pages import SqlPages, TaskRow
 from thrifty.stores.saved import Finished, Snapshot, commit_in_memory
 from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, TableLike
 
-__all__ = ["Desk", "OpenTask"]
+__all__ = ["Booking", "OpenTask"]
+
+#: frames between a warning of a door and the user's line: door, opening, learning, ``learn_as``
+#: and ``learn``
+_TO_THE_CALLER = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +62,13 @@ class OpenTask:
     kinds: JsonLike = field(default_factory=dict)
 
 
-class Desk(PredictionRuns):
-    """Doors and bookings of one lifetime: those of its predictions, and of its tasks."""
+class Booking:
+    """Opens the tasks of one lifetime through its doors, and books what they cost."""
+
+    def __init__(self, doors: Doors) -> None:
+        self._doors = doors
+        #: without a store: what there is to buy
+        self.to_buy: dict[tuple[str, str], ToBuy] = {}
 
     def open_task(
         self, name: str, X: TableLike, y: LabelsLike, now: Snapshot, *, spend: MoneyLike = None,
@@ -68,47 +76,47 @@ class Desk(PredictionRuns):
     ) -> OpenTask:  # fmt: skip
         """Check what a user brought, and open a door to it."""
         can_be_stored([str(name)], "name of a task")
-        new = new_kinds(self.settings.kinds, kinds)
-        source = self._source_of(X, kinds, _words(now)).recoded(_words(now))
+        new = new_kinds(self._doors.settings.kinds, kinds)
+        source = self._doors.source_of(X, kinds, _words(now)).recoded(_words(now))
         brought = read_features(
             now.features, now.named, source, self._label_columns(source, y), features
         )
         self._no_gaps(brought.match)
-        labels = self.family.read_labels(aligned_labels(X, y))
+        labels = self._doors.family.read_labels(aligned_labels(X, y))
         if len(labels) != source.n_examples:
             raise BadInput(
                 f"y must hold one label per example; X has {source.n_examples} examples and y has "
                 f"{len(labels)} labels."
             )
-        owned, place = self._owned_of(X, source)
-        ledger = self.ledger if self._needs_ledger(source) else None
+        owned, place = self._doors.owned_of(X, source)
+        ledger = self._doors.ledger_for(source)
 
         def door(most: float | None) -> Cells:
             cells = open_cells(
-                source, self.settings.prices, match=brought.match, owned=owned, ledger=ledger,
-                task=name, spend=most, to_buy=to_buy,
+                source, self._doors.settings.prices, match=brought.match, owned=owned,
+                ledger=ledger, task=name, spend=most, to_buy=to_buy,
             )  # fmt: skip
-            cells.row_seed = self.settings.row_seed or 0
+            cells.row_seed = self._doors.settings.row_seed or 0
             return cells
 
         cells = door(None)
         if spend is not None:
             cells = door(self._read_spend(spend, cells))
-        self._say_purged(source, cells)
+        self._doors.say_purged(source, cells, _TO_THE_CALLER)
         return OpenTask(name, source, labels, brought, cells, owned, place, new)
 
     def open_background(self, X: TableLike, now: Snapshot, kinds: KindsLike) -> OpenTask:
         """A door to rows that are bought for what they teach of the features."""
-        new = new_kinds(self.settings.kinds, kinds)
-        source = self._source_of(X, kinds, _words(now)).recoded(_words(now))
+        new = new_kinds(self._doors.settings.kinds, kinds)
+        source = self._doors.source_of(X, kinds, _words(now)).recoded(_words(now))
         brought = read_features(
             now.features, now.named, source, self._label_columns(source, None), None
         )
-        owned, place = self._owned_of(X, source)
+        owned, place = self._doors.owned_of(X, source)
         name = f"background {uuid.uuid4().hex[:8]}"
         cells = open_cells(
-            source, self.settings.prices, match=brought.match, owned=owned, task=name,
-            ledger=self.ledger if self._needs_ledger(source) else None,
+            source, self._doors.settings.prices, match=brought.match, owned=owned, task=name,
+            ledger=self._doors.ledger_for(source),
         )  # fmt: skip
         return OpenTask(name, source, None, brought, cells, owned, place, new)
 
@@ -117,14 +125,15 @@ class Desk(PredictionRuns):
         row = TaskRow(task.name, "screened", {}, {}, None, uuid.uuid4().hex, time.time())
 
         def count(pages: SqlPages) -> None:
-            self._count(pages, task, row.name, row.learned_at)
+            self._doors.count(pages, task, row.name, row.learned_at)
 
         return Finished(row, task.cells.counted, task.cells.currency, count)
 
     def _read_spend(self, spend: object, cells: Cells) -> float | None:
-        if not getattr(self.family, "stops_anywhere", False):
+        family = self._doors.family
+        if not getattr(family, "stops_anywhere", False):
             raise BadParameter(
-                f"{type(self.family).__name__} learns all of a task or nothing and cannot stop "
+                f"{type(family).__name__} learns all of a task or nothing and cannot stop "
                 "where the money ends: leave out spend=, and limit what a task may cost with "
                 "Lifetime(budget=thrifty.Budget(per_task=...))."
             )
@@ -134,27 +143,28 @@ class Desk(PredictionRuns):
     def _label_columns(self, source: Source, y: LabelsLike | None) -> set[str]:
         """Columns of a source that are a label now, or were one before."""
         found = {label} if (label := label_name(y, source)) is not None else set()
-        if source.name and self.has_ledger:
-            found |= self.ledger.book.read(lambda pages: pages.labels_of(source.name))
+        if source.name and self._doors.has_ledger:
+            found |= self._doors.ledger.book.read(lambda pages: pages.labels_of(source.name))
         return found
 
     def _no_gaps(self, match: Match | None) -> None:
-        if match is None or getattr(self.family, "takes_absent", True) or not match.absent.any():
+        family = self._doors.family
+        if match is None or getattr(family, "takes_absent", True) or not match.absent.any():
             return
         lacking = [match.names[i] for i in np.flatnonzero(match.absent)[:5].tolist()]
         raise FeaturesChanged(
-            f"{type(self.family).__name__} needs all of the lifetime's features in every task; X "
+            f"{type(family).__name__} needs all of the lifetime's features in every task; X "
             f"lacks {lacking}. Add them, or begin another lifetime."
         )
 
     def finished(self, task: OpenTask, learned: Learned, label: str | None) -> Finished:
         """A learned task as it is committed."""
-        durable = self.saved is not None
+        durable = self._doors.saved is not None
         row = self._row(learned, task.features.names) if durable else _in_memory(learned)
         entry = self._entry(task)
 
         def also(pages: SqlPages) -> None:
-            self._count(pages, task, row.name, row.learned_at)
+            self._doors.count(pages, task, row.name, row.learned_at)
             if task.source.name and label is not None:
                 pages.note_label(task.source.name, label)
             if durable:
@@ -177,15 +187,16 @@ class Desk(PredictionRuns):
             failure=why,
             token=uuid.uuid4().hex,
             learned_at=time.time(),
-            family=self.family.to_dict(),
+            family=self._doors.family.to_dict(),
         )
 
     def _entry(self, task: OpenTask) -> ToBuy:
         source = task.source
-        if source.examples is None or self.saved is not None:
+        if source.examples is None or self._doors.saved is not None:
             examples = np.arange(source.n_examples)
         else:
-            numbers = self.ledger.book.write(lambda pages: pages.number("example", source.examples))
+            book = self._doors.ledger.book
+            numbers = book.write(lambda pages: pages.number("example", source.examples))
             examples = np.sort(numbers.astype(np.int64))
         price = task.cells.price_of_an_example()
         key = _features_key(source, task.cells)
@@ -202,17 +213,18 @@ class Desk(PredictionRuns):
 
     def commit_in_memory(self, done: Finished) -> None:
         """Without a store only the ledger has something to commit, where there is one."""
-        if self._ledger is not None:
-            commit_in_memory(self._ledger, done)
+        if self._doors.has_ledger:
+            commit_in_memory(self._doors.ledger, done)
 
-    def keep(self, opened: Opened) -> None:
+    def keep(self, opened: OpenTask) -> None:
         """What was looked at is owned from now on, what was said of its features is known."""
-        if isinstance(opened, OpenTask) and opened.kinds:
-            if self.saved is not None:
-                self.saved.tell_kinds(opened.kinds)
-            kinds = {**(self.settings.kinds or {}), **opened.kinds}
-            self.settings = replace(self.settings, kinds=kinds)
-        super().keep(opened)
+        doors = self._doors
+        if opened.kinds:
+            if doors.saved is not None:
+                doors.saved.tell_kinds(opened.kinds)
+            kinds = {**(doors.settings.kinds or {}), **opened.kinds}
+            doors.settings = replace(doors.settings, kinds=kinds)
+        doors.keep(opened)
 
 
 def _in_memory(learned: Learned) -> TaskRow:

@@ -10,14 +10,13 @@ from typing import Protocol
 
 from thrifty.cells import Cells, Ledger, Owned, Source, as_source
 from thrifty.cells.ledger.counted import count_as_owned, owned_by_id
-from thrifty.cells.ledger.everything import ToBuy
 from thrifty.cells.ledger.purge import purged_rows
 from thrifty.cells.ledger.remembered import RememberedTables
 from thrifty.errors import ExamplePurged
 from thrifty.lifetime.feature_matching import kinds_here, known_categories
 from thrifty.protocol import AnyFamily
 from thrifty.stores import MemoryStore
-from thrifty.stores.pages import PredictionRow, SqlPages
+from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import SavedLifetime
 from thrifty.stores.settings import Settings
 from thrifty.typing import Fields, KindsLike, TableLike
@@ -48,10 +47,7 @@ class Doors:
     ) -> None:
         self.family, self.settings, self.saved = family, settings, saved
         self._ledger: Ledger | None = None
-        self._remembered = RememberedTables()
-        #: without a store: what there is to buy, and the predictions that were made
-        self.to_buy: dict[tuple[str, str], ToBuy] = {}
-        self.predictions: list[PredictionRow] = []
+        self.remembered = RememberedTables()
 
     def use(self, family: AnyFamily, settings: Settings) -> None:
         """From now on, this family and these settings."""
@@ -61,6 +57,7 @@ class Doors:
 
     @property
     def has_ledger(self) -> bool:
+        """Whether there is anything in a ledger, or may be."""
         return self._ledger is not None or self.saved is not None
 
     @property
@@ -74,7 +71,8 @@ class Doors:
                     self._ledger = Ledger(book, self.settings.budget)
         return self._ledger
 
-    def _source_of(self, X: TableLike, kinds: KindsLike, words: Words) -> Source:
+    def source_of(self, X: TableLike, kinds: KindsLike, words: Words) -> Source:
+        """What a user brought as a source, its columns read as this lifetime knows them."""
         kept: Fields = {**known_categories(words, X), **kinds_here(self.settings.kinds, X)}
         return as_source(
             X,
@@ -84,20 +82,25 @@ class Doors:
             lazily=True,
         )
 
-    def _needs_ledger(self, source: Source) -> bool:
+    def ledger_for(self, source: Source) -> Ledger | None:
+        """The ledger, where cells of this source are bought, limited or known by their ids."""
+        return self.ledger if self.needs_ledger(source) else None
+
+    def needs_ledger(self, source: Source) -> bool:
+        """Whether cells of this source are bought, limited by a budget or known by their ids."""
         budget = self.settings.budget
         return budget is not None or not source.free or source.examples is not None
 
-    def _owned_of(self, X: TableLike, source: Source) -> tuple[Owned, str]:
+    def owned_of(self, X: TableLike, source: Source) -> tuple[Owned, str]:
         """What was paid for before: of this very object, or of its examples by their ids."""
         if source.examples is None:
-            return self._remembered.of(X, source)
+            return self.remembered.of(X, source)
         if not source.free:
             return Owned(source.n_examples, source.n_features), source.name
         read = self.ledger.book.read
         return read(lambda pages: owned_by_id(pages, source)), source.name
 
-    def _say_purged(self, source: Source, cells: Cells) -> None:
+    def say_purged(self, source: Source, cells: Cells, stacklevel: int) -> None:
         """Warn of examples whose values were taken out of the store, and are not owned again."""
         if source.examples is None or self.saved is None:
             return
@@ -110,11 +113,12 @@ class Doors:
                     f"{time.strftime('%Y-%m-%d', time.gmtime(at))} (thrifty purge): what is asked "
                     "of it is bought again.",
                     ExamplePurged,
-                    stacklevel=5,
+                    stacklevel=stacklevel,
                 )
 
     @staticmethod
-    def _count(pages: SqlPages, task: Opened, account: str, now: float) -> None:
+    def count(pages: SqlPages, task: Opened, account: str, now: float) -> None:
+        """Note what was looked at in a free source as owned, under the examples' ids."""
         if task.source.free and task.source.examples is not None:
             count_as_owned(pages, task.source, task.cells.meter, now)
             pages.note_booking(account, now)

@@ -16,6 +16,7 @@ from thrifty.typing import Json, JsonLike, LabelsLike, TableLike
 __all__ = [
     "Features",
     "check_read",
+    "come_in_order",
     "kinds_here",
     "label_name",
     "new_kinds",
@@ -102,6 +103,19 @@ def _match(names: tuple[str, ...], there: tuple[str, ...], use: tuple[str, ...])
     wanted = set(use)
     at = {name: i for i, name in enumerate(there) if name in wanted}
     return Match(names, np.array([at.get(name, -1) for name in names], dtype=np.int64))
+
+
+def come_in_order(known: tuple[str, ...] | None, X: TableLike) -> bool:
+    """Whether X has these features in their order, so that none has to be matched."""
+    if known is None:
+        return True
+    names = getattr(X, "feature_names", None)
+    if names is None and hasattr(X, "columns"):
+        names = tuple(map(str, X.columns))
+    if names is not None:
+        return tuple(names) == known
+    shape = getattr(X, "shape", None)
+    return shape is None or (len(shape) == 2 and shape[1] == len(known))
 
 
 def new_kinds(kept: JsonLike | None, given: object) -> Json:

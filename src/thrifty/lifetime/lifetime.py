@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
-from thrifty.agnostic import Counts, after_attempt, learn_agnostic
-from thrifty.attempt import Found
-from thrifty.cells import Budget, Receipt, Source
-from thrifty.errors import BadParameter, LabelLeftOut
-from thrifty.lazy import ask_within_budget
+from thrifty.agnostic import Rule, as_rule
+from thrifty.cells import Balance, Budget, Ledger, Receipt, Source
+from thrifty.cells.prices.price_list import PricesLike
 from thrifty.lazy.stopping import StoppingRule
-from thrifty.lifetime.booking import OpenTask
-from thrifty.lifetime.feature_matching import label_name
+from thrifty.lifetime.bill import Bills, lifetime_html
+from thrifty.lifetime.booking import Booking
+from thrifty.lifetime.feature_matching import come_in_order
 from thrifty.lifetime.learned import Learned
+from thrifty.lifetime.learning import Learning
 from thrifty.lifetime.many import Tasks, learn_many
-from thrifty.lifetime.open_lifetime import OpenLifetime
-from thrifty.lifetime.prediction import Prediction, out_of_money
-from thrifty.lifetime.quote import Quote, quote_task
-from thrifty.protocol import AnyFamily, Representation
-from thrifty.stores.saved import FeaturesMoved, Snapshot, task_exists
-from thrifty.typing import KindsLike, LabelsLike, MoneyLike, TableLike
-from thrifty.wrapped.metered import Metered, match_model
-from thrifty.wrapped.reading import read_model
+from thrifty.lifetime.prediction import Prediction
+from thrifty.lifetime.prediction_runs import PredictionRuns
+from thrifty.lifetime.progress import Progress
+from thrifty.lifetime.quote import Quote
+from thrifty.lifetime.shelf import Shelf
+from thrifty.protocol import AnyFamily
+from thrifty.stores.base import StoreLike
+from thrifty.stores.settings import Settings, row_seed
+from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, TableLike
+from thrifty.wrapped.metered import Metered
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Learned", "Lifetime"]
 
-#: a quote looks at this many tasks, the latest ones
-_HISTORY = 100
 
-
-class Lifetime(OpenLifetime):
+class Lifetime:
     """Learn one task after another, each making the next one cheaper.
 
     Parameters
@@ -73,6 +73,50 @@ class Lifetime(OpenLifetime):
     >>> len(life), learned.name in life
     (5, True)
     """
+
+    def __init__(
+        self,
+        family: AnyFamily | None = None,
+        *,
+        prices: PricesLike = None,
+        agnostic: Rule | None = None,
+        store: StoreLike = None,
+        budget: Budget | None = None,
+        name: str = "lifetime",
+        random_state: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        given = Settings(prices, budget, random_state, row_seed(random_state))
+        rule = None if agnostic is None else as_rule(agnostic)
+        self._furnish(Shelf.begun(family, rule, given, store, name), progress)
+
+    @classmethod
+    def open(
+        cls,
+        store: StoreLike,
+        *,
+        name: str = "lifetime",
+        prices: PricesLike = None,
+        budget: Budget | None = None,
+        family: AnyFamily | None = None,
+        progress: bool | None = None,
+    ) -> Self:
+        """A lifetime that is in a store, as it was: family, rule, prices, budget, kinds, seed.
+
+        Only what exists is opened. ``prices`` or ``budget`` that differ are a recorded change;
+        ``family=thrifty.Models(estimator)`` brings the estimator of a user again, of which a store
+        keeps no more than its name: its models are fitted again on what was bought.
+        """
+        life = cls.__new__(cls)
+        life._furnish(Shelf.reopened(store, name, Settings(prices, budget), family), progress)
+        return life
+
+    def _furnish(self, shelf: Shelf, progress: bool | None) -> None:
+        shown = Progress(progress)
+        self._shelf, doors = shelf, shelf.doors
+        self._booking, self._runs = Booking(doors), PredictionRuns(doors, shown)
+        self._learning = Learning(shelf, self._booking, shown)
+        self._bills = Bills(doors, self._booking.to_buy, self._runs.in_memory)
 
     def learn(
         self,
@@ -152,71 +196,9 @@ class Lifetime(OpenLifetime):
         kinds: KindsLike = None,
     ) -> Learned:
         """``learn`` with another object in the family's place, as engines need it."""
-        while True:
-            self.refresh()
-            if name in self._tasks:
-                raise task_exists(name)
-            task = self._desk.open_task(
-                name, X, y, self._now, spend=spend, features=features, kinds=kinds
-            )
-            try:
-                return self._learn(family, task, good, label_name(y, task.source))
-            except FeaturesMoved:
-                continue  # what it bought is owned: the next turn pays nothing for it
-
-    def _learn(
-        self, family: AnyFamily, task: OpenTask, good: bool | None, label: str | None
-    ) -> Learned:
-        if task.features.left_out:
-            warnings.warn(
-                f"{', '.join(task.features.left_out)} left out of the features of {task.name!r}: "
-                "labels of this source. features=[...] says otherwise.",
-                LabelLeftOut,
-                stacklevel=4,
-            )
-        cells, now = task.cells, self._now
-        with self._progress.shown(task.name, cells, self._desk):
-            found, representation, counts = learn_agnostic(
-                family, self.agnostic, now.representation, now.counts, cells, task.labels
-            )
-        model = self.family.estimator(found.model, task.labels, task.features.names)
-        receipt = cells.receipt()
-        if found.promise:
-            receipt = replace(receipt, promise=found.promise)
-        parts = (model, receipt, found.failure, good)
-        learned = Learned(task.name, found.route, parts, task.features.left_out)
-        after = replace(
-            now, representation=representation, counts=counts, features=task.features.names,
-            named=task.features.named,
-        )  # fmt: skip
-        self._commit(task, learned, found, after, label)
-        return learned
-
-    def _commit(
-        self,
-        task: OpenTask,
-        learned: Learned,
-        found: Found[object],
-        after: Snapshot,
-        label: str | None,
-    ) -> None:
-        """Write the task down, in the store if there is one."""
-        done = self._desk.finished(task, learned, label)
-        if self._saved is None:
-            self._desk.commit_in_memory(done)
-            self._now, self._tasks[learned.name] = after, learned
-        else:
-
-            def merge(
-                representation: Representation, counts: Counts
-            ) -> tuple[Representation, Counts]:
-                return after_attempt(
-                    self.family, self.agnostic, representation, counts, task.cells, found
-                )
-
-            now, heads = self._saved.commit(self.ledger, done, after, merge)
-            self._take_in(now, heads, self._now.forgets, learned)
-        self._desk.keep(task)
+        return self._learning.learn(
+            family, name, X, y, good=good, spend=spend, features=features, kinds=kinds
+        )
 
     def background(self, X: TableLike, *, rows: int, kinds: KindsLike = None) -> Receipt:
         """Buy a control cohort on purpose: so many rows of X whole, drawn without any label.
@@ -230,38 +212,7 @@ class Lifetime(OpenLifetime):
         >>> life.background(np.eye(50, dtype=bool), rows=20).cells
         1000
         """
-        buy = getattr(self.family, "buy_background", None)
-        if buy is None:
-            raise BadParameter(
-                f"{type(self.family).__name__} keeps no background of the features; a cohort is "
-                "for thrifty.Models()."
-            )
-        self.refresh()
-        task = self._desk.open_background(X, self._now, kinds)
-        lesson = buy(task.cells, rows)
-        after = replace(
-            self._now,
-            representation=self._taught(self._now.representation, lesson, task),
-            features=task.features.names,
-            named=task.features.named,
-        )
-        done = self._desk.counted(task)
-        if self._saved is not None:
-            self._now = self._saved.commit_lesson(
-                self.ledger, done, after, lambda known: self._taught(known, lesson, task)
-            )
-        else:
-            self._desk.commit_in_memory(done)
-            self._now = after
-        self._desk.keep(task)
-        return task.cells.receipt()
-
-    def _taught(
-        self, representation: Representation, lesson: object, task: OpenTask
-    ) -> Representation:
-        family: Any = self.family  # one that buys backgrounds
-        return family.with_background(  # type: ignore[no-any-return]
-            representation, lesson, task.cells.n_features)
+        return self._learning.background(X, rows, kinds)
 
     def predict(
         self,
@@ -295,21 +246,7 @@ class Lifetime(OpenLifetime):
         Prediction(2 rows, 3 cells bought for 3)
         """
         self.refresh()
-        model = self[name]
-        run = self._desk.open_prediction(name, model, X, spend, per_row)
-        try:
-            with self._progress.shown(name, run.cells, self._desk):
-                asked, ended = ask_within_budget(
-                    model, run.cells, run.rows, stop=stop, spend=run.spend, per_row=run.per_row
-                )
-        except BaseException:
-            self._desk.leave_prediction(run)
-            raise
-        prediction = Prediction(model, run.cells, asked)
-        self._desk.end_prediction(run, prediction.receipt, finished=ended is None)
-        if ended is not None:
-            raise out_of_money(name, prediction, ended) from ended
-        return prediction
+        return self._runs.predict(name, self[name], X, stop, spend, per_row)
 
     def metered(
         self,
@@ -325,15 +262,7 @@ class Lifetime(OpenLifetime):
         :class:`thrifty.wrapped.Readable` made of a model of another library; ``confidence`` and
         ``budget`` stop early, as in :func:`thrifty.metered`.
         """
-        readable = read_model(fitted)
-        name = readable.name if readable is fitted else type(fitted).__name__
-        title = f"{name} (metered)"
-        run = self._desk.open_metered(title, source, lambda s: match_model(readable, s))
-        return Metered.of(
-            readable, run.cells, confidence, budget,
-            after=lambda receipt: self._desk.end_prediction(run, receipt),
-            left=lambda: self._desk.leave_prediction(run),
-        )  # fmt: skip
+        return self._runs.metered(fitted, source, confidence, budget)
 
     def quote(
         self,
@@ -352,17 +281,7 @@ class Lifetime(OpenLifetime):
         >>> life.quote(task.name, task.X, task.y).scratch_cells
         20000
         """
-        self.refresh()
-        if name in self._tasks:
-            raise task_exists(name)
-        task = self._desk.open_task(
-            name, X, y, self._now, features=features, kinds=kinds, to_buy=False
-        )
-        history = [(one.route, one.receipt) for one in self.tasks[-_HISTORY:]]
-        n_classes = getattr(task.labels, "n_classes", None)
-        return quote_task(
-            name, self.family, self.representation, history, task.cells, n_classes
-        )
+        return self._learning.quote(name, X, y, features, kinds)
 
     def forget(self, name: str) -> None:
         """Forget a task's model, so that it can be learned again; what it bought stays owned.
@@ -370,11 +289,12 @@ class Lifetime(OpenLifetime):
         Its cost stays in the balance. The representation keeps what it taught.
         """
         self[name]  # says which tasks there are
-        if self._saved is not None:
-            self._saved.book.write(lambda pages: pages.forget(name))
+        saved = self._shelf.saved
+        if saved is not None:
+            saved.book.write(lambda pages: pages.forget(name))
             self.refresh()
         else:
-            self._bills.forget(self._tasks.pop(name))
+            self._bills.forget(self._shelf.tasks.pop(name))
 
     def note_label(self, source: Source, name: str) -> None:
         """Say that a column of a named source is a label: it is no feature of later tasks."""
@@ -383,13 +303,128 @@ class Lifetime(OpenLifetime):
 
     def fits_in(self, X: TableLike) -> bool:
         """Whether X has the lifetime's features in their order, as workers need them."""
-        known = self._now.features
-        if known is None:
-            return True
-        names = getattr(X, "feature_names", None)
-        if names is None and hasattr(X, "columns"):
-            names = tuple(map(str, X.columns))
-        if names is not None:
-            return tuple(names) == known
-        shape = getattr(X, "shape", None)
-        return shape is None or (len(shape) == 2 and shape[1] == len(known))
+        return come_in_order(self._shelf.now.features, X)
+
+    def close(self) -> None:
+        """Let go of the store: its file, or the connection to its server.
+
+        All that was learned and bought is in it already. A lifetime that is used again opens it
+        again; ``with thrifty.Lifetime.open("clinic.db") as life:`` closes it at the end.
+        """
+        self._shelf.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def family(self) -> AnyFamily:
+        """The family of models that it learns."""
+        return self._shelf.family
+
+    @property
+    def agnostic(self) -> Rule:
+        """When it forgets."""
+        return self._shelf.rule
+
+    @property
+    def row_seed(self) -> int:
+        """Of the order in which learners take rows: ``random_state``, or a secret of the store."""
+        return self._shelf.doors.settings.row_seed or 0
+
+    @property
+    def budget(self) -> Budget | None:
+        """What may be spent."""
+        return self._shelf.doors.settings.budget
+
+    @property
+    def prices(self) -> PricesLike:
+        """What cells cost, of sources that bring no prices."""
+        return self._shelf.doors.settings.prices
+
+    @property
+    def kinds(self) -> JsonLike:
+        """What was said of features that their columns do not say: ``learn(..., kinds=)``."""
+        return dict(self._shelf.doors.settings.kinds or {})
+
+    @property
+    def ledger(self) -> Ledger:
+        """Every cell ever bought: its balance, what is in doubt, and how to resolve it."""
+        return self._shelf.doors.ledger
+
+    def balance(self) -> Balance:
+        """What was spent, what is reserved for open purchases, what is left; and what all costs."""
+        return self._bills.balance(self.tasks)
+
+    def change(
+        self,
+        *,
+        family: AnyFamily | None = None,
+        agnostic: Rule | None = None,
+        prices: PricesLike = None,
+        budget: Budget | None = None,
+        kinds: KindsLike = None,
+    ) -> None:
+        """Change what the lifetime was given, on purpose; its store records when and what.
+
+        Another family begins with an empty representation. Its models and everything that was
+        bought stay.
+        """
+        rule = None if agnostic is None else as_rule(agnostic)
+        self._shelf.change(family, rule, Settings(prices, budget, kinds=kinds))
+
+    def changes(self) -> list[tuple[float, str, object, object]]:
+        """What was changed on purpose: (when, what, before, after)."""
+        saved = self._shelf.saved
+        return [] if saved is None else saved.book.read(lambda pages: pages.changes())
+
+    def refresh(self) -> None:
+        """Take in what other processes have learned in the same store."""
+        self._shelf.refresh()
+
+    @property
+    def representation(self) -> Any:
+        """What past tasks taught: sized, iterable, printable."""
+        return self._shelf.now.representation
+
+    @property
+    def tasks(self) -> tuple[Learned, ...]:
+        """Every learned task, in the order of learning."""
+        return tuple(self._shelf.tasks.values())
+
+    def __getitem__(self, name: str) -> Any:
+        """The model of a task."""
+        return self._shelf.model(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._shelf.tasks
+
+    def __len__(self) -> int:
+        return len(self._shelf.tasks)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._shelf.tasks)
+
+    def __repr__(self) -> str:
+        known, tasks = len(self.representation), len(self)
+        learned = f"{tasks} {'task' if tasks == 1 else 'tasks'}"
+        words = getattr(self.family, "remembers", "metafeatures")
+        return f"Lifetime({self.family!r}, {learned}, {known} {words})"
+
+    def bill(self) -> pandas.DataFrame:
+        """A pandas DataFrame: a row per task, per prediction run, and per task not learned."""
+        return self._bills.frame(self.tasks)
+
+    def bill_rows(self) -> list[dict[str, object]]:
+        """The same rows as plain data."""
+        return self._bills.rows(self.tasks)
+
+    def rows_beside(self) -> list[dict[str, object]]:
+        """Those that are no learned task, predictions with when ("at") and on how many rows."""
+        return self._bills.beside(self.tasks)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the balance, and the latest tasks."""
+        return lifetime_html(type(self.family).__name__, self.balance(), self.tasks)

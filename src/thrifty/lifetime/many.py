@@ -37,8 +37,11 @@ _AHEAD = 3
 class Life(Protocol):
     """What is needed of a lifetime."""
 
-    family: AnyFamily
-    agnostic: Rule
+    @property
+    def family(self) -> AnyFamily: ...
+
+    @property
+    def agnostic(self) -> Rule: ...
 
     @property
     def budget(self) -> Budget | None: ...

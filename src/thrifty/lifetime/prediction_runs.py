@@ -1,4 +1,4 @@
-"""Predictions that are being made: their doors, and the account that each of them has."""
+"""Predictions: each is opened, made, and booked under an account of its own."""
 
 from __future__ import annotations
 
@@ -11,21 +11,28 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells import Cells, Owned, Receipt, Source, as_source
+from thrifty.cells import Budget, Cells, Owned, Receipt, Source, as_source
 from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.owner import me
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.errors import ThriftyError
-from thrifty.lazy import Asks
+from thrifty.lazy import Asks, ask_within_budget
+from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime.doors import Doors, Words
 from thrifty.lifetime.feature_matching import check_read
-from thrifty.lifetime.prediction import prediction_receipt
+from thrifty.lifetime.prediction import Prediction, out_of_money, prediction_receipt
+from thrifty.lifetime.progress import Progress
 from thrifty.stores.pages import PredictionRow, SqlPages
 from thrifty.stores.saved import charge
 from thrifty.typing import Json, MoneyLike, TableLike
+from thrifty.wrapped.metered import Metered, match_model
+from thrifty.wrapped.reading import read_model
 
 __all__ = ["PredictionRuns", "Run"]
+
+#: frames between a warning of a door and the user's line: door, opening, prediction, lifetime
+_TO_THE_CALLER = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +50,47 @@ class Run:
     per_row: float | None = None
 
 
-class PredictionRuns(Doors):
-    """Doors and bookings of predictions."""
+class PredictionRuns:
+    """Makes predictions through the doors of one lifetime, and books what they cost."""
+
+    def __init__(self, doors: Doors, progress: Progress) -> None:
+        self._doors, self._progress = doors, progress
+        #: without a store: the predictions that were made
+        self.in_memory: list[PredictionRow] = []
+
+    def predict(
+        self, name: str, model: Asks, X: TableLike, stop: StoppingRule | None,
+        spend: MoneyLike, per_row: MoneyLike,
+    ) -> Prediction:  # fmt: skip
+        """The answers of a task's model; see :meth:`thrifty.Lifetime.predict`."""
+        run = self.open_prediction(name, model, X, spend, per_row)
+        try:
+            with self._progress.shown(name, run.cells, self._doors):
+                asked, ended = ask_within_budget(
+                    model, run.cells, run.rows, stop=stop, spend=run.spend, per_row=run.per_row
+                )
+        except BaseException:
+            self.leave_prediction(run)
+            raise
+        prediction = Prediction(model, run.cells, asked)
+        self.end_prediction(run, prediction.receipt, finished=ended is None)
+        if ended is not None:
+            raise out_of_money(name, prediction, ended) from ended
+        return prediction
+
+    def metered(
+        self, fitted: object, source: TableLike, confidence: float | None,
+        budget: Budget | float | None,
+    ) -> Metered:  # fmt: skip
+        """Answers of a model of another library; see :meth:`thrifty.Lifetime.metered`."""
+        readable = read_model(fitted)
+        name = readable.name if readable is fitted else type(fitted).__name__
+        run = self.open_metered(f"{name} (metered)", source, lambda s: match_model(readable, s))
+        return Metered.of(
+            readable, run.cells, confidence, budget,
+            after=lambda receipt: self.end_prediction(run, receipt),
+            left=lambda: self.leave_prediction(run),
+        )  # fmt: skip
 
     def open_prediction(
         self, name: str, model: Asks, X: TableLike, spend: MoneyLike, per_row: MoneyLike
@@ -72,7 +118,7 @@ class PredictionRuns(Doors):
             run = self._open_run(name, X, match, most, words=words)
         run = replace(run, spend=most, per_row=each)
         self._begin(run)
-        self._say_purged(run.source, run.cells)
+        self._doors.say_purged(run.source, run.cells, _TO_THE_CALLER)
         return run
 
     def open_metered(
@@ -81,7 +127,7 @@ class PredictionRuns(Doors):
         """A door to the examples of a foreign model."""
         run = self._open_run(title, X, match, allow_missing=True)
         self._begin(run)
-        self._say_purged(run.source, run.cells)
+        self._doors.say_purged(run.source, run.cells, _TO_THE_CALLER)
         return run
 
     def _open_run(
@@ -92,22 +138,22 @@ class PredictionRuns(Doors):
         if allow_missing:  # a model of another library, which knows gaps or does not
             source = as_source(X, allow_missing=True)
         else:
-            source = self._source_of(X, None, words)
+            source = self._doors.source_of(X, None, words)
         found = match(source)
         source = source.recoded(words)
         account = f"{name} (prediction {uuid.uuid4().hex[:12]})"
-        owned, _ = self._owned_of(X, source)
-        ledger = self.ledger if self._needs_ledger(source) else None
+        owned, _ = self._doors.owned_of(X, source)
         cells = open_cells(
-            source, self.settings.prices, match=found, owned=owned, ledger=ledger,
-            task=account, spend=most, is_task=False,
+            source, self._doors.settings.prices, match=found, owned=owned,
+            ledger=self._doors.ledger_for(source), task=account, spend=most, is_task=False,
         )  # fmt: skip
         return Run(account, name, source, cells, owned, np.arange(source.n_examples), time.time())
 
     def _begin(self, run: Run) -> None:
         """A run that buys is written down first: its account is then never nobody's."""
-        if self.saved is not None and not run.source.free:
-            self.saved.book.write(
+        saved = self._doors.saved
+        if saved is not None and not run.source.free:
+            saved.book.write(
                 lambda pages: pages.begin_prediction(run.task, run.account, me(), run.begun_at)
             )
 
@@ -125,24 +171,26 @@ class PredictionRuns(Doors):
         whole = {f: getattr(receipt, f) for f in Receipt.__slots__}
         data = {**Receipt(**whole).to_dict(), **({} if finished else {"finished": False})}
 
+        doors = self._doors
+
         def work(pages: SqlPages) -> None:
-            if self.saved is not None:
+            if doors.saved is not None:
                 pages.begin_prediction(run.task, run.account, me(), run.begun_at)
                 if not pages.end_prediction(run.account, data):
                     return  # done already, as the connection was lost
-            self._count(pages, run, run.account, run.begun_at)
-            charge(self.ledger, pages, run.account, run.cells.counted, receipt.currency)
-            self.ledger.compact(pages, run.account)
+            doors.count(pages, run, run.account, run.begun_at)
+            charge(doors.ledger, pages, run.account, run.cells.counted, receipt.currency)
+            doors.ledger.compact(pages, run.account)
 
-        if self.saved is not None or self._needs_ledger(run.source):
-            self.ledger.book.write(work)
-        if self.saved is None:
+        if doors.saved is not None or doors.needs_ledger(run.source):
+            doors.ledger.book.write(work)
+        if doors.saved is None:
             self._note_in_memory(run, data)
-        self.keep(run)
+        doors.keep(run)
 
     def _note_in_memory(self, run: Run, data: Json) -> None:
-        others = [one for one in self.predictions if one.account != run.account]
+        others = [one for one in self.in_memory if one.account != run.account]
         number = len(others) + 1
-        self.predictions[:] = [
+        self.in_memory[:] = [
             *others, PredictionRow(number, run.task, run.account, me(), run.begun_at, data)
         ]  # fmt: skip

@@ -7,14 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from thrifty.cells import Cells
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.prices.money import to_units
-
-if TYPE_CHECKING:
-    from thrifty.lifetime.booking import Desk
+from thrifty.lifetime.doors import Doors
 
 __all__ = ["Progress", "line_of"]
 
@@ -61,7 +58,7 @@ class Progress:
         self.wanted, self.patience = wanted, patience
 
     @contextmanager
-    def shown(self, what: str, cells: Cells, desk: Desk) -> Iterator[None]:
+    def shown(self, what: str, cells: Cells, doors: Doors) -> Iterator[None]:
         """Watch a door while something is bought through it."""
         by_itself = sys.stderr.isatty() or in_notebook()
         shown = by_itself if self.wanted is None else self.wanted
@@ -69,7 +66,7 @@ class Progress:
             yield
             return
         try:
-            watch = _Watch(what, cells, desk, self.patience)
+            watch = _Watch(what, cells, doors, self.patience)
             watch.start()
             try:
                 yield
@@ -80,7 +77,7 @@ class Progress:
 
 
 class _Watch(threading.Thread):
-    def __init__(self, what: str, cells: Cells, desk: Desk, patience: float) -> None:
+    def __init__(self, what: str, cells: Cells, doors: Doors, patience: float) -> None:
         super().__init__(daemon=True)
         self.what, self.cells, self.patience = what, cells, patience
         self.begun, self.over = time.monotonic(), threading.Event()
@@ -88,7 +85,7 @@ class _Watch(threading.Thread):
         self.left = cells.allowance
         whole = cells.n_examples * cells.n_offered
         self.most = whole - cells.meter.owned.count(cells.offered)
-        self._ledger = None if cells.is_free else desk.ledger
+        self._ledger = None if cells.is_free else doors.ledger
         self._before: Callable[[Purchase], None] | None = None
         if self._ledger is not None:
             self._before, self._ledger.on_purchase = self._ledger.on_purchase, self._note

@@ -1,0 +1,169 @@
+"""How a lifetime learns a task: it is opened, learned, committed, and put on the shelf."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from thrifty.agnostic import Counts, after_attempt, learn_agnostic
+from thrifty.attempt import Found
+from thrifty.cells import Receipt
+from thrifty.errors import BadParameter, LabelLeftOut
+from thrifty.lifetime.booking import Booking, OpenTask
+from thrifty.lifetime.feature_matching import label_name
+from thrifty.lifetime.learned import Learned
+from thrifty.lifetime.progress import Progress
+from thrifty.lifetime.quote import Quote, quote_task
+from thrifty.lifetime.shelf import Shelf
+from thrifty.protocol import AnyFamily, Representation
+from thrifty.stores.saved import FeaturesMoved, Snapshot, task_exists
+from thrifty.typing import KindsLike, LabelsLike, MoneyLike, TableLike
+
+__all__ = ["Learning"]
+
+#: a quote looks at this many tasks, the latest ones
+_HISTORY = 100
+
+
+class Learning:
+    """Learns the tasks of one lifetime, quotes them, and buys its background."""
+
+    def __init__(self, shelf: Shelf, booking: Booking, progress: Progress) -> None:
+        self._shelf, self._booking, self._progress = shelf, booking, progress
+
+    def learn(
+        self,
+        family: AnyFamily,
+        name: str,
+        X: TableLike,
+        y: LabelsLike,
+        *,
+        good: bool | None,
+        spend: MoneyLike,
+        features: Sequence[str] | None,
+        kinds: KindsLike,
+    ) -> Learned:
+        """Learn one task; see :meth:`thrifty.Lifetime.learn`."""
+        shelf = self._shelf
+        while True:
+            shelf.refresh()
+            if name in shelf.tasks:
+                raise task_exists(name)
+            task = self._booking.open_task(
+                name, X, y, shelf.now, spend=spend, features=features, kinds=kinds
+            )
+            try:
+                return self._learn(family, task, good, label_name(y, task.source))
+            except FeaturesMoved:
+                continue  # what it bought is owned: the next turn pays nothing for it
+
+    def _learn(
+        self, family: AnyFamily, task: OpenTask, good: bool | None, label: str | None
+    ) -> Learned:
+        if task.features.left_out:
+            warnings.warn(
+                f"{', '.join(task.features.left_out)} left out of the features of {task.name!r}: "
+                "labels of this source. features=[...] says otherwise.",
+                LabelLeftOut,
+                stacklevel=5,  # the user's line: this, learning, learn_as and learn are above it
+            )
+        shelf, cells, now = self._shelf, task.cells, self._shelf.now
+        with self._progress.shown(task.name, cells, shelf.doors):
+            found, representation, counts = learn_agnostic(
+                family, shelf.rule, now.representation, now.counts, cells, task.labels
+            )
+        model = shelf.family.estimator(found.model, task.labels, task.features.names)
+        receipt = cells.receipt()
+        if found.promise:
+            receipt = replace(receipt, promise=found.promise)
+        parts = (model, receipt, found.failure, good)
+        learned = Learned(task.name, found.route, parts, task.features.left_out)
+        after = replace(
+            now, representation=representation, counts=counts, features=task.features.names,
+            named=task.features.named,
+        )  # fmt: skip
+        self._commit(task, learned, found, after, label)
+        return learned
+
+    def _commit(
+        self,
+        task: OpenTask,
+        learned: Learned,
+        found: Found[object],
+        after: Snapshot,
+        label: str | None,
+    ) -> None:
+        """Write the task down, in the store if there is one."""
+        shelf = self._shelf
+        done = self._booking.finished(task, learned, label)
+        if shelf.saved is None:
+            self._booking.commit_in_memory(done)
+            shelf.add(learned, after)
+        else:
+
+            def merge(
+                representation: Representation, counts: Counts
+            ) -> tuple[Representation, Counts]:
+                return after_attempt(
+                    shelf.family, shelf.rule, representation, counts, task.cells, found
+                )
+
+            shelf.add(learned, *shelf.saved.commit(shelf.doors.ledger, done, after, merge))
+        self._booking.keep(task)
+
+    def background(self, X: TableLike, rows: int, kinds: KindsLike) -> Receipt:
+        """Buy rows for what they teach of the features; see :meth:`thrifty.Lifetime.background`."""
+        shelf = self._shelf
+        buy = getattr(shelf.family, "buy_background", None)
+        if buy is None:
+            raise BadParameter(
+                f"{type(shelf.family).__name__} keeps no background of the features; a cohort is "
+                "for thrifty.Models()."
+            )
+        shelf.refresh()
+        task = self._booking.open_background(X, shelf.now, kinds)
+        lesson = buy(task.cells, rows)
+        after = replace(
+            shelf.now,
+            representation=self._taught(shelf.now.representation, lesson, task),
+            features=task.features.names,
+            named=task.features.named,
+        )
+        done = self._booking.counted(task)
+        if shelf.saved is not None:
+            shelf.now = shelf.saved.commit_lesson(
+                shelf.doors.ledger, done, after, lambda known: self._taught(known, lesson, task)
+            )
+        else:
+            self._booking.commit_in_memory(done)
+            shelf.now = after
+        self._booking.keep(task)
+        return task.cells.receipt()
+
+    def _taught(
+        self, representation: Representation, lesson: object, task: OpenTask
+    ) -> Representation:
+        family: Any = self._shelf.family  # one that buys backgrounds
+        return family.with_background(  # type: ignore[no-any-return]
+            representation, lesson, task.cells.n_features)
+
+    def quote(
+        self, name: str, X: TableLike, y: LabelsLike, features: Sequence[str] | None,
+        kinds: KindsLike,
+    ) -> Quote:  # fmt: skip
+        """What a task would cost; see :meth:`thrifty.Lifetime.quote`."""
+        shelf = self._shelf
+        shelf.refresh()
+        if name in shelf.tasks:
+            raise task_exists(name)
+        task = self._booking.open_task(
+            name, X, y, shelf.now, features=features, kinds=kinds, to_buy=False
+        )
+        latest = list(shelf.tasks.values())[-_HISTORY:]
+        history = [(one.route, one.receipt) for one in latest]
+        n_classes = getattr(task.labels, "n_classes", None)
+        return quote_task(
+            name, shelf.family, shelf.now.representation, history, task.cells, n_classes
+        )
