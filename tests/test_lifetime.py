@@ -127,3 +127,22 @@ def test_text_labels():
     model = life.learn("named", task.X, y).model
     assert (model.predict(task.X) == y).all()
     assert set(model.classes_) == {"sick", "well"}
+
+
+def test_a_task_that_is_forgotten_and_learned_again_is_there_at_once(tmp_path):
+    from thrifty.report.reader import Reader
+
+    place = tmp_path / "again.db"
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=place)
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    life.learn("either", X, [0, 1, 1, 1])
+    reader, other = Reader(str(place)), thrifty.Lifetime.open(place)
+    assert len(reader.look().tasks) == 1
+    life.forget("either")
+    assert len(reader.look().tasks) == 0
+    other.refresh()
+    assert list(life) == list(other) == []
+    life.learn("either", X, [0, 1, 1, 1])
+    other.refresh()
+    assert list(life) == list(other) == ["either"]
+    assert [task.name for task in reader.look().tasks] == ["either"]

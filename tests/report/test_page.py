@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import thrifty
-from thrifty.cells import Balance
+from thrifty.cells import Balance, Receipt
 from thrifty.powers import Monomials
 from thrifty.report import LifetimeView, report_page, save_report, view_of
 from thrifty.report.page import cards_of, moment
@@ -64,13 +64,13 @@ def test_an_empty_lifetime_is_a_friendly_page() -> None:
 
 
 def test_money_is_in_the_users_currency() -> None:
-    task = TaskView("tsh", "scratch", 8, 182.24, 0, 0, 2, 4, 2, {"TSH": 8})
+    task = TaskView("tsh", "scratch", Receipt(8, 182.24, 0, 0, 2, 4, 2, {"TSH": 8}))
     page = report_page(LifetimeView(tasks=(task,), currency="EUR", prices={"TSH": 22.78}))
     assert "Learning cost 182.24 EUR." in page and "spent on learning (EUR)" in page
 
 
 def test_money_without_a_name_is_a_number() -> None:
-    task = TaskView("tsh", "screened", 8, 4200.0, 0, 0, 2, 4, 2, {"TSH?": 8})
+    task = TaskView("tsh", "screened", Receipt(8, 4200.0, 0, 0, 2, 4, 2, {"TSH?": 8}))
     page = report_page(LifetimeView(tasks=(task,), prices={"TSH?": 525.0}))
     assert "Learning cost 4,200." in page and "(money)" not in page and "0 money" not in page
     assert "Most went to “TSH?”." in page
@@ -109,7 +109,7 @@ def test_the_one_who_pays_sees_money_quality_and_the_card(priced: thrifty.Lifeti
     assert f"Of the budget of 1,000 EUR, {view.money(balance.left)} is left." in page
     row, detail = data_of(page)["rows"][0], data_of(page)["details"][0]
     measured = priced["ill"].quality_.average_precision
-    assert row[9] == str(measured) and row[8] == round(measured.value, 4)
+    assert row[7] == str(measured) and row[6] == round(measured.value, 4)
     assert str(measured) in detail["about"]
     assert ["ward", "<b>north</b>"] in [line[:2] for line in detail["card"]["lines"]]
     assert "<b>north" not in page and HOSTILE not in page

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from thrifty.cells import Receipt
 from thrifty.report import LifetimeView, lineage_of, pictures_of, save_pictures, view_of
 from thrifty.report.cumulative import bills_of, cumulative_cells, draw_cumulative
 from thrifty.report.features import spend_by_feature
@@ -45,7 +46,7 @@ def test_scratch_and_bound_frame_the_bill(view: LifetimeView) -> None:
 
 
 def test_no_naive_and_no_bound_for_models_that_are_not_trees() -> None:
-    task = TaskView("m", "scratch", 20, 20.0, 0, 0, 2, 10, 4, text="x1^2")
+    task = TaskView("m", "scratch", Receipt(20, 20.0, 0, 0, 2, 10, 4), text="x1^2")
     assert set(bills_of(LifetimeView(tasks=(task,)))) == {"Thrifty", "scratch every time"}
 
 
@@ -66,7 +67,7 @@ def test_spending_by_feature_adds_up(view: LifetimeView) -> None:
 @pytest.mark.parametrize(("bought", "said"), [(15, False), (16, False), (17, True)])
 def test_only_what_is_not_drawn_is_said_not_to_be_shown(bought: int, said: bool) -> None:
     cells = {f"item {i}": 10 for i in range(1, bought + 1)}
-    task = TaskView("t", "screened", 10, 10.0, 0, 0, bought, 10, bought, per_feature=cells)
+    task = TaskView("t", "screened", Receipt(10, 10.0, 0, 0, bought, 10, bought, per_feature=cells))
     view = LifetimeView(tasks=(task,), feature_names=tuple(cells))
     (picture,) = [p for p in pictures_of(view, lineage_of(view)) if p.name == "features"]
     assert ("Not shown: the other 2 features" in picture.caption) == said
@@ -112,8 +113,8 @@ def test_a_node_comes_from_the_metafeature_that_covers_most_of_its_neighbours() 
 
 def test_labelled_metafeatures_and_screened_tasks_have_a_lineage() -> None:
     labelled = tree_from_dict({"feature": 1, "false": {"label": 0}, "true": {"label": 1}})
-    first = TaskView("a", "screened", 8, 8.0, 0, 0, 2, 4, 2, tree=labelled)
-    second = TaskView("b", "screened", 8, 8.0, 0, 0, 2, 4, 2, tree=labelled)
+    first = TaskView("a", "screened", Receipt(8, 8.0, 0, 0, 2, 4, 2), tree=labelled)
+    second = TaskView("b", "screened", Receipt(8, 8.0, 0, 0, 2, 4, 2), tree=labelled)
     lineage = lineage_of(LifetimeView(tasks=(first, second), metafeatures=(labelled,)))
     assert (lineage.taught_by, lineage.used_by) == ((0,), ((1,),))
 
@@ -141,7 +142,7 @@ def test_a_path_pays_each_feature_once_and_rows_weigh_it() -> None:
     again = {"feature": 0, "threshold": 2.0, "false": leaf_b, "true": leaf_b}
     tree = tree_from_dict({"feature": 0, "threshold": 1.0, "false": leaf_a, "true": {
         "feature": 1, "false": again, "true": leaf_b}})  # fmt: skip
-    task = TaskView("t", "scratch", 8, 8.0, 0, 0, 2, 4, 2, tree=tree)
+    task = TaskView("t", "scratch", Receipt(8, 8.0, 0, 0, 2, 4, 2), tree=tree)
     view = LifetimeView(tasks=(task,), feature_names=("a", "b"), prices={"a": 4.0, "b": 2.0})
     (price,) = prediction_prices(view)
     assert (price.lowest, price.highest, price.everything) == (4.0, 6.0, 6.0)
@@ -150,7 +151,7 @@ def test_a_path_pays_each_feature_once_and_rows_weigh_it() -> None:
 
 def test_a_panels_fee_is_paid_once_on_a_path() -> None:
     tree = affix(stump(0), (True,), stump(1))
-    task = TaskView("t", "scratch", 8, 8.0, 0, 0, 2, 4, 2, tree=tree)
+    task = TaskView("t", "scratch", Receipt(8, 8.0, 0, 0, 2, 4, 2), tree=tree)
     prices = thrifty.PriceList({"tsh": 12, "t4": 8}, fees={"draw": (10, ["tsh", "t4"])})
     names = ("tsh", "t4")
     view = LifetimeView(tasks=(task,), feature_names=names, **prices_by_name(prices, names))

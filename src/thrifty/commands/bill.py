@@ -17,6 +17,7 @@ from thrifty.commands.opening import (
     print_json,
     visible,
 )
+from thrifty.lifetime.bill_columns import COLUMNS
 from thrifty.typing import Fields
 
 __all__ = ["register"]
@@ -74,12 +75,15 @@ def _lines(balance: Balance) -> list[str]:
 
 def _table(rows: list[Fields]) -> Table:
     table = Table(box=None)
-    for name in ("task", "route", "cells", "cost", "reused_cells", "avoided_cells"):
-        table.add_column(name, justify="left" if name in ("task", "route") else "right")
+    columns = [column for column in COLUMNS if column.in_terminal]
+    table.add_column("task")
+    table.add_column("route")
+    for column in columns:
+        table.add_column(column.name, justify="right")
     for row in rows:
-        table.add_row(
-            escape(visible(row["task"])), escape(visible(row["route"])), f"{row['cells']:,}",
-            money(row["cost"], ""),
-            f"{row['reused_cells']:,}", f"{row['avoided_cells']:,}",
-        )  # fmt: skip
+        said = [
+            money(row[column.name], "") if column.is_money else f"{row[column.name]:,}"
+            for column in columns
+        ]
+        table.add_row(escape(visible(row["task"])), escape(visible(row["route"])), *said)
     return table

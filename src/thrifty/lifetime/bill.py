@@ -10,8 +10,9 @@ from thrifty.cells.ledger.everything import ToBuy, all_there_is
 from thrifty.cells.prices.money import to_units
 from thrifty.errors import ThriftyError
 from thrifty.html import facts_html, table_html
+from thrifty.lifetime.bill_columns import bill_cells, nothing_bought
 from thrifty.lifetime.doors import Doors
-from thrifty.lifetime.learned import Learned, receipt_row
+from thrifty.lifetime.learned import Learned
 from thrifty.stores.pages import PredictionRow, SqlPages
 from thrifty.typing import Json
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Bills", "balance_of", "lifetime_html", "rows_beside"]
 
-_NOTHING = {
-    "cells": 0, "cost": 0.0, "reused_cells": 0, "avoided_cells": 0, "max_cells_per_example": 0,
-}  # fmt: skip
 #: what a report shows of a prediction and a bill does not
 _DATED = ("at", "examples", "lines")
 
@@ -39,7 +37,7 @@ def rows_beside(
         data = dict(one.receipt or {"finished": False})
         finished = data.pop("finished", True)
         receipt = Receipt.from_dict(data) if data else None
-        row = dict(_NOTHING) if receipt is None else receipt_row(receipt)
+        row = nothing_bought() if receipt is None else bill_cells(receipt)
         if not finished and one.account in accounts:
             # purchases that were open when it was given up may have been settled since
             row["cost"] = to_units(accounts[one.account][1])
@@ -53,7 +51,7 @@ def rows_beside(
     known = learned | {one.account for one in predictions}
     for task, (_, spent) in accounts.items():
         if task not in known and spent:
-            row = {**_NOTHING, "cost": to_units(spent)}
+            row = {**nothing_bought(), "cost": to_units(spent)}
             route = "background" if task.startswith("background ") else "not learned"
             rows.append({"task": task or "no task", "route": route, **row})
     return rows
@@ -125,7 +123,7 @@ class Bills:
             return doors.ledger.book.read(lambda pages: balance_of(pages, total))
         receipts = [task.receipt for task in (*tasks, *self._forgotten)]
         learning = sum(r.cost for r in receipts) + self._not_learned(tasks)
-        predictions = 0.0 + sum(float((p.receipt or _NOTHING)["cost"]) for p in self._predictions)
+        predictions = 0.0 + sum(float(p.receipt["cost"]) for p in self._predictions if p.receipt)
         reserved, currency = 0.0, next((r.currency for r in receipts if r.currency), "")
         if doors.has_ledger:
             kept = doors.ledger.balance()

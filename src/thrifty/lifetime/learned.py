@@ -14,6 +14,7 @@ from thrifty.cells import Receipt
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.html import pre_html
 from thrifty.lazy import Estimator
+from thrifty.lifetime.bill_columns import bill_cells
 from thrifty.protocol import AnyFamily
 from thrifty.stores.families import family_from_dict
 from thrifty.stores.pages import TaskRow
@@ -101,18 +102,7 @@ class Learned:
     def bill_row(self) -> Json:
         """The task's line of the bill."""
         said = {} if self.good is None else {"good": self.good}
-        return {"task": self.name, "route": self.route, **receipt_row(self.receipt), **said}
-
-
-def receipt_row(receipt: Receipt) -> Json:
-    """What a bill shows of a receipt."""
-    return {
-        "cells": receipt.cells,
-        "cost": receipt.cost,
-        "reused_cells": receipt.reused_cells,
-        "avoided_cells": receipt.avoided_cells,
-        "max_cells_per_example": receipt.max_cells_per_example,
-    }
+        return {"task": self.name, "route": self.route, **bill_cells(self.receipt), **said}
 
 
 def receipt_to_store(receipt: Receipt, features: Sequence[str]) -> Json:

@@ -124,7 +124,8 @@ class Shelf:
     def _take_in(
         self, now: Snapshot, heads: Iterable[TaskHead], forgets: int, own: Learned | None = None
     ) -> None:
-        position = self.now.position
+        # After a task was forgotten all of them were read again, and places may be taken again.
+        position = self.now.position if forgets == self.now.forgets else -1
         for head in heads:
             position = head.position
             if own is not None and own.name == head.name:

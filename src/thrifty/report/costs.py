@@ -32,7 +32,8 @@ def costs_of(view: LifetimeView) -> list[TaskCost]:
     """A cost per task, in the order of learning.
 
     >>> from thrifty.report.view import TaskView
-    >>> task = TaskView("a", "screened", 8, 20.0, 0, 0, 2, 10, 2)
+    >>> from thrifty import Receipt
+    >>> task = TaskView("a", "screened", Receipt(8, 20.0, 0, 0, 2, 10, 2))
     >>> asked = {"task": "a", "route": "prediction", "cost": 3.0}
     >>> costs_of(LifetimeView(tasks=(task,), beside=(asked, asked)))
     [TaskCost(task='a', learning=20.0, predictions=6.0)]

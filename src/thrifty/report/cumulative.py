@@ -63,7 +63,7 @@ def _naive(view: LifetimeView) -> list[int]:
     for task in view.tasks:
         assert task.tree is not None
         asked = features_of(task.tree)
-        cells.append(task.n_examples * len(seen) if asked <= seen else task.everything)
+        cells.append(task.receipt.n_examples * len(seen) if asked <= seen else task.everything)
         seen |= asked
         if not asked:
             cells[-1] = 0  # one class only: a constant, for nothing
@@ -76,8 +76,8 @@ def _bound(view: LifetimeView, max_depth: int) -> list[int]:
     for task in view.tasks:
         scratch += task.route == "scratch"
         each = bounds.trees_per_example(n_metafeatures=scratch, max_depth=max_depth)
-        from_scratch = task.route == "scratch" or each > task.n_features
-        cells.append(task.everything if from_scratch else task.n_examples * each)
+        from_scratch = task.route == "scratch" or each > task.receipt.n_features
+        cells.append(task.everything if from_scratch else task.receipt.n_examples * each)
     return cells
 
 

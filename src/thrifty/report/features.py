@@ -35,7 +35,7 @@ def spend_by_feature(view: LifetimeView, most: int = MOST) -> list[FeatureSpend]
     """
     cells: Counter[str] = Counter()
     for task in view.tasks:
-        cells.update(task.per_feature)
+        cells.update(task.receipt.per_feature)
     spends = [FeatureSpend(name, n, n * view.price(name)) for name, n in cells.items()]
     spends = [spend for spend in spends if spend.cost > 0]  # what is free is no expense
     spends.sort(key=lambda spend: (-spend.cost, -spend.cells, as_counted(spend.name)))

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING
 from thrifty.errors import ThriftyError
 from thrifty.report.lineage import Lineage, lineage_of
 from thrifty.report.pictures import Picture, pictures_of
-from thrifty.report.rows import metafeature_rows, task_detail, task_row
+from thrifty.report.rows import (
+    beside_columns,
+    metafeature_rows,
+    task_columns,
+    task_detail,
+    task_row,
+)
 from thrifty.report.view import LifetimeView
 from thrifty.report.words import amount, knows, share, summary
 
@@ -101,6 +107,7 @@ def templates() -> jinja2.Environment:
         loader=PackageLoader("thrifty.report"), autoescape=True, undefined=StrictUndefined
     )
     made.filters.update(amount=amount, moment=moment)
+    made.globals.update(task_columns=task_columns, beside_columns=beside_columns)
     return made
 
 

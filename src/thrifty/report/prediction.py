@@ -39,7 +39,8 @@ def prediction_prices(view: LifetimeView) -> list[PredictionPrice]:
 
     >>> from thrifty.report.view import TaskView
     >>> from thrifty.trees.tree import stump
-    >>> task = TaskView("a", "scratch", 8, 8.0, 0, 0, 2, 4, 2, tree=stump(1))
+    >>> from thrifty import Receipt
+    >>> task = TaskView("a", "scratch", Receipt(8, 8.0, 0, 0, 2, 4, 2), tree=stump(1))
     >>> view = LifetimeView(tasks=(task,), feature_names=("age", "tsh"), prices={"tsh": 22.5})
     >>> [(p.mean, p.everything) for p in prediction_prices(view)]
     [(22.5, 23.5)]

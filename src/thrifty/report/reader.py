@@ -111,9 +111,11 @@ class Reader:
     def _read(self, saved: SavedLifetime) -> LifetimeView:
         before = self._now or Snapshot(saved.family.start(), Counts(), None, False, -1)
         now, heads, forgets = saved.news(before)
-        if forgets != before.forgets:
+        position = before.position
+        if forgets != before.forgets:  # all were read again, and places may be taken again
             self._tasks.clear()
-        position = heads[-1].position if heads else before.position
+            position = -1
+        position = heads[-1].position if heads else position
         self._now = replace(now or before, position=position, forgets=forgets)
         names = self._now.features or ()
         for head in heads:

@@ -27,7 +27,8 @@ def cells_by_route(view: LifetimeView) -> dict[str, RoutePoints]:
     """Cells per task, apart by route; routes that did not occur are left out.
 
     >>> from thrifty.report.view import TaskView
-    >>> task = TaskView("a", "scratch", 8, 8.0, 0, 0, 2, 4, 2)
+    >>> from thrifty import Receipt
+    >>> task = TaskView("a", "scratch", Receipt(8, 8.0, 0, 0, 2, 4, 2))
     >>> cells_by_route(LifetimeView(tasks=(task,)))
     {'scratch': RoutePoints(tasks=(1,), cells=(8,))}
     """

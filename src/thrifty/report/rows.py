@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from thrifty.lifetime.bill_columns import COLUMNS, Column
 from thrifty.models.held.text import quality_words
 from thrifty.report.lineage import Lineage, metafeature_of_nodes
 from thrifty.report.view import LifetimeView, TaskView
 from thrifty.trees.tree import Leaf, Path, Tree
 
-__all__ = ["metafeature_rows", "small_tree", "task_detail", "task_row"]
+__all__ = [
+    "beside_columns", "metafeature_rows", "small_tree", "task_columns", "task_detail", "task_row",
+]  # fmt: skip
 
 _TOP_FEATURES = 8
 #: lines of a card that a page shows
@@ -37,28 +40,38 @@ def small_tree(
     ]
 
 
+def task_columns() -> list[Column]:
+    """The columns of the bill that stand in the table of tasks beside cells and cost."""
+    return [column for column in COLUMNS if column.tasks_heading]
+
+
+def beside_columns() -> list[Column]:
+    """The columns of the bill that stand in the table of predictions beside the cost."""
+    return [column for column in COLUMNS if column.beside_heading]
+
+
 def task_row(number: int, task: TaskView) -> list[object]:
     """One line of the table.
 
-    Number, name, route, cells, share, cost, reused, most on one, quality (-1: not measured), the
-    quality in words.
+    Number, name, route, cells, share, cost, quality (-1: not measured), the quality in words; then
+    the further columns of the bill that a page lists.
     """
     part = task.cells / task.everything if task.everything else 0.0
     measured = None if task.quality is None else task.quality.average_precision
     return [
         number, task.name, task.route, task.cells, round(100 * part, 3), round(task.cost, 6),
-        task.reused_cells, task.max_cells_per_example,
         -1 if measured is None else round(measured.value, 4),
         "not measured" if measured is None else str(measured),
+        *(column.read(task.receipt) for column in task_columns()),
     ]  # fmt: skip
 
 
 def task_detail(task: TaskView, view: LifetimeView) -> dict[str, object]:
     """What opening a task shows."""
-    top = sorted(task.per_feature.items(), key=lambda item: (-item[1], item[0]))
+    top = sorted(task.receipt.per_feature.items(), key=lambda item: (-item[1], item[0]))
     detail: dict[str, object] = {
-        "examples": task.n_examples,
-        "avoided": task.avoided_cells,
+        "examples": task.receipt.n_examples,
+        "avoided": task.receipt.avoided_cells,
         "features": top[:_TOP_FEATURES],
         "more": max(0, len(top) - _TOP_FEATURES),
     }

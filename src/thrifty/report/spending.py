@@ -29,7 +29,8 @@ def spending_of(view: LifetimeView) -> Spending:
     """The bill as it grows, in the unit of the bill.
 
     >>> from thrifty.report.view import TaskView
-    >>> task = TaskView("a", "screened", 8, 20.0, 0, 0, 2, 10, 2)
+    >>> from thrifty import Receipt
+    >>> task = TaskView("a", "screened", Receipt(8, 20.0, 0, 0, 2, 10, 2))
     >>> spending_of(LifetimeView(tasks=(task, task)))
     Spending(curve=(20.0, 40.0), everything=40.0, budget=None)
     """

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from thrifty.cells import Balance
+from thrifty.cells import Balance, Receipt
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.prices.price_list import PricesLike, as_price_list
 from thrifty.lifetime import Learned, Lifetime
@@ -45,14 +45,7 @@ class TaskView:
 
     name: str
     route: str
-    cells: int
-    cost: float
-    reused_cells: int
-    avoided_cells: int
-    max_cells_per_example: int
-    n_examples: int
-    n_features: int
-    per_feature: Mapping[str, int] = field(default_factory=dict, repr=False)
+    receipt: Receipt
     tree: Tree | None = field(default=None, repr=False)
     text: str = field(default="", repr=False)
     card: Card | None = field(default=None, repr=False)
@@ -61,12 +54,19 @@ class TaskView:
     positive: str = ""
     asks: tuple[str, ...] = field(default=(), repr=False)
     failure: str = ""
-    lines: tuple[tuple[str, int, float], ...] = ()
+
+    @property
+    def cells(self) -> int:
+        return self.receipt.cells
+
+    @property
+    def cost(self) -> float:
+        return self.receipt.cost
 
     @property
     def everything(self) -> int:
         """Cells that learning this task from scratch, with no memory, would buy."""
-        return self.n_examples * self.n_features
+        return self.receipt.n_examples * self.receipt.n_features
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class LifetimeView:
     @cached_property
     def lines(self) -> list[tuple[str, int, float]]:
         """The bill of all tasks line by line, the dearest first; none where only cells cost."""
-        return _summed(line for task in self.tasks for line in task.lines)
+        return _summed(line for task in self.tasks for line in task.receipt.lines)
 
     @cached_property
     def predicted_lines(self) -> list[tuple[str, int, float]]:
@@ -214,20 +214,19 @@ class LifetimeView:
 
 def task_view(learned: Learned) -> TaskView:
     """One task of a lifetime."""
-    receipt, model = learned.receipt, learned.model
+    model = learned.model
     tree = getattr(model, "tree_", None)
     shown = tree if isinstance(tree, Leaf | Node) else None
     return TaskView(
-        learned.name, learned.route, receipt.cells, receipt.cost, receipt.reused_cells,
-        receipt.avoided_cells, receipt.max_cells_per_example, receipt.n_examples,
-        receipt.n_features, receipt.per_feature,
+        learned.name,
+        learned.route,
+        learned.receipt,
         tree=shown,
         text="" if shown is not None else str(model),
         **_model_facts(model),
         asks=_asked(model),
         failure=learned.failure.message if learned.failure else "",
-        lines=receipt.lines,
-    )  # fmt: skip
+    )
 
 
 def _model_facts(model: object) -> Fields:

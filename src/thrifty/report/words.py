@@ -27,7 +27,7 @@ def summary(view: LifetimeView) -> list[str]:
 
 
 def _learned(view: LifetimeView) -> str:
-    widest = max(task.n_features for task in view.tasks)
+    widest = max(task.receipt.n_features for task in view.tasks)
     return (
         f"{counted(len(view.tasks), 'task')} learned over {counted(widest, 'feature')}, from "
         f"{counted(view.cells, 'cell')}: {share(view.cells, view.everything)} of the "

@@ -17,7 +17,7 @@ from thrifty.errors import ThriftyError
 from thrifty.report.dashboard.watch import Scene, Watcher
 from thrifty.report.page import cards_of, moment, static_text, templates
 from thrifty.report.pictures import PICTURES
-from thrifty.report.rows import metafeature_rows, task_detail
+from thrifty.report.rows import metafeature_rows, task_columns, task_detail
 from thrifty.report.view import PurchaseView
 from thrifty.report.words import counted, knows, summary
 
@@ -161,7 +161,7 @@ class _Pages:
     async def some_tasks(self, request: Request) -> Response:
         """Rows of the table: filtered, sorted by a known column, one page of them."""
         ask = request.query_params
-        column = _number(ask.get("sort", "0"), 8)
+        column = _number(ask.get("sort", "0"), 7 + len(task_columns()))
         page = _number(ask.get("page", "0"), 10**6)
         text, route = ask.get("text", "")[:200].lower(), ask.get("route", "")
         rows = [

@@ -85,7 +85,7 @@ class TaskTable {
   }
 
   line(row) {
-    const [number, name, route, cells, share, cost, reused, most, , quality] = row;
+    const [number, name, route, cells, share, cost, , quality, ...further] = row;
     const line = element("tr", {},
       element("td", { class: "n wide" }, format.format(number + 1)),
       element("td", { class: "name" }, element("a", { href: this.linkTo(row) }, name)),
@@ -94,8 +94,7 @@ class TaskTable {
     if (this.box.dataset.unit !== "cells") line.append(element("td", { class: "n wide" }, format.format(cells)));
     line.append(
       element("td", { class: "n wide" }, percent(share)),
-      element("td", { class: "n wide" }, format.format(reused)),
-      element("td", { class: "n wide" }, format.format(most)),
+      ...further.map((value) => element("td", { class: "n wide" }, format.format(value))),
       element("td", { class: "wide" }, element("span", { class: `route ${route}` }, route)));
     return line;
   }

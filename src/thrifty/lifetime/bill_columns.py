@@ -1,0 +1,79 @@
+"""The columns of a bill, once: whatever shows a bill goes through this list.
+
+``life.bill()``, ``thrifty bill``, the report's and the dashboard's tables and what they read from
+a store take their columns from :data:`COLUMNS`. A new column is a new entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from thrifty.cells import Receipt
+from thrifty.typing import Json
+
+__all__ = ["COLUMNS", "Column", "bill_cells", "nothing_bought"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the bill.
+
+    Parameters
+    ----------
+    name : str
+        in the rows of ``life.bill()``
+    read : callable
+        what it says of a receipt
+    nothing : int or float
+        what it says where nothing was bought
+    is_money : bool
+        whether it is written as a sum of money; else with thousands apart
+    in_terminal : bool
+        whether ``thrifty bill`` prints it; its JSON has every column
+    tasks_heading, beside_heading : str
+        over it in a page's table of tasks and of predictions; "" where the table does not list it
+        (of tasks, cells and cost have a place of their own)
+    """
+
+    name: str
+    read: Callable[[Receipt], int | float]
+    nothing: int | float = 0
+    is_money: bool = False
+    in_terminal: bool = True
+    tasks_heading: str = ""
+    beside_heading: str = ""
+
+
+#: in the order in which they are shown
+COLUMNS = [
+    Column("cells", lambda receipt: receipt.cells, beside_heading="Cells"),
+    Column("cost", lambda receipt: receipt.cost, 0.0, is_money=True),
+    Column(
+        "reused_cells",
+        lambda receipt: receipt.reused_cells,
+        tasks_heading="Known before",
+        beside_heading="Known before",
+    ),
+    Column("avoided_cells", lambda receipt: receipt.avoided_cells),
+    Column(
+        "max_cells_per_example",
+        lambda receipt: receipt.max_cells_per_example,
+        in_terminal=False,
+        tasks_heading="Most on one",
+    ),
+]
+
+
+def bill_cells(receipt: Receipt) -> Json:
+    """What a bill says of a receipt.
+
+    >>> bill_cells(Receipt(2, 13.9, 0, 4, 1, 3, 2))["cost"]
+    13.9
+    """
+    return {column.name: column.read(receipt) for column in COLUMNS}
+
+
+def nothing_bought() -> Json:
+    """What a bill says where there is no receipt."""
+    return {column.name: column.nothing for column in COLUMNS}
