@@ -1,4 +1,4 @@
-"""What comes from outside may be anything: a stranger's store, a damaged file, an odd YAML.
+"""Untrusted input may be anything: somebody else's store, a damaged file, an odd YAML.
 
 Reading it ends in a value or in an error of Thrifty's, never in a traceback from somewhere inside.
 """

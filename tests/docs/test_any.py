@@ -16,16 +16,16 @@ ROOT = Path(__file__).resolve().parents[2] / "src" / "thrifty"
 #: where something comes in that no type of ours describes
 BORDERS = {
     "what users bring": """
-        outside brought cells/sources/base cells/sources/frame cells/sources/kinds
+        typing labels/alignment cells/sources/base cells/sources/frame cells/sources/kinds
         cells/sources/questions cells/sources/sparse cells/prices/price_list
-        cells/prices/reading engines/many models/column_reader packed/inputs powers/laws
+        cells/prices/reading lifetime/many models/column_reader packed/inputs powers/laws
         streams/task trees/labels trees/tree
     """,
     "what users hold, with attributes of each family's own": """
-        errors learned open_lifetime serving trees/over_bits
+        errors lifetime/learned lifetime/lifetime lifetime/shelf serving trees/over_bits
     """,
     "families and learners of users, which know their own representation": """
-        desk engines/attempts lifetime powers/model protocol testing/family_checks
+        lifetime/booking lifetime/learning engines/attempts powers/model protocol testing/family_checks
         trees/learner
     """,
     "plain data that was written by somebody: JSON, rows of a database, files, answers": """

@@ -78,10 +78,10 @@ class Booking:
         can_be_stored([str(name)], "name of a task")
         new = new_kinds(self._doors.settings.kinds, kinds)
         source = self._doors.source_of(X, kinds, _words(now)).recoded(_words(now))
-        brought = read_features(
+        matched = read_features(
             now.features, now.named, source, self._label_columns(source, y), features
         )
-        self._no_gaps(brought.match)
+        self._no_gaps(matched.match)
         labels = self._doors.family.read_labels(aligned_labels(X, y))
         if len(labels) != source.n_examples:
             raise BadInput(
@@ -93,7 +93,7 @@ class Booking:
 
         def door(most: float | None) -> Cells:
             cells = open_cells(
-                source, self._doors.settings.prices, match=brought.match, owned=owned,
+                source, self._doors.settings.prices, match=matched.match, owned=owned,
                 ledger=ledger, task=name, spend=most, to_buy=to_buy,
             )  # fmt: skip
             cells.row_seed = self._doors.settings.row_seed or 0
@@ -103,22 +103,22 @@ class Booking:
         if spend is not None:
             cells = door(self._read_spend(spend, cells))
         self._doors.say_purged(source, cells, _TO_THE_CALLER)
-        return OpenTask(name, source, labels, brought, cells, owned, place, new)
+        return OpenTask(name, source, labels, matched, cells, owned, place, new)
 
     def open_background(self, X: TableLike, now: Snapshot, kinds: KindsLike) -> OpenTask:
         """A door to rows that are bought for what they teach of the features."""
         new = new_kinds(self._doors.settings.kinds, kinds)
         source = self._doors.source_of(X, kinds, _words(now)).recoded(_words(now))
-        brought = read_features(
+        matched = read_features(
             now.features, now.named, source, self._label_columns(source, None), None
         )
         owned, place = self._doors.owned_of(X, source)
         name = f"background {uuid.uuid4().hex[:8]}"
         cells = open_cells(
-            source, self._doors.settings.prices, match=brought.match, owned=owned, task=name,
+            source, self._doors.settings.prices, match=matched.match, owned=owned, task=name,
             ledger=self._doors.ledger_for(source),
         )  # fmt: skip
-        return OpenTask(name, source, None, brought, cells, owned, place, new)
+        return OpenTask(name, source, None, matched, cells, owned, place, new)
 
     def counted(self, task: OpenTask) -> Finished:
         """A purchase that is no task: what it cost, and what is owned by it."""

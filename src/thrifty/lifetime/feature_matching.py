@@ -1,4 +1,4 @@
-"""What a user brought to a task: which of its columns are features, and where they stand."""
+"""Feature matching: which columns of a task's table are features, and where they stand."""
 
 from __future__ import annotations
 
