@@ -4,9 +4,9 @@
 >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
 
 Public are the names in ``thrifty.__all__`` and the modules ``thrifty.bounds``, ``thrifty.errors``,
-``thrifty.protocol``, ``thrifty.stores``, ``thrifty.streams``, ``thrifty.testing``, ``thrifty.trees``
-(``Gain``, ``Learner``) and ``thrifty.wrapped`` (``Readable``). Every other module and name is
-private, whatever it is called, and may change from one version to the next.
+``thrifty.protocol``, ``thrifty.stores``, ``thrifty.streams``, ``thrifty.testing``,
+``thrifty.trees`` (``Gain``, ``Learner``) and ``thrifty.wrapped`` (``Readable``). Every other module
+and name is private, whatever it is called, and may change from one version to the next.
 """
 
 from typing import Any as _Any

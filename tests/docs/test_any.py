@@ -19,14 +19,14 @@ BORDERS = {
         typing labels/alignment cells/sources/base cells/sources/frame cells/sources/kinds
         cells/sources/questions cells/sources/sparse cells/prices/price_list
         cells/prices/reading lifetime/many models/column_reader packed/inputs powers/laws
-        streams/task trees/labels trees/tree
+        streams/task labels/classes trees/tree
     """,
     "what users hold, with attributes of each family's own": """
         errors lifetime/learned lifetime/lifetime lifetime/shelf serving trees/over_bits
     """,
     "families and learners of users, which know their own representation": """
-        lifetime/booking lifetime/learning engines/attempts powers/model protocol testing/family_checks
-        trees/learner
+        lifetime/booking lifetime/learning engines/attempts powers/model protocol
+        testing/family_checks trees/learner
     """,
     "plain data that was written by somebody: JSON, rows of a database, files, answers": """
         cells/bits cells/ledger/book cells/ledger/purchase cells/sources/prompts

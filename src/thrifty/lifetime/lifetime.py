@@ -62,6 +62,12 @@ class Lifetime:
     A store keeps all of this. What is given again and differs (prices, budget) is a change, and is
     recorded; another family or rule is changed with :meth:`change`.
 
+    See Also
+    --------
+    thrifty.Models, thrifty.Trees, thrifty.Lists : families
+    thrifty.Learned : what :meth:`learn` gives
+    thrifty.Prediction : what :meth:`predict` gives
+
     Examples
     --------
     >>> import thrifty
