@@ -22,7 +22,7 @@ BORDERS = {
         streams/task labels/classes trees/tree
     """,
     "what users hold, with attributes of each family's own": """
-        errors lifetime/learned lifetime/lifetime lifetime/shelf serving trees/over_bits
+        errors lifetime/learned lifetime/lifetime serving trees/over_bits
     """,
     "families and learners of users, which know their own representation": """
         lifetime/booking lifetime/learning engines/attempts powers/model protocol

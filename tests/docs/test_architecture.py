@@ -128,7 +128,8 @@ def named_in(part: str, upto: str) -> set[str]:
 @pytest.mark.parametrize(
     ("folder", "part", "upto"),
     [
-        ("", "## The rooms", "Inside `trees/`"),
+        ("", "## The rooms", "Inside `lifetime/`"),
+        ("lifetime", "Inside `lifetime/`", "Inside `trees/`"),
         ("trees", "Inside `trees/`", "Inside `models/`"),
         ("models", "Inside `models/`", "## One grower"),
     ],

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import thrifty
 from thrifty.cli import app
-from thrifty.lifetime.bill_columns import COLUMNS, Column
+from thrifty.lifetime.bill_columns import COLUMNS, BillColumn
 from thrifty.report import report_page
 from thrifty.report.reader import read_store
 from thrifty.report.rows import task_row
@@ -30,7 +30,7 @@ def store(tmp_path):
 @pytest.fixture
 def added():
     """One more column, in the one list."""
-    column = Column(
+    column = BillColumn(
         "looked_at", lambda receipt: 1000 * (receipt.cells + receipt.reused_cells), nothing=7,
         tasks_heading="Looked at", beside_heading="Looked at too",
     )  # fmt: skip

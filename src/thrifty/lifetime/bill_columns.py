@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from thrifty.cells import Receipt
 from thrifty.typing import Json
 
-__all__ = ["COLUMNS", "Column", "bill_cells", "nothing_bought"]
+__all__ = ["COLUMNS", "BillColumn", "bill_cells", "nothing_bought"]
 
 
 @dataclass(frozen=True)
-class Column:
+class BillColumn:
     """One column of the bill.
 
     Parameters
@@ -47,16 +47,16 @@ class Column:
 
 #: in the order in which they are shown
 COLUMNS = [
-    Column("cells", lambda receipt: receipt.cells, beside_heading="Cells"),
-    Column("cost", lambda receipt: receipt.cost, 0.0, is_money=True),
-    Column(
+    BillColumn("cells", lambda receipt: receipt.cells, beside_heading="Cells"),
+    BillColumn("cost", lambda receipt: receipt.cost, 0.0, is_money=True),
+    BillColumn(
         "reused_cells",
         lambda receipt: receipt.reused_cells,
         tasks_heading="Known before",
         beside_heading="Known before",
     ),
-    Column("avoided_cells", lambda receipt: receipt.avoided_cells),
-    Column(
+    BillColumn("avoided_cells", lambda receipt: receipt.avoided_cells),
+    BillColumn(
         "max_cells_per_example",
         lambda receipt: receipt.max_cells_per_example,
         in_terminal=False,

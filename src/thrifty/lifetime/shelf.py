@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import replace
-from typing import Any
 
 from thrifty.agnostic import Counts, Rule, as_rule
 from thrifty.errors import UnknownTask
+from thrifty.lazy import Estimator
 from thrifty.lifetime.doors import Doors
 from thrifty.lifetime.learned import Learned, Parts, parts_of_row
 from thrifty.models import Models
@@ -72,10 +72,11 @@ class Shelf:
         if self.saved is not None:
             self.saved.book.store.close()
 
-    def model(self, name: str) -> Any:
+    def model(self, name: str) -> Estimator:
         """The model of a task."""
         try:
-            return self.tasks[name].model
+            found: Estimator = self.tasks[name].model
+            return found
         except KeyError:
             known = ", ".join(map(repr, list(self.tasks)[:5])) or "none yet"
             raise UnknownTask(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from thrifty.lifetime.bill_columns import COLUMNS, Column
+from thrifty.lifetime.bill_columns import COLUMNS, BillColumn
 from thrifty.models.held.text import quality_words
 from thrifty.report.lineage import Lineage, metafeature_of_nodes
 from thrifty.report.view import LifetimeView, TaskView
@@ -40,12 +40,12 @@ def small_tree(
     ]
 
 
-def task_columns() -> list[Column]:
+def task_columns() -> list[BillColumn]:
     """The columns of the bill that stand in the table of tasks beside cells and cost."""
     return [column for column in COLUMNS if column.tasks_heading]
 
 
-def beside_columns() -> list[Column]:
+def beside_columns() -> list[BillColumn]:
     """The columns of the bill that stand in the table of predictions beside the cost."""
     return [column for column in COLUMNS if column.beside_heading]
 
