@@ -1,4 +1,4 @@
-"""Rows of earlier tasks as controls: kept as all rows are spread, borrowed, and distrusted in time."""
+"""Rows of earlier tasks as controls: kept as all rows are spread, borrowed, tested for drift."""
 
 from __future__ import annotations
 

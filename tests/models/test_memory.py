@@ -118,6 +118,25 @@ def test_a_memory_of_before_opens():
     assert same(Memory.from_dict({**kept, "packed": text}), memory)
 
 
+def test_notes_of_a_store_come_into_their_fields():
+    """Rows were blocks of the kind "note" once; a kind that this version does not know is left."""
+    blocks = {
+        "note 0 rows:3": b'"abc"', "rows 1 rows:cohort 0": b'"def"', "rows 4 rows:7": b'"ghi"',
+        "note 2 words of x": b'["a", "b"]', "note 3 model 00ff": b'{"n": 1}', "note 9 later": b"1",
+    }  # fmt: skip
+    memory = Memory.from_dict({"n_features": 9, "tasks": 8, "blocks": blocks})
+    assert (memory.controls, memory.cohorts) == (["abc", "ghi"], ["def"])
+    assert memory.words == {"x": ("a", "b")} and memory.hypotheses == [{"n": 1}]
+    assert list(memory.notes.controls) == [3, 7]
+    after = memory.after(Lesson(controls={3: "new"}, cohort="more", words={"x": ("a", "b")}), 9)
+    written = {name: block.to_bytes() for name, block in after.blocks().items()}
+    assert written == {
+        "rows 0 rows:3": b'"new"', "rows 1 rows:cohort 0": b'"def"', "rows 4 rows:7": b'"ghi"',
+        "rows 5 rows:cohort 1": b'"more"', "note 2 words of x": b'["a", "b"]',
+        "note 3 model 00ff": b'{"n": 1}',
+    }  # fmt: skip
+
+
 class Kept:
     """A memory in a store, and the bytes of blocks that each write takes there."""
 

@@ -9,9 +9,9 @@ q the core's probabilities with all C classes equally likely, in bits a row. A n
 same classes, in about the same shares, asks the cores about 8 rows of the rarest class, for at most
 4 % of its bill, then the two most promising ones about 32, 64 and 128 rows of each class. One is
 accepted where the gain here, z standard errors below its mean, is still half of the gain at its
-source. z belongs to an error of 5 % over all hypotheses that were asked and all rounds (Bonferroni, normal
-approximation): a model whose core explains less than that here is taken with a probability of 5 %
-at most. Nothing is said of whether a fresh model would be better still.
+source. z belongs to an error of 5 % over all hypotheses that were asked and all rounds (Bonferroni,
+normal approximation): a model whose core explains less than that here is taken with a probability
+of 5 % at most. Nothing is said of whether a fresh model would be better still.
 
 What the test bought is the beginning of what the task would buy anyway: the rows stand in the order
 in which the task takes them.

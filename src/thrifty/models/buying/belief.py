@@ -35,8 +35,8 @@ __all__ = [
     "summarise",
 ]
 
-# Where nothing else is said: those of the first prototype, chosen on tmc2007_500, slashdot and bibtex
-# (docs/models.md, *Measured*; `python benchmarks/models.py` measures with them).
+# Where nothing else is said: those of the first prototype, chosen on tmc2007_500, slashdot and
+# bibtex (docs/models.md, *Measured*; `python benchmarks/models.py` measures with them).
 #: features judged together, so that their grids stay small; nothing that is bought depends on it
 CHUNK = 2048
 #: the prior of an effect: (weight, mean, standard deviation, grid points)

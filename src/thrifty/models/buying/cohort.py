@@ -2,8 +2,8 @@
 
 They are drawn without regard to any label. How often Boolean features are 1 goes into the
 background; where there are numbers or categories the rows themselves are kept, as controls that are
-known whole (:mod:`thrifty.models.memory.controls`). Where the source has ids the rows are owned, and
-a later task whose ``y`` covers them has them for nothing.
+known whole (:mod:`thrifty.models.memory.controls`). Where the source has ids the rows are owned,
+and a later task whose ``y`` covers them has them for nothing.
 """
 
 from __future__ import annotations

@@ -10,11 +10,11 @@ above that, the population is another, and what was remembered counts as few loo
 
 Rows of real data hold more or fewer ones together (long texts, severe cases), which widens the sum;
 the limit of 6 standard errors allows for it (3.5, as independence would have it, gave false alarms
-on jester_items, bibtex and tmc2007_500: docs/models.md, *What did not work*). Measured with 8 rows on tmc2007_500, slashdot,
-jester_items and bibtex: no false alarm in 240 draws; where the features' rates are exchanged among
-themselves it is noticed always on tmc2007_500 and bibtex, in half of the draws on jester_items and
-in a third on slashdot, whose rates are all alike. Smaller moves go unnoticed: then the background
-is not far wrong either.
+on jester_items, bibtex and tmc2007_500: docs/models.md, *What did not work*). Measured with 8 rows
+on tmc2007_500, slashdot, jester_items and bibtex: no false alarm in 240 draws; where the features'
+rates are exchanged among themselves it is noticed always on tmc2007_500 and bibtex, in half of the
+draws on jester_items and in a third on slashdot, whose rates are all alike. Smaller moves go
+unnoticed: then the background is not far wrong either.
 """
 
 from __future__ import annotations

@@ -276,7 +276,8 @@ class _Search:
         price = more * float(self.prices[features].sum())
         gain = BY_HALF_AS_MANY * worse * more / (_MORE_ROWS * self.rows)
         whole = max(float(((y - y.mean()) ** 2).mean()), 1e-300)
-        self.fall, self.by_more_rows = 0.5 * np.log(whole / max(from_two, 1e-300)), BY_HALF_AS_MANY * worse
+        self.fall = 0.5 * np.log(whole / max(from_two, 1e-300))
+        self.by_more_rows = BY_HALF_AS_MANY * worse
         self.losses.append(-self.fall)
         return found, (gain / price if price > 0 else 0.0)
 

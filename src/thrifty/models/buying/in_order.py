@@ -135,7 +135,8 @@ class _Search:
         others, rarest = float(OTHERS), self.counts[self.counts > 0].min()
         wanted = min(FEATURES, len(self.alive))
         price = wanted * float(np.mean(self.prices[self.alive])) if wanted else 0.0
-        while len(self.rows) * price > self.sheet.left and _FEWER * others * rarest >= max(least, 2):
+        left = self.sheet.left
+        while len(self.rows) * price > left and _FEWER * others * rarest >= max(least, 2):
             others *= _FEWER
             self.rows = self._rows(others)
 

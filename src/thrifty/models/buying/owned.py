@@ -1,4 +1,4 @@
-"""What of a task is owned already, a cohort's rows or cells of earlier tasks, and what is to pay."""
+"""What of a task is owned already, a cohort's rows or an earlier task's, and what is to pay."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ __all__ = ["bin_codes", "gains", "significant"]
 
 #: bins of a feature. Set by hand before 0.2; not measured since
 BINS = 8
-#: beyond what chance gives on average, dof / 2, a gain has to show this much. Set by hand before 0.2;
-#: not measured since
+#: beyond what chance gives on average, dof / 2, a gain has to show this much. Set by hand before
+#: 0.2; not measured since
 FLOOR = 3.0
 
 

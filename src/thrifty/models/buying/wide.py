@@ -27,9 +27,10 @@ from thrifty.models.table import Table
 
 __all__ = ["Wide"]
 
-# Where nothing else is said: chosen on tmc2007_500, slashdot and bibtex, most with the first prototype
-# (docs/models.md, *Measured*; `python benchmarks/models.py` measures with them). Pairs of pairs are
-# (a bill's share of everything, the constant there), twice: see :func:`_between`.
+# Where nothing else is said: chosen on tmc2007_500, slashdot and bibtex, most with the first
+# prototype (docs/models.md, *Measured*; `python benchmarks/models.py` measures with them). "Set by
+# hand": before 0.2, and not measured since. Pairs of pairs are (a bill's share of everything, the
+# constant there), twice: see :func:`_between`.
 #: features that a model may use
 _MOST_FEATURES = 300
 #: what is left for joint rows; more, fewer: docs/models.md, *What did not work*

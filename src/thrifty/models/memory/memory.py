@@ -12,7 +12,7 @@ import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -180,7 +180,7 @@ class Memory:
         """What a store rewrites after every task: a few numbers."""
         return {"n_features": self.n_features, "tasks": self.tasks}
 
-    def blocks(self) -> dict[str, LookLayer | SketchLayer | Note[Any]]:
+    def blocks(self) -> dict[str, LookLayer | SketchLayer | Note[object]]:
         """The rest, by name; a block that is the same object as before is the same."""
         return {
             **self.counts.named(_LOOKS),

@@ -30,7 +30,8 @@ _NOTE = "note"
 _ROWS = "rows"
 
 Key = TypeVar("Key")
-Value = TypeVar("Value")
+#: covariant, as a note never changes
+Value = TypeVar("Value", covariant=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,7 @@ class Notes:
             new_words, new_controls, new_cohorts, _put(self.hypotheses, hypotheses or {}, free)[0]
         )
 
-    def blocks(self) -> dict[str, Note[Any]]:
+    def blocks(self) -> dict[str, Note[object]]:
         """Every note under the name that a store gives it."""
         return {
             f"{_ROWS if key.startswith(_CONTROLS) else _NOTE} {note.number} {key}": note
@@ -94,7 +95,7 @@ class Notes:
         said = {key: note.value for key, note in found}
         return {key: list(v) if isinstance(v, tuple) else v for key, v in said.items()}
 
-    def _by_key(self) -> dict[str, Note[Any]]:
+    def _by_key(self) -> dict[str, Note[object]]:
         return {
             **{f"{_WORDS}{name}": note for name, note in self.words.items()},
             **{f"{_CONTROLS}{place}": note for place, note in self.controls.items()},
