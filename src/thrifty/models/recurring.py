@@ -65,6 +65,10 @@ _WHOLE_SHARE = 0.3
 #: part of the gain at its source that must be there; with .7, 3 of 15 were accepted only, since 128
 #: rows do not show so much
 _PART = 0.5
+#: a hypothesis goes on from the first round where so many standard errors above its mean reach that
+_ERRORS_ABOVE = 2
+#: and the mean itself reaches this part of it
+_PART_OF_PART = 0.5
 #: the error over all hypotheses and rounds: a promise, not a choice
 _ERROR = 0.05
 #: shares of the classes may differ by this factor
@@ -152,7 +156,8 @@ def recognise(
         mean, error = test.gain(one, _FIRST_ROWS, rare)
         asked += 1
         at_source = float(one.gains[rare])
-        if mean + 2 * error >= _PART * at_source and mean > 0.5 * _PART * at_source:
+        needed = _PART * at_source
+        if mean + _ERRORS_ABOVE * error >= needed and mean > _PART_OF_PART * needed:
             scored.append((mean, -asked, one))
     z = float(ndtri(1 - _ERROR / max(asked * len(_FURTHER_ROWS), 1)))
     for _, _, one in sorted(scored, key=lambda at: at[:2], reverse=True)[:_FINAL]:

@@ -31,6 +31,11 @@ _FEATURES = 200
 _LEAST_LOOKS = 30
 #: standard errors at which the background is not trusted; measured as said above
 _FAR = 6.0
+#: a rate starts from half a one in one look (Jeffreys' prior)
+_PRIOR_ONES = 0.5
+_PRIOR_LOOKS = 1
+#: the variance of a term is at least this: few rows of middling rates would say less. Set by hand
+_LEAST_VARIANCE = 0.1
 
 
 def features_to_test(looks: Floats, ones: Floats) -> Ints:
@@ -52,15 +57,15 @@ def drifted(n: int, ones: Floats, background_looks: Floats, background_ones: Flo
     if n == 0 or len(ones) == 0:
         return False
     mu = _rates(background_looks, background_ones)
-    spread = mu * (1 - mu)
-    terms = (ones - n * mu) ** 2 / (n * spread)
+    each = mu * (1 - mu)
+    terms = (ones - n * mu) ** 2 / (n * each)
     # the background's own error adds to each term
     expected = 1 + n / background_looks
-    variance = 2 + (1 / spread - 6) / n
-    z = (terms - expected).sum() / np.sqrt(np.maximum(variance, 0.1).sum())
+    variance = 2 + (1 / each - 6) / n
+    z = (terms - expected).sum() / np.sqrt(np.maximum(variance, _LEAST_VARIANCE).sum())
     return bool(z > _FAR)
 
 
 def _rates(looks: Floats, ones: Floats) -> Floats:
-    rates: Floats = (ones + 0.5) / (looks + 1)
+    rates: Floats = (ones + _PRIOR_ONES) / (looks + _PRIOR_LOOKS)
     return rates

@@ -78,7 +78,7 @@ class HalvingNumbers:
         rows in the last look, at most
     start : float
         rows of the table at first: on so many a feature costs this share of what is left
-    spread : float
+    slimness : float
         rows that the table has at most for each root of its cells while features wait
 
     >>> rng = np.random.default_rng(0)
@@ -92,7 +92,7 @@ class HalvingNumbers:
     looking: float = 0.6
     most_looks: int = 150
     start: float = 0.12
-    spread: float = 7.0
+    slimness: float = 7.0
 
     def buy(
         self, cells: Cells, labels: Numbers, memory: Memory, allowance: float,
@@ -187,7 +187,7 @@ class _Search:
         """Buy a feature where the present model is wrong, or more rows: whichever pays more."""
         mean = float(self.prices[self.alive].mean())
         n = self.basket.left / mean
-        enough = self.how.spread * n**0.5
+        enough = self.how.slimness * n**0.5
         self.rows = int(np.clip(min(self.how.start * n, enough), self.looked, len(self.y)))
         waiting, present, by_rows = self.alive, None, 0.0
         while True:
@@ -236,7 +236,7 @@ class _Search:
         """The score test of each feature on the rows that were looked at; 1 is chance."""
         y = self.clipped[: self.looked]
         wrong = y - (y.mean() if present is None else present[: self.looked])
-        spread = max(float((wrong**2).mean()), 1e-300)
+        variance = max(float((wrong**2).mean()), 1e-300)
         ones, found = np.ones(len(y)), np.zeros(len(features))
         for i, f in enumerate(features.tolist()):
             column = self.basket.columns[f][: self.looked]
@@ -244,7 +244,7 @@ class _Search:
             basis = bins.basis()
             if basis.shape[1]:
                 part = basis[bins.codes(column)]
-                found[i] = float(((wrong @ part) ** 2).sum()) / (float((part**2).sum()) * spread)
+                found[i] = float(((wrong @ part) ** 2).sum()) / (float((part**2).sum()) * variance)
         if present is None:  # what was useful before is believed sooner
             found *= 1.0 + _AGAIN * self.useful[features]
         return found
