@@ -30,7 +30,7 @@ BORDERS = {
     """,
     "plain data that was written by somebody: JSON, rows of a database, files, answers": """
         cells/bits cells/ledger/book cells/ledger/purchase cells/sources/prompts
-        commands/learn commands/task_file commands/task_source models/memory
+        commands/learn commands/task_file commands/task_source models/memory/notes
         report/dashboard/watch stores/families stores/settings stores/task_pages
         trees/gains/class_weights
     """,

@@ -1,4 +1,4 @@
-"""Rows of earlier tasks as controls: kept as all rows are spread, lent, and distrusted in time."""
+"""Rows of earlier tasks as controls: kept as all rows are spread, borrowed, tested for drift."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sklearn.metrics import roc_auc_score
 import thrifty
 from thrifty.cells import Cells
 from thrifty.labels.classes import read_classes
-from thrifty.models.buying.basket import Basket
-from thrifty.models.buying.halving import Screening
+from thrifty.models.buying.halving import Halving
+from thrifty.models.buying.purses import Basket
 from thrifty.models.fits.mixture import fit_stack_left_out
 from thrifty.models.memory.controls import controls_of, remember_controls
 from thrifty.models.memory.memory import Lesson, Memory
@@ -28,7 +28,7 @@ def people(n, seed, features=20, share=0.05, moved=0.0):
 
 
 def buy(memory, X, y, cells, seed=0):
-    return Screening().buy(Cells(X), read_classes(y), memory, cells, np.random.default_rng(seed))
+    return Halving().buy(Cells(X), read_classes(y), memory, cells, np.random.default_rng(seed))
 
 
 @cache
@@ -45,8 +45,9 @@ def test_kept_rows_are_spread_as_all_rows_are():
     X[:, 0] = y  # one column is the label: among all rows a fifth
     basket = Basket(Cells(X), y, 1e9, np.random.default_rng(0))
     assert basket.buy(np.arange(20), 240) and basket.buy(np.array([3]), 400)
-    note = remember_controls(basket, np.bincount(y), Memory(), np.random.default_rng(0))
-    kept = controls_of(Memory().after(Lesson(notes=note), 20))
+    rng = np.random.default_rng(0)
+    rows = remember_controls(basket.columns, basket.codes, np.bincount(y), 0, rng)
+    kept = controls_of(Memory().after(Lesson(controls=rows), 20))
     assert 0.1 < kept.of(0)[1].mean() < 0.3  # half of those bought
     assert len(kept.of(3)[0]) > len(kept.of(0)[0]) > 100
     rows = {round(x, 9) for x in X[:, 3].tolist()}
@@ -55,7 +56,7 @@ def test_kept_rows_are_spread_as_all_rows_are():
     assert (filled[kept.of(3)[0], 1] == kept.of(3)[1]).all() and np.isfinite(filled).all()
 
 
-def test_a_later_task_begins_with_its_rare_class_and_is_lent_others():
+def test_a_later_task_begins_with_its_rare_class_and_borrows_others():
     X, y = people(1500, 77)
     fresh, later = buy(Memory(), X, y, 1200.0), buy(after_six_tasks(), X, y, 1200.0)
     own = later.table.rows >= 0
@@ -90,7 +91,7 @@ def test_another_population_is_noticed_and_the_same_one_is_not():
     assert all(0.3 < found.table.labels.mean() < 0.7 for found in moved)  # evened out
 
 
-def test_lent_rows_leave_probabilities_honest():
+def test_borrowed_rows_leave_probabilities_honest():
     X, y = people(6000, 3, features=4, share=0.3)
     rare, others = np.flatnonzero(y[:500]), np.flatnonzero(y[:500] == 0)[:60]
     lent = np.arange(500, 900)  # of the population: their labels are not told

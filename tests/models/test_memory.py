@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -33,10 +34,10 @@ def taught(n_features: int, seen: int, seed: int = 0) -> Memory:
     return Memory().after(lesson_of(n_features, seen, seed), n_features)
 
 
-def with_spreads(features: list[int], seed: int, memory: Memory) -> Lesson:
+def with_sketches(features: list[int], seed: int, memory: Memory) -> Lesson:
     rng = np.random.default_rng(seed)
-    spreads = {f: remember(memory.spread(f), rng.normal(f, 1, 50), np.ones(50)) for f in features}
-    return Lesson(useful=np.array(features[:1]), spreads=spreads, notes={"words of x": ["a", "b"]})
+    sketches = {f: remember(memory.sketch(f), rng.normal(f, 1, 50), np.ones(50)) for f in features}
+    return Lesson(useful=np.array(features[:1]), sketches=sketches, words={"x": ("a", "b")})
 
 
 def same(one: Memory, other: Memory) -> bool:
@@ -81,13 +82,13 @@ def test_layers_add_up_to_what_was_seen():
     assert max(len(layers) for layers in memory.counts.blocks.values()) <= 10
 
 
-def test_of_spreads_the_newest_counts():
+def test_of_sketches_the_newest_counts():
     memory = Memory()
     for seed, features in enumerate([[1, 5, COLUMNS + 2], [5], [5, 9], [1]]):
-        memory = memory.after(with_spreads(features, seed, memory), N)
-    rows = {f: memory.spread(f)["rows"] for f in (1, 5, 9, COLUMNS + 2)}
-    assert rows == {1: 100.0, 5: 150.0, 9: 50.0, COLUMNS + 2: 50.0} and memory.spread(2) is None
-    assert np.median(memory.spread(COLUMNS + 2)["at"]) == pytest.approx(COLUMNS + 2, abs=1)
+        memory = memory.after(with_sketches(features, seed, memory), N)
+    rows = {f: memory.sketch(f)["rows"] for f in (1, 5, 9, COLUMNS + 2)}
+    assert rows == {1: 100.0, 5: 150.0, 9: 50.0, COLUMNS + 2: 50.0} and memory.sketch(2) is None
+    assert np.median(memory.sketch(COLUMNS + 2)["at"]) == pytest.approx(COLUMNS + 2, abs=1)
 
 
 def test_what_a_task_did_not_touch_is_shared():
@@ -96,25 +97,44 @@ def test_what_a_task_did_not_touch_is_shared():
     second = first.after(few, N)
     new = {name for name, block in second.blocks().items() if first.blocks().get(name) is not block}
     assert new == {"looks 1 1"}
-    again = second.after(with_spreads([4], 0, second), N)
-    repeated = again.after(Lesson(notes={"words of x": ["a", "b"]}), N)
+    again = second.after(with_sketches([4], 0, second), N)
+    repeated = again.after(Lesson(words={"x": ("a", "b")}), N)
     assert all(repeated.blocks()[name] is block for name, block in again.blocks().items())
 
 
 def test_a_memory_of_before_opens():
-    """Lists, packed counts, and spreads among the notes, as earlier versions wrote them."""
+    """Lists, packed counts, and sketches among the notes, as earlier versions wrote them."""
     spread = remember(None, np.arange(40.0), np.ones(40))
     lists = {"n_features": 9, "tasks": 2, "features": [2, 4], "looks": [1.5, 3.0],
              "ones": [0.25, 1.0], "useful": [0, 2],
              "notes": {"values:7": spread, "words of x": ["a"]}}  # fmt: skip
     memory = Memory.from_dict(lists)
     assert memory.looks.tolist() == [0, 0, 1.5, 0, 3, 0, 0, 0, 0] and list(memory) == [4]
-    assert memory.spread(7) == spread and memory.notes == {"words of x": ["a"]}
+    assert memory.sketch(7) == spread and memory.words == {"x": ("a",)}
     packed = pack_arrays({"steps": np.array([2, 2], np.int32), "looks": np.array([1500, 3000]),
                           "ones": np.array([250, 1000]), "useful": np.array([0, 2], np.int32)})
     kept = {key: lists[key] for key in ("n_features", "tasks", "notes")}
     text = base64.b64encode(packed).decode()
     assert same(Memory.from_dict({**kept, "packed": text}), memory)
+
+
+def test_notes_of_a_store_come_into_their_fields():
+    """Rows were blocks of the kind "note" once; a kind that this version does not know is left."""
+    blocks = {
+        "note 0 rows:3": b'"abc"', "rows 1 rows:cohort 0": b'"def"', "rows 4 rows:7": b'"ghi"',
+        "note 2 words of x": b'["a", "b"]', "note 3 model 00ff": b'{"n": 1}', "note 9 later": b"1",
+    }  # fmt: skip
+    memory = Memory.from_dict({"n_features": 9, "tasks": 8, "blocks": blocks})
+    assert (memory.controls, memory.cohorts) == (["abc", "ghi"], ["def"])
+    assert memory.words == {"x": ("a", "b")} and memory.hypotheses == [{"n": 1}]
+    assert list(memory.notes.controls) == [3, 7]
+    after = memory.after(Lesson(controls={3: "new"}, cohort="more", words={"x": ("a", "b")}), 9)
+    written = {name: block.to_bytes() for name, block in after.blocks().items()}
+    assert written == {
+        "rows 0 rows:3": b'"new"', "rows 1 rows:cohort 0": b'"def"', "rows 4 rows:7": b'"ghi"',
+        "rows 5 rows:cohort 1": b'"more"', "note 2 words of x": b'["a", "b"]',
+        "note 3 model 00ff": b'{"n": 1}',
+    }  # fmt: skip
 
 
 class Kept:
@@ -157,17 +177,16 @@ def test_a_task_writes_what_it_bought_not_the_whole(tmp_path):
     assert set(kept.blocks()) == set(memory.blocks())
 
 
-def test_spreads_and_notes_of_a_store(tmp_path):
+def test_sketches_and_notes_of_a_store(tmp_path):
     kept, memory = Kept(tmp_path / "s.db"), Memory()
     for seed, features in enumerate([[1, 5], [5], [9, 5], [1]]):
-        notes = {f"model {9 - seed}": {"n": seed}}
-        lesson = with_spreads(features, seed, memory)
-        after = memory.after(Lesson(lesson.features, notes={**lesson.notes, **notes},
-                                    spreads=lesson.spreads), N)  # fmt: skip
+        models = {f"{9 - seed}": {"n": seed}}
+        lesson = with_sketches(features, seed, memory)
+        after = memory.after(replace(lesson, useful=lesson.useful[:0], hypotheses=models), N)
         kept.write(after, memory if seed else None)
         memory = after
     again = kept.read()
-    assert same(again, memory) and [note["n"] for note in again.noted("model ")] == [0, 1, 2, 3]
+    assert same(again, memory) and [note["n"] for note in again.hypotheses] == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(

@@ -88,4 +88,4 @@ def test_off_unless_it_is_asked_for():
     for i in range(2):
         life.learn(f"{i}", *site(0, i), spend="12 %")
     assert [task.route for task in life.tasks] == ["screened"] * 2
-    assert not any(key.startswith("model ") for key in life.representation.notes)
+    assert not life.representation.hypotheses

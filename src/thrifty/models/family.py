@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -26,9 +26,8 @@ from thrifty.models.learning import (
     learn_numbers,
     learn_table,
 )
-from thrifty.models.memory.controls import number_cohort
 from thrifty.models.memory.memory import Lesson, Memory
-from thrifty.models.memory.recurring import hypothesis_of, recognise
+from thrifty.models.recurring import hypothesis_of, recognise
 from thrifty.typing import EstimatorLike, Json, JsonLike, LabelsLike
 
 __all__ = ["Models"]
@@ -47,7 +46,8 @@ class Models:
 
     A task spends what ``spend=`` says; where nothing is said at most a twentieth of everything, or
     what 30,000 cells cost where that is more, and it stops where the next purchase is expected to
-    lower the loss by less than a fiftieth of what it has fallen (:mod:`thrifty.models.buying.worth`).
+    lower the loss by less than a fiftieth of what it has fallen
+    (:mod:`thrifty.models.buying.worth`).
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Models:
         what wrong predictions cost, for classes; None: alike
     recurring : bool
         whether a task may be an earlier label at another place; an earlier model is then accepted
-        as it is where a small sample supports it (:mod:`thrifty.models.memory.recurring`)
+        as it is where a small sample supports it (:mod:`thrifty.models.recurring`)
     random_state : int or None
         seed of what is drawn
 
@@ -158,8 +158,8 @@ class Models:
                 cells, labels, representation, self.given, seed, predictions=self.predictions,
                 errors=self.errors,
             )  # fmt: skip
-            notes = hypothesis_of(of_classes, labels, seed) if self.recurring else {}
-            learned = of_classes.with_notes(notes)
+            found = hypothesis_of(of_classes, labels, seed) if self.recurring else {}
+            learned = of_classes.with_hypotheses(found)
         whole = cells.n_features * cells.n_examples
         route: Literal["screened", "scratch"] = (
             "scratch" if cells.n_bought >= whole else "screened"
@@ -183,8 +183,7 @@ class Models:
 
     def with_background(self, representation: Memory, lesson: Lesson, n_features: int) -> Memory:
         """The memory with a cohort's lesson."""
-        notes = number_cohort(lesson.notes, representation)
-        return representation.after(replace(lesson, notes=notes), n_features)
+        return representation.after(lesson, n_features)
 
     def estimator(
         self, model: LearnedTable, labels: Labels | Numbers, feature_names: Sequence[str]

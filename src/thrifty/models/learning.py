@@ -18,10 +18,11 @@ from thrifty.labels.numbers import Numbers
 from thrifty.models.asking.horizon import numbers_worth_keeping, prefix_worth_keeping
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes
-from thrifty.models.buying.choice import policy_for
-from thrifty.models.buying.halving_numbers import ForNumbers
+from thrifty.models.buying.few_calls import FewCalls
+from thrifty.models.buying.halving import Halving
+from thrifty.models.buying.halving_numbers import HalvingNumbers
 from thrifty.models.buying.in_order import InOrder
-from thrifty.models.buying.policy import Bought
+from thrifty.models.buying.policy import Bought, Policy
 from thrifty.models.buying.wide import Wide
 from thrifty.models.fits.fitted import FittedClasses, FittedNumbers
 from thrifty.models.fits.fitting import fit_classes, fit_regressor
@@ -31,12 +32,14 @@ from thrifty.typing import EstimatorLike, JsonLike
 
 __all__ = [
     "LearnedClasses", "LearnedNumbers", "LearnedTable", "allowance_of", "learn_numbers",
-    "learn_table",
+    "learn_table", "policy_for",
 ]  # fmt: skip
 
-#: without a word on what to spend: this share of everything, and never less than what so many
-#: cells cost on average, since a small table teaches little by a twentieth of it
-_DEFAULT_SHARE, _DEFAULT_CELLS = 0.05, 30_000
+#: without a word on what to spend: this share of everything. Set by hand before 0.2
+_DEFAULT_SHARE = 0.05
+#: and never less than what so many cells cost on average, since a small table teaches little by a
+#: twentieth of it. Set by hand before 0.2
+_DEFAULT_CELLS = 30_000
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,10 @@ class LearnedTable:
     bought: Bought
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict, kw_only=True)
 
-    def with_notes(self, notes: JsonLike) -> Self:
-        """The same, with further notes for the memory."""
-        lesson = self.bought.lesson
-        more = replace(lesson, notes={**lesson.notes, **notes})
-        return replace(self, bought=replace(self.bought, lesson=more))
+    def with_hypotheses(self, hypotheses: Mapping[str, JsonLike]) -> Self:
+        """The same, with models that later tasks may accept, for the memory."""
+        lesson = replace(self.bought.lesson, hypotheses=hypotheses)
+        return replace(self, bought=replace(self.bought, lesson=lesson))
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def learn_numbers(
     """The same for numeric labels."""
     rng = np.random.default_rng(seed)
     with threadpool_limits(1):
-        bought = ForNumbers().buy(cells, labels, memory, allowance_of(cells), rng)
+        bought = HalvingNumbers().buy(cells, labels, memory, allowance_of(cells), rng)
     bought, words = _with_words(bought, cells)
     if predictions:
         spent = cells.receipt().cost
@@ -127,6 +129,21 @@ def learn_numbers(
     return LearnedNumbers(bought, fitted, words=words)
 
 
+def policy_for(cells: Cells, labels: Labels) -> Policy[Labels]:
+    """Boolean features and two classes: the wide way; else that for numbers, categories, gaps.
+
+    Where orders fill several features and some features are free, as in a laboratory's list, the
+    free ones are taken on every row and the others bought in order. Where a call costs whatever is
+    asked, a row is asked once.
+    """
+    if labels.n_classes == 2 and bool(cells.boolean.all()):
+        return Wide()
+    if cells.call_price > 0:
+        return FewCalls()
+    some_free = bool((np.asarray(cells.prices) <= 0).any())
+    return InOrder() if cells.orders and some_free else Halving()
+
+
 def _with_words(bought: Bought, cells: Cells) -> tuple[Bought, dict[str, tuple[str, ...]]]:
     """What was bought, with what the numbers of categories stand for."""
     words = words_of(cells)
@@ -134,7 +151,7 @@ def _with_words(bought: Bought, cells: Cells) -> tuple[Bought, dict[str, tuple[s
         return bought, words
     table = bought.table
     sizes = tuple(len(cells.categories.get(f, ())) for f in table.features.tolist())
-    lesson = bought.lesson.with_words(words)
+    lesson = replace(bought.lesson, words=words)
     return replace(bought, table=replace(table, categories=sizes), lesson=lesson), words
 
 

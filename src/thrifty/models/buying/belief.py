@@ -35,7 +35,9 @@ __all__ = [
     "summarise",
 ]
 
-#: features judged together, so that their grids stay small
+# Where nothing else is said: those of the first prototype, chosen on tmc2007_500, slashdot and
+# bibtex (docs/models.md, *Measured*; `python benchmarks/models.py` measures with them).
+#: features judged together, so that their grids stay small; nothing that is bought depends on it
 CHUNK = 2048
 #: the prior of an effect: (weight, mean, standard deviation, grid points)
 _PRIOR = ((0.75, 0.0, 0.35, 5), (0.25, 0.3, 1.6, 9))
@@ -49,6 +51,10 @@ _OUTSIDE = 0.7
 _EDGE = 1e-3
 #: and the standard error of their logit below this
 _WIDEST = 1.5
+#: the overall rate starts from so many ones
+_OVERALL_ONES = 1
+#: in so many looks
+_OVERALL_LOOKS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +133,8 @@ def overall_rate(looked: Looked) -> float:
     >>> overall_rate(Looked(one, one, 100 * one, 29 * one))
     0.25
     """
-    return float((looked.outside_ones.sum() + 1) / (looked.outside.sum() + 20))
+    ones = looked.outside_ones.sum() + _OVERALL_ONES
+    return float(ones / (looked.outside.sum() + _OVERALL_LOOKS))
 
 
 def believe(looked: Looked, overall: float) -> Belief:

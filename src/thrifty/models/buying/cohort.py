@@ -2,8 +2,8 @@
 
 They are drawn without regard to any label. How often Boolean features are 1 goes into the
 background; where there are numbers or categories the rows themselves are kept, as controls that are
-known whole (:mod:`thrifty.models.memory.controls`). Where the source has ids the rows are owned, and a
-later task whose ``y`` covers them has them for nothing.
+known whole (:mod:`thrifty.models.memory.controls`). Where the source has ids the rows are owned,
+and a later task whose ``y`` covers them has them for nothing.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 from thrifty.array_types import Floats
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
-from thrifty.models.memory.controls import cohort_note
+from thrifty.models.memory.controls import pack_cohort
 from thrifty.models.memory.memory import Lesson, words_of
 
 __all__ = ["buy_cohort"]
 
-#: rows read at a time
+#: rows read at a time, for memory alone: what is bought does not depend on it
 _ROWS = 512
 
 
@@ -45,6 +45,6 @@ def buy_cohort(cells: Cells, n: int, rng: np.random.Generator) -> Lesson:
         ones += values[:, boolean].sum(axis=0)
         if kept is not None:
             kept.append(values)
-    notes = {} if kept is None else cohort_note(np.vstack(kept))
+    whole = None if kept is None else pack_cohort(np.vstack(kept))
     looks = np.full(len(boolean), float(n))
-    return Lesson(boolean, looks, ones, notes=notes, is_task=False).with_words(words_of(cells))
+    return Lesson(boolean, looks, ones, is_task=False, cohort=whole, words=words_of(cells))

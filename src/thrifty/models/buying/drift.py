@@ -9,11 +9,12 @@ has mean k and a variance that the rates give exactly (each term is a scaled bin
 above that, the population is another, and what was remembered counts as few looks only.
 
 Rows of real data hold more or fewer ones together (long texts, severe cases), which widens the sum;
-the limit of 6 standard errors allows for it. Measured with 8 rows on tmc2007_500, slashdot,
-jester_items and bibtex: no false alarm in 240 draws; where the features' rates are exchanged among
-themselves it is noticed always on tmc2007_500 and bibtex, in half of the draws on jester_items and
-in a third on slashdot, whose rates are all alike. Smaller moves go unnoticed: then the background
-is not far wrong either.
+the limit of 6 standard errors allows for it (3.5, as independence would have it, gave false alarms
+on jester_items, bibtex and tmc2007_500: docs/models.md, *What did not work*). Measured with 8 rows
+on tmc2007_500, slashdot, jester_items and bibtex: no false alarm in 240 draws; where the features'
+rates are exchanged among themselves it is noticed always on tmc2007_500 and bibtex, in half of the
+draws on jester_items and in a third on slashdot, whose rates are all alike. Smaller moves go
+unnoticed: then the background is not far wrong either.
 """
 
 from __future__ import annotations
@@ -24,14 +25,21 @@ from thrifty.array_types import Floats, Ints
 
 __all__ = ["drifted", "features_to_test"]
 
-#: features that are tested at most, and the looks that the background must have of them
-_FEATURES, _LEAST_LOOKS = 200, 30
-#: standard errors at which the background is not trusted
+#: features that are tested at most; measured with 8 rows as said above
+_FEATURES = 200
+#: looks that the background must have of them. Set by hand before 0.2; not measured since
+_LEAST_LOOKS = 30
+#: standard errors at which the background is not trusted; measured as said above
 _FAR = 6.0
+#: a rate starts from half a one in one look (Jeffreys' prior)
+_PRIOR_ONES = 0.5
+_PRIOR_LOOKS = 1
+#: the variance of a term is at least this: few rows of middling rates would say less. Set by hand
+_LEAST_VARIANCE = 0.1
 
 
 def features_to_test(looks: Floats, ones: Floats) -> Ints:
-    """Those the background knows, the most telling ones first: rates near one half."""
+    """Those the background knows, those with rates near one half, which show most, first."""
     known = np.flatnonzero(looks >= _LEAST_LOOKS)
     rates = _rates(looks[known], ones[known])
     order = np.argsort(-rates * (1 - rates), kind="stable")
@@ -49,15 +57,15 @@ def drifted(n: int, ones: Floats, background_looks: Floats, background_ones: Flo
     if n == 0 or len(ones) == 0:
         return False
     mu = _rates(background_looks, background_ones)
-    spread = mu * (1 - mu)
-    terms = (ones - n * mu) ** 2 / (n * spread)
+    each = mu * (1 - mu)
+    terms = (ones - n * mu) ** 2 / (n * each)
     # the background's own error adds to each term
     expected = 1 + n / background_looks
-    variance = 2 + (1 / spread - 6) / n
-    z = (terms - expected).sum() / np.sqrt(np.maximum(variance, 0.1).sum())
+    variance = 2 + (1 / each - 6) / n
+    z = (terms - expected).sum() / np.sqrt(np.maximum(variance, _LEAST_VARIANCE).sum())
     return bool(z > _FAR)
 
 
 def _rates(looks: Floats, ones: Floats) -> Floats:
-    rates: Floats = (ones + 0.5) / (looks + 1)
+    rates: Floats = (ones + _PRIOR_ONES) / (looks + _PRIOR_LOOKS)
     return rates

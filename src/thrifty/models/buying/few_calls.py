@@ -1,8 +1,8 @@
 """Buying where asking itself costs, whatever is asked: the tokens of a text, a visit, a draw.
 
 Every further call about a row pays for the row again. So each row is asked once: all features on a
-few rows of each class, a pilot; then the features that tell the classes apart best, together, on
-as many further rows as the money lasts for.
+few rows of each class, a pilot; then the features with the best score tests, together, on as many
+further rows as the money lasts for.
 """
 
 from __future__ import annotations
@@ -15,21 +15,26 @@ from thrifty.array_types import Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
-from thrifty.models.buying.basket import Basket
 from thrifty.models.buying.policy import Bought
-from thrifty.models.buying.score_test import how_telling
+from thrifty.models.buying.purses import Basket
+from thrifty.models.buying.score_test import score_tests
 from thrifty.models.memory.memory import Lesson, Memory
 from thrifty.models.table import Table
 
 __all__ = ["FewCalls"]
 
-#: features that the memory calls useful, and how much sooner such a one is believed
-_USEFUL, _AGAIN = 20, 1.0
+#: how many of a task's features the memory calls useful; as in :mod:`.halving`
+_USEFUL = 20
+#: a score counts up to 1 + this times where every earlier task found the feature useful; as there
+_AGAIN = 1.0
 
 
 @dataclass(frozen=True)
 class FewCalls:
     """Ask everything about a few rows, then little about many, each row once.
+
+    The three numbers were set by hand before 0.2; ``python benchmarks/questions.py`` measures the
+    way with them.
 
     Parameters
     ----------
@@ -57,10 +62,10 @@ class FewCalls:
         basket = Basket(cells, codes, allowance, rng)
         every = np.arange(cells.n_features)
         looked = self._look(basket, every, labels.n_classes, allowance)
-        tells = how_telling(basket, every, looked, labels.n_classes, set(cells.categories))
+        scores = score_tests(basket, every, looked, labels.n_classes, set(cells.categories))
         often = memory.usefulness(len(every)) / max(memory.tasks, 1)
-        tells *= 1.0 + _AGAIN * often
-        ranked = np.argsort(-tells, kind="stable")
+        scores *= 1.0 + _AGAIN * often
+        ranked = np.argsort(-scores, kind="stable")
         chosen = ranked[: self._how_many(cells, basket.left)]
         rows = self._further(basket, chosen, looked)
         table = _table(basket, chosen, rows, np.bincount(codes, minlength=labels.n_classes))

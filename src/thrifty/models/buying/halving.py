@@ -1,15 +1,19 @@
-"""Buying numbers, categories and gaps: halve the features, then buy what the model still lacks.
+"""Successive halving for numbers, categories and gaps; then what the model still lacks is bought.
 
-1. Every feature is looked at on a few rows of each class; the half that tells the classes apart
-   best is looked at on twice the rows, and so on (successive halving, Karnin, Koren and Somekh,
-   ICML 2013) until few are left.
+1. Every feature is looked at on a few rows of each class; the half with the best scores is looked
+   at on twice the rows, and so on (successive halving, Karnin, Koren and Somekh, ICML 2013) until
+   few are left.
 2. The best are bought on more rows, all of the rare class first. The card is fitted on them. The
-   next purchase is the feature that tells most about what the card gets wrong on rows left out, or
+   next purchase is the feature with the best score against what the card says of rows left out, or
    half as many rows again, whichever is expected to lower the log-loss more per price.
 3. What is left of the bill buys further rows of the features that were chosen.
 
-How well a feature tells classes apart is one statistic throughout (:mod:`thrifty.models.buying.score_test`),
-first against the shares of the classes, then against the present model.
+A score is one statistic throughout, the score test (:mod:`thrifty.models.buying.score_test`), first
+against the shares of the classes, then against the present model.
+
+The constants were chosen on nhanes, spam and yeast where nothing else is said of them
+(docs/models.md, *Numbers, categories, gaps, more than two classes*; ``python benchmarks/models.py``
+measures with them). "Set by hand": before 0.2, and not measured since.
 """
 
 from __future__ import annotations
@@ -17,54 +21,76 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
-from thrifty.models.buying.basket import Basket
-from thrifty.models.buying.owned import rows_known
+from thrifty.models.buying.owned import rows_known, to_pay
 from thrifty.models.buying.policy import Bought
-from thrifty.models.buying.score_test import how_strange, how_telling
-from thrifty.models.buying.to_pay import to_pay
+from thrifty.models.buying.purses import Basket
+from thrifty.models.buying.score_test import drift_score, score_tests
 from thrifty.models.buying.worth import curve_of, judges_worth, still_falls, would_pay
 from thrifty.models.memory.controls import Controls, controls_of, remember_controls
-from thrifty.models.memory.layers import Spread
+from thrifty.models.memory.layers import Sketch
 from thrifty.models.memory.memory import Lesson, Memory
+from thrifty.models.memory.notes import PackedRows
 from thrifty.models.memory.sketches import remember
 from thrifty.models.table import Table
-from thrifty.typing import Json
 
-__all__ = ["Screening"]
+__all__ = ["Halving"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-#: a table of n cells has about sqrt(n) / slimness features, halving leaves twice as many, and while
-#: features wait at most slimness * sqrt(n) rows; slimness is the second at the first number of
-#: cells, goes with a power of them, and is at most the last
-_CELLS, _SLIM, _POWER, _SLIMMEST = 450.0, 2.0, 0.5, 7.0
-#: of the most rows, with how many the table begins at least, and features and rows then compete
-#: for the rest: 1 over what features tell on average, where that is more than chance, which is 1
+# A table of n cells has about sqrt(n) / slimness features, halving leaves twice as many, and while
+# features wait at most slimness * sqrt(n) rows, where
+#     slimness = min(_SLIM (n / _CELLS)^_POWER, _SLIMMEST), and _SLIM at least.
+# The limit rests on thyroid0387 as well; that of small tables on made data, breast_cancer, wine,
+# diabetes and digits (`python benchmarks/small_tables.py`).
+_CELLS = 450.0
+_SLIM = 2.0
+_POWER = 0.5
+_SLIMMEST = 7.0
+#: the table begins with this part of the most rows at least, and features and rows then compete for
+#: the rest: 1 over the mean score, where that is more than chance, which is 1. Chosen on yeast,
+#: spam and emotions, and changed after a look at cal500 and physionet_icu
 _AT_FIRST = 0.25
-#: how many of a task's features, the first bought, the memory calls useful, and how much more
-#: believed a feature is that every earlier task found useful
-_USEFUL, _AGAIN = 20, 1.0
-#: rows of earlier tasks are controls where the rare class has at most this share, and half of the
-#: features are known on so many; where on so many more, this many others are bought a rare row
-_RARE, _FEWEST, _PLENTY, _OTHERS = 0.2, 20.0, 150.0, 0.25
-#: where features tell this task's others from earlier rows so well on average, 1 by chance, the
-#: population has moved
-_STRANGE = 2.3
-#: of the chosen features, what must be known of an earlier row; and the most of them
-_KNOWN, _LENT = 0.6, 600
-#: with a cohort of so many whole rows, others that a task buys at most while features wait
-_COHORT, _MOST_OTHERS = 150, 100.0
+#: features are halved so often at most. Set by hand before 0.2; not measured since
+_MOST_ROUNDS = 3
+#: how many of a task's features, the first bought, the memory calls useful. Set by hand
+_USEFUL = 20
+#: a first score counts up to 1 + this times where every earlier task found the feature useful. Set
+#: by hand
+_AGAIN = 1.0
+#: features bought together: 1, and one more for so many that are chosen. Set by hand
+_PER_BATCH = 4
+#: rows are bought by this part of those there are. Set by hand
+_MORE_ROWS = 0.5
+#: what is free counts as this part of the mean price: it is worth a look whatever its score
+_FREE = 1e-3
+#: rows of earlier tasks are controls where the rare class has at most this share; chosen on nhanes
+#: and thyroid0387
+_RARE = 0.2
+#: and half of the features are known on so many of them. Set beforehand, not measured
+_FEWEST = 20.0
+#: where on so many, the fewest others are bought. Set beforehand
+_PLENTY = 150.0
+#: others that are bought for a rare row then. Set beforehand
+_OTHERS = 0.25
+#: a drift score, 1 by chance, from which on the population has moved: nhanes, cal500 and yeast have
+#: 1.0 to 1.1, made data 0.7 to 1.5, and 2.4 to 3.2 where features moved by a standard deviation
+_DRIFT = 2.3
+#: of the chosen features, what must be known of a control row. Set beforehand
+_KNOWN = 0.6
+#: control rows at most. Set beforehand
+_MOST_CONTROLS = 600
+#: whole rows from which on a cohort spares others. Chosen on nhanes and thyroid0387_cost
+_COHORT = 150
+#: others that a task buys at most then while features wait. Chosen on the same two sets
+_MOST_OTHERS = 100.0
 
 
 @dataclass(frozen=True)
-class Screening:
-    """A way to buy a table of any kinds of features.
+class Halving:
+    """Successive halving: a way to buy a table of any kinds of features.
 
     Parameters
     ----------
@@ -90,25 +116,27 @@ class Screening:
     ) -> Bought:
         codes = np.asarray(labels.codes, dtype=np.int64)
         _check_allowance(cells, labels.n_classes, allowance)
-        hunt = _Hunt(self, cells, codes, labels.n_classes, allowance, rng, memory)
-        hunt.halve()
-        hunt.check_values()
-        hunt.collect()
-        table = hunt.table()
+        search = _Search(self, cells, codes, labels.n_classes, allowance, rng, memory)
+        search.halve()
+        search.check_values()
+        search.collect()
+        table = search.table()
         lesson = Lesson(
-            useful=table.features[:_USEFUL], notes=hunt.notes(), spreads=hunt.spreads()
+            useful=table.features[:_USEFUL],
+            controls=search.rows_to_keep(),
+            sketches=search.sketches(),
         )
-        lent = int((table.rows < 0).sum())
-        info = {"way": "screening", "controls": lent, "drift": hunt.drift}
+        borrowed = int((table.rows < 0).sum())
+        info = {"way": "halving", "controls": borrowed, "drift": search.drift}
         return Bought(table, lesson, info)
 
 
-class _Hunt:
+class _Search:
     """One task: what is bought, what is still a candidate, what was chosen."""
 
     def __init__(
         self,
-        how: Screening,
+        how: Halving,
         cells: Cells,
         codes: Ints,
         n_classes: int,
@@ -119,8 +147,7 @@ class _Hunt:
         self.how, self.cells, self.n_classes = how, cells, n_classes
         self.sizes = np.bincount(codes, minlength=n_classes)
         self.prices = np.asarray(cells.shared_prices, dtype=np.float64)
-        # what is free is worth a look whatever it tells
-        self.prices = np.maximum(self.prices, 1e-3 * float(self.prices.mean()))
+        self.prices = np.maximum(self.prices, _FREE * float(self.prices.mean()))
         self.categories = cells.categories
         self.rng, self.memory = rng, memory
         self.alive = np.arange(cells.n_features)
@@ -134,7 +161,7 @@ class _Hunt:
         # of the present model: how far the loss fell, and would fall with half as many rows again
         self.fall, self.by_more_rows = 0.0, np.inf
         self.losses: list[float] = []
-        self.told = 1.0  # how well features tell the classes apart in the first look, on average
+        self.mean_score = 1.0  # in the first look
 
     def _earlier_rows(self) -> tuple[Controls | None, float]:
         """Rows of earlier tasks as controls, and how many others go with a rare row then."""
@@ -161,7 +188,7 @@ class _Hunt:
         n, unit = len(self.alive), float(self.prices.sum())  # all features on one row
         cells = allowance * n / unit
         wanted = cells**0.5 / slimness(cells)
-        rounds = int(np.clip(np.log2(max(n, 1) / (2.0 * max(wanted, 1.0))), 0, 3))
+        rounds = int(np.clip(np.log2(max(n, 1) / (2.0 * max(wanted, 1.0))), 0, _MOST_ROUNDS))
         first = int(self.how.looking * allowance / unit / (self.n_classes * (1 + rounds / 2)))
         return rounds, int(np.clip(first, 2, max(2, self.how.most_looks // 2**rounds)))
 
@@ -175,9 +202,9 @@ class _Hunt:
             self.looked = upto
             if level == 0:
                 self._trust_controls()
-                self.told = float(self._tells(self.alive, None).mean())
+                self.mean_score = float(self._scores(self.alive, None).mean())
             if level < rounds:
-                found = self._tells(self.alive, None)
+                found = self._scores(self.alive, None)
                 keep = max(1, -(-len(self.alive) // 2))
                 self.alive = self.alive[np.argsort(-found, kind="stable")[:keep]]
 
@@ -188,11 +215,11 @@ class _Hunt:
         """
         if self.controls is None:
             return
-        strange = how_strange(
+        drift = drift_score(
             self.basket, self.alive, self.looked, self.n_classes, set(self.categories),
             self.controls,
         )  # fmt: skip
-        if strange > _STRANGE:
+        if drift > _DRIFT:
             self.controls, self.drift = None, True
             self.basket.even_out(self.looked)
 
@@ -212,19 +239,19 @@ class _Hunt:
         mean = float(self.prices[self.alive].mean())
         n = self.basket.left / max(mean, 1e-12)
         rows, enough = self.how.start * n, self._enough_rows(n)
-        first = float(np.clip(1 / max(self.told, 1e-9), _AT_FIRST, 1.0))
+        first = float(np.clip(1 / max(self.mean_score, 1e-9), _AT_FIRST, 1.0))
         self.rows = int(np.clip(min(rows, first * enough), self.looked, len(self.basket.codes)))
         waiting, present, by_rows = self.alive, None, 0.0
         while True:
-            tells = self._tells(waiting, present)
+            scores = self._scores(waiting, present)
             if self.judges and not still_falls(self.losses, self.fall):
                 break
-            by_feature = self._gain_of_features(waiting, tells)
+            by_feature = self._gain_of_features(waiting, scores)
             took = 0
             if self.rows < enough and (not len(waiting) or by_feature.max() < max(by_rows, 0.0)):
                 took = self._buy_rows(int(enough))
             if not took:
-                waiting, took = self._buy_features(waiting, tells / self.prices[waiting])
+                waiting, took = self._buy_features(waiting, scores / self.prices[waiting])
             if not took:
                 break
             present, by_rows = self._present()
@@ -233,7 +260,7 @@ class _Hunt:
     def _enough_rows(self, cells: float) -> float:
         """How many rows a table of so many cells has at most while features wait.
 
-        With a cohort further rows outside the rare class tell little, and features more. Rows of
+        With a cohort further rows outside the rare class add little, and features more. Rows of
         earlier tasks, known in part, are not worth that: without the task's own others
         thyroid0387 fell from .80 to .78 at 3 %, nhanes from 1.03 to 1.00 at 10 %.
         """
@@ -243,7 +270,7 @@ class _Hunt:
         rare = float(self.sizes.min())
         return min(enough, rare + max(_MOST_OTHERS, _OTHERS * rare))
 
-    def _gain_of_features(self, waiting: Ints, tells: Floats) -> Floats:
+    def _gain_of_features(self, waiting: Ints, scores: Floats) -> Floats:
         """Expected fall of the log-loss per price of buying each on the rows of the table.
 
         Half of what the score test shows beyond chance, which is 1. (Taking off the luck of the
@@ -251,11 +278,11 @@ class _Hunt:
         """
         prices = self.prices[waiting] * self.rows
         n = self.looked + (0 if self.controls is None else self.controls.looks(waiting))
-        return np.asarray((tells - 1.0) / (2.0 * n) / np.maximum(prices, 1e-12))
+        return np.asarray((scores - 1.0) / (2.0 * n) / np.maximum(prices, 1e-12))
 
     def _buy_features(self, waiting: Ints, worth: Floats) -> tuple[Ints, int]:
         """The best few that can be paid for, on the rows of the table."""
-        took, batch = 0, 1 + len(self.chosen) // 4
+        took, batch = 0, 1 + len(self.chosen) // _PER_BATCH
         for f in waiting[np.argsort(-worth, kind="stable")].tolist():
             if took < batch and self.basket.buy(np.array([f]), self.rows):
                 self.chosen.append(f)
@@ -267,7 +294,7 @@ class _Hunt:
         if not self.chosen:
             return 0
         features = np.array(self.chosen, dtype=np.int64)
-        wanted = min(int(1.5 * self.rows) + 1, most, len(self.basket.codes))
+        wanted = min(int((1 + _MORE_ROWS) * self.rows) + 1, most, len(self.basket.codes))
         upto = self.basket.most_rows(features, self.rows, wanted)
         if upto <= self.rows or not self.basket.buy(features, upto):
             return 0
@@ -289,18 +316,18 @@ class _Hunt:
     def table(self) -> Table:
         """The chosen features on the rows that all of them were bought on."""
         features = np.array(self.chosen, dtype=np.int64)
-        values, y, lent = self._rows_for(features)
+        values, y, borrowed = self._rows_for(features)
         ours = np.bincount(y, minlength=self.n_classes)
         weights = (self.sizes / np.maximum(ours, 1))[y]
         bought = np.ones(values.shape, dtype=bool)
-        rows = np.append(self.basket.order[: self.rows], np.full(len(lent), -1))
+        rows = np.append(self.basket.order[: self.rows], np.full(len(borrowed), -1))
         return Table(
             features, rows, values, bought, weights.astype(np.float64), y, looked=self.looked
         )
 
-    def _tells(self, features: Ints, present: Floats | None) -> Floats:
-        """How well each tells the classes apart on the rows that were looked at."""
-        found = how_telling(
+    def _scores(self, features: Ints, present: Floats | None) -> Floats:
+        """The score test of each on the rows that were looked at."""
+        found = score_tests(
             self.basket, features, self.looked, self.n_classes, set(self.categories), present,
             self.controls,
         )  # fmt: skip
@@ -308,7 +335,7 @@ class _Hunt:
             found *= 1.0 + _AGAIN * self.useful[features]
         return found
 
-    def spreads(self) -> dict[int, Spread]:
+    def sketches(self) -> dict[int, Sketch]:
         """What the memory keeps of the values that were seen."""
         found = {}
         for f, column in self.basket.columns.items():
@@ -317,22 +344,26 @@ class _Hunt:
             if (ours[self.sizes > 0] == 0).any():
                 continue  # a look at the rare class alone says nothing of all rows
             weights = (self.sizes / np.maximum(ours, 1))[y]
-            found[f] = remember(self.memory.spread(f), column, weights)
+            found[f] = remember(self.memory.sketch(f), column, weights)
         return found
 
-    def notes(self) -> Json:
+    def rows_to_keep(self) -> dict[int, PackedRows]:
         """Rows that later tasks may take for controls."""
-        return remember_controls(self.basket, self.sizes, self.memory, self.rng)
+        basket = self.basket
+        return remember_controls(
+            basket.columns, basket.codes, self.sizes, self.memory.tasks, self.rng
+        )
 
     def _rows_for(self, features: Ints) -> tuple[Floats, Ints, Ints]:
         """Values and classes of the task's own rows, then of earlier ones; which of these."""
         values, y = self.basket.values(features, self.rows), self.basket.codes[: self.rows]
         if self.controls is None or not len(features):
             return values, y, np.zeros(0, dtype=np.int64)
-        lent = np.flatnonzero(self.controls.known(features).mean(axis=1) >= _KNOWN)[-_LENT:]
-        theirs = self.controls.filled(features, lent, np.random.default_rng(0))
-        many = np.full(len(lent), int(self.sizes.argmax()))
-        return np.vstack([values, theirs]), np.append(y, many), lent
+        known = self.controls.known(features).mean(axis=1)
+        borrowed = np.flatnonzero(known >= _KNOWN)[-_MOST_CONTROLS:]
+        theirs = self.controls.filled(features, borrowed, np.random.default_rng(0))
+        many = np.full(len(borrowed), int(self.sizes.argmax()))
+        return np.vstack([values, theirs]), np.append(y, many), borrowed
 
     def _present(self) -> tuple[Floats, float]:
         """What the chosen features say of every row, out of fold; what further rows would gain.
@@ -341,22 +372,22 @@ class _Hunt:
         with one over the rows, half as many rows again gain 2/9 of that difference.
         """
         features = np.array(self.chosen, dtype=np.int64)
-        values, y, lent = self._rows_for(features)
+        values, y, borrowed = self._rows_for(features)
         categories = np.array([f in self.categories for f in self.chosen])
         curve = curve_of(values, y, categories, self.n_classes)
         self.fall, self.by_more_rows = curve.fall, curve.by_rows
         self.losses.append(curve.loss)
-        more = min(0.5 * self.rows, len(self.basket.codes) - self.rows)
+        more = min(_MORE_ROWS * self.rows, len(self.basket.codes) - self.rows)
         price = more * float(self.prices[features].sum())
-        gain = curve.by_rows * more / (0.5 * self.rows)
-        return self._spread(curve.p, lent), (gain / price if price > 0 else 0.0)
+        gain = curve.by_rows * more / (_MORE_ROWS * self.rows)
+        return self._by_row(curve.p, borrowed), (gain / price if price > 0 else 0.0)
 
-    def _spread(self, found: Floats, lent: Ints) -> Floats:
+    def _by_row(self, found: Floats, borrowed: Ints) -> Floats:
         """A line for each own row and for each earlier one, NaN for those that were not used."""
         if self.controls is None:
             return found
         theirs = np.full((self.controls.n_rows, found.shape[1]), np.nan)
-        theirs[lent] = found[self.rows :]
+        theirs[borrowed] = found[self.rows :]
         return np.vstack([found[: self.rows], theirs])
 
     def _afford_something(self) -> None:

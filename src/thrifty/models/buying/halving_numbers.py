@@ -1,10 +1,14 @@
-"""Buying for numeric labels: halve the features, then buy what the model still lacks, then rows.
+"""Successive halving for numeric labels; then what the model still lacks is bought, then rows.
 
-As for classes (:mod:`thrifty.models.buying.halving`), with two differences. Rows are drawn alike: they
-stand in one random order in which low and high labels take turns, so that any beginning of it has
-y spread as all rows have it. And how well a feature tells y is the score test of its points for
-squared errors: first against the mean, then against what the present model leaves over on rows left
-out. For choosing, labels beyond their first and last hundredth count as these.
+As for classes (:mod:`thrifty.models.buying.halving`), with two differences. Rows are drawn alike:
+they stand in one random order in which low and high labels take turns, so that any beginning of it
+has y spread as all rows have it. And a score is the score test of a feature's points for squared
+errors: first against the mean, then against what the present model leaves over on rows left out.
+For choosing, labels are clipped to their first and last hundredth.
+
+The constants were chosen on diabetes, linear100, friedman60 and friedman110 at 5 and 10 %, two to
+six seeds, where nothing else is said of them (docs/models.md, *Numbers as labels*; ``python
+benchmarks/regression.py`` measures with them). "Set by hand": before 0.2, and not measured since.
 """
 
 from __future__ import annotations
@@ -12,15 +16,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.numbers import Numbers
-from thrifty.models.buying.basket import Basket
+from thrifty.models.buying.owned import to_pay
 from thrifty.models.buying.policy import Bought
-from thrifty.models.buying.to_pay import to_pay
-from thrifty.models.buying.worth import judges_worth, still_falls, would_pay
+from thrifty.models.buying.purses import Basket
+from thrifty.models.buying.worth import BY_HALF_AS_MANY, judges_worth, still_falls, would_pay
 from thrifty.models.fits.bins import make_bins
 from thrifty.models.fits.number_mixture import Additive
 from thrifty.models.fits.points import Design
@@ -28,26 +32,43 @@ from thrifty.models.memory.memory import Lesson, Memory
 from thrifty.models.memory.sketches import remember
 from thrifty.models.table import Table
 
-__all__ = ["ForNumbers"]
+__all__ = ["HalvingNumbers"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-#: groups of labels that take turns in the order of the rows
+#: groups of labels that take turns in the order of the rows. Set by hand
 _GROUPS = 5
-#: rows of the smallest first look
+#: labels are clipped to these quantiles for choosing. Set by hand
+_CLIPPED = (0.01, 0.99)
+#: rows of the smallest first look. Set by hand
 _FIRST = 8
-#: a table of n cells has about sqrt(n) / 4 features; halving leaves twice as many
+#: a table of n cells has about sqrt(n) / 4 features; halving leaves twice as many (friedman110 at
+#: 5 %: .82, with four times fewer features .70)
 _WIDTH = 4.0
-#: features that a model may have where all are bought
+#: features are halved so often at most
+_MOST_ROUNDS = 4
+#: features that a model may have where all are bought. As in :mod:`.wide`; not measured here
 _MOST = 300
-#: how many of a task's features the memory calls useful, and how much sooner they are believed
-_USEFUL, _AGAIN = 20, 1.0
+#: bins of a feature at most; as in :mod:`.score_test`
+_BINS = 8
+#: folds on which the present model is judged: points of a third and of two thirds of the rows
+_FOLDS = 3
+#: rows that each fold must have for it. Set by hand
+_LEAST_IN_FOLD = 3
+#: how many of a task's features the memory calls useful. As in :mod:`.halving`
+_USEFUL = 20
+#: a first score counts up to 1 + this times where every earlier task found the feature useful. As
+#: there
+_AGAIN = 1.0
+#: features bought together: 1, and one more for so many that are chosen. As there
+_PER_BATCH = 4
+#: rows are bought by this part of those there are. As there
+_MORE_ROWS = 0.5
+#: what is free counts as this part of the mean price: it is worth a look whatever its score
+_FREE = 1e-3
 
 
 @dataclass(frozen=True)
-class ForNumbers:
-    """A way to buy a table whose labels are numbers.
+class HalvingNumbers:
+    """Successive halving: a way to buy a table whose labels are numbers.
 
     Parameters
     ----------
@@ -57,13 +78,13 @@ class ForNumbers:
         rows in the last look, at most
     start : float
         rows of the table at first: on so many a feature costs this share of what is left
-    spread : float
+    slimness : float
         rows that the table has at most for each root of its cells while features wait
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 40))
     >>> y = X[:, 3] - 2 * X[:, 7] + 0.1 * rng.normal(size=400)
-    >>> bought = ForNumbers().buy(Cells(X), Numbers(y), Memory(), 1600.0, rng)
+    >>> bought = HalvingNumbers().buy(Cells(X), Numbers(y), Memory(), 1600.0, rng)
     >>> sorted(bought.table.features[:2].tolist()), bool(bought.table.bought.sum() <= 1600)
     ([3, 7], True)
     """
@@ -71,7 +92,7 @@ class ForNumbers:
     looking: float = 0.6
     most_looks: int = 150
     start: float = 0.12
-    spread: float = 7.0
+    slimness: float = 7.0
 
     def buy(
         self, cells: Cells, labels: Numbers, memory: Memory, allowance: float,
@@ -90,19 +111,18 @@ class _Search:
     """One task: what is bought, what is still a candidate, what was chosen."""
 
     def __init__(
-        self, how: ForNumbers, cells: Cells, y: Floats, memory: Memory, allowance: float,
+        self, how: HalvingNumbers, cells: Cells, y: Floats, memory: Memory, allowance: float,
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
         self.how, self.cells, self.memory = how, cells, memory
         self.categories = cells.categories
         prices = np.asarray(cells.shared_prices, dtype=np.float64)
-        # what is free is worth a look whatever it tells
-        self.prices = np.maximum(prices, 1e-3 * max(float(prices.mean()), 1e-9))
+        self.prices = np.maximum(prices, _FREE * max(float(prices.mean()), 1e-9))
         groups = np.argsort(np.argsort(y, kind="stable")) * _GROUPS // len(y)
         self.basket = Basket(cells, groups.astype(np.int64), allowance, rng)
         self.y = y[self.basket.order]
-        low, high = np.quantile(y, [0.01, 0.99])
-        self.tame = np.clip(self.y, low, high)
+        low, high = np.quantile(y, _CLIPPED)
+        self.clipped = np.clip(self.y, low, high)
         self.alive = np.arange(cells.n_features)
         often = memory.usefulness(cells.n_features)
         self.useful = often / max(memory.tasks, 1)
@@ -114,13 +134,13 @@ class _Search:
         self.losses: list[float] = []
 
     def take_everything(self) -> bool:
-        """Where all cells can be paid for, have them; the model gets those that tell most."""
+        """Where all cells can be paid for, have them; the model gets those with the best scores."""
         n = len(self.y)
         if self.judges or not self.basket.buy(self.alive, n):
             return False
         self.looked = self.rows = n
         self.check_values()
-        order = np.argsort(-self._tells(self.alive, None), kind="stable")
+        order = np.argsort(-self._scores(self.alive, None), kind="stable")
         self.chosen = self.alive[order[:_MOST]].tolist()
         return True
 
@@ -129,7 +149,7 @@ class _Search:
         n, unit = len(self.alive), float(self.prices.sum())
         left = self.basket.left
         wanted = max((left * n / unit) ** 0.5 / _WIDTH, 1.0)
-        rounds = int(np.clip(np.log2(n / (2.0 * wanted)), 0, 4))
+        rounds = int(np.clip(np.log2(n / (2.0 * wanted)), 0, _MOST_ROUNDS))
         first = int(self.how.looking * left / unit / (1 + rounds / 2))
         first = int(np.clip(first, _FIRST, max(_FIRST, self.how.most_looks // 2**rounds)))
         for level in range(rounds + 1):
@@ -139,7 +159,7 @@ class _Search:
             self.looked = upto
             if level < rounds:
                 keep = max(1, -(-len(self.alive) // 2))
-                found = self._tells(self.alive, None)
+                found = self._scores(self.alive, None)
                 self.alive = self.alive[np.argsort(-found, kind="stable")[:keep]]
         if not self.looked:
             self._look_at_some()
@@ -167,19 +187,19 @@ class _Search:
         """Buy a feature where the present model is wrong, or more rows: whichever pays more."""
         mean = float(self.prices[self.alive].mean())
         n = self.basket.left / mean
-        enough = self.how.spread * n**0.5
+        enough = self.how.slimness * n**0.5
         self.rows = int(np.clip(min(self.how.start * n, enough), self.looked, len(self.y)))
         waiting, present, by_rows = self.alive, None, 0.0
         while True:
-            tells = self._tells(waiting, present)
+            scores = self._scores(waiting, present)
             if self.judges and not still_falls(self.losses, self.fall):
                 break
-            gain = (tells - 1.0) / (2.0 * max(self.looked, 1)) / (self.prices[waiting] * self.rows)
+            gain = (scores - 1.0) / (2.0 * max(self.looked, 1)) / (self.prices[waiting] * self.rows)
             took = 0
             if self.rows < enough and (not len(waiting) or gain.max() < max(by_rows, 0.0)):
                 took = self._buy_rows(int(enough))
             if not took:
-                waiting, took = self._buy_features(waiting, tells / self.prices[waiting])
+                waiting, took = self._buy_features(waiting, scores / self.prices[waiting])
             if not took:
                 break
             present, by_rows = self._present()
@@ -193,7 +213,7 @@ class _Search:
                 self._present()
 
     def _buy_features(self, waiting: Ints, worth: Floats) -> tuple[Ints, int]:
-        took, batch = 0, 1 + len(self.chosen) // 4
+        took, batch = 0, 1 + len(self.chosen) // _PER_BATCH
         for f in waiting[np.argsort(-worth, kind="stable")].tolist():
             if took < batch and self.basket.buy(np.array([f]), self.rows):
                 self.chosen.append(f)
@@ -205,26 +225,26 @@ class _Search:
         if not self.chosen:
             return 0
         features = np.array(self.chosen, dtype=np.int64)
-        wanted = min(int(1.5 * self.rows) + 1, most, len(self.y))
+        wanted = min(int((1 + _MORE_ROWS) * self.rows) + 1, most, len(self.y))
         upto = self.basket.most_rows(features, self.rows, wanted)
         if upto <= self.rows or not self.basket.buy(features, upto):
             return 0
         more, self.rows = upto - self.rows, upto
         return more
 
-    def _tells(self, features: Ints, present: Floats | None) -> Floats:
+    def _scores(self, features: Ints, present: Floats | None) -> Floats:
         """The score test of each feature on the rows that were looked at; 1 is chance."""
-        y = self.tame[: self.looked]
+        y = self.clipped[: self.looked]
         wrong = y - (y.mean() if present is None else present[: self.looked])
-        spread = max(float((wrong**2).mean()), 1e-300)
+        variance = max(float((wrong**2).mean()), 1e-300)
         ones, found = np.ones(len(y)), np.zeros(len(features))
         for i, f in enumerate(features.tolist()):
             column = self.basket.columns[f][: self.looked]
-            bins = make_bins(column, ones, max_bins=8, category=f in self.categories)
+            bins = make_bins(column, ones, max_bins=_BINS, category=f in self.categories)
             basis = bins.basis()
             if basis.shape[1]:
                 part = basis[bins.codes(column)]
-                found[i] = float(((wrong @ part) ** 2).sum()) / (float((part**2).sum()) * spread)
+                found[i] = float(((wrong @ part) ** 2).sum()) / (float((part**2).sum()) * variance)
         if present is None:  # what was useful before is believed sooner
             found *= 1.0 + _AGAIN * self.useful[features]
         return found
@@ -237,26 +257,27 @@ class _Search:
         """
         features = np.array(self.chosen, dtype=np.int64)
         values = self.basket.values(features, self.rows)
-        y = self.tame[: self.rows]
+        y = self.clipped[: self.rows]
         found = np.full(len(y), y.mean())
-        if len(y) < 9 or y.min() == y.max():
+        if len(y) < _FOLDS * _LEAST_IN_FOLD or y.min() == y.max():
             return found, 0.0
         named = np.array([f in self.categories for f in self.chosen])
-        design = Design.of(values, np.ones(len(y)), named, 8)
-        folds = np.arange(len(y)) % 3
-        from_one = np.zeros(3)
-        for fold in range(3):
+        design = Design.of(values, np.ones(len(y)), named, _BINS)
+        folds = np.arange(len(y)) % _FOLDS
+        from_one = np.zeros(_FOLDS)
+        for fold in range(_FOLDS):
             rest, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
             found[out] = _points(design, rest, y).predict(values[out])
             few = _points(design, out, y).predict(values[rest])
             from_one[fold] = ((few - y[rest]) ** 2).mean()
         from_two = float(((found - y) ** 2).mean())
         worse = 0.5 * np.log(max(float(from_one.mean()), 1e-300) / max(from_two, 1e-300))
-        more = min(0.5 * self.rows, len(self.y) - self.rows)
+        more = min(_MORE_ROWS * self.rows, len(self.y) - self.rows)
         price = more * float(self.prices[features].sum())
-        gain = 2 / 9 * worse * more / (0.5 * self.rows)
+        gain = BY_HALF_AS_MANY * worse * more / (_MORE_ROWS * self.rows)
         whole = max(float(((y - y.mean()) ** 2).mean()), 1e-300)
-        self.fall, self.by_more_rows = 0.5 * np.log(whole / max(from_two, 1e-300)), 2 / 9 * worse
+        self.fall = 0.5 * np.log(whole / max(from_two, 1e-300))
+        self.by_more_rows = BY_HALF_AS_MANY * worse
         self.losses.append(-self.fall)
         return found, (gain / price if price > 0 else 0.0)
 
@@ -273,8 +294,8 @@ class _Search:
         """What was seen of each feature: rows were drawn without regard to any class."""
         boolean = np.asarray(self.cells.boolean)
         seen = {f: c for f, c in self.basket.columns.items() if boolean[f] and len(c)}
-        spreads = {
-            f: remember(self.memory.spread(f), column, np.ones(len(column)))
+        sketches = {
+            f: remember(self.memory.sketch(f), column, np.ones(len(column)))
             for f, column in self.basket.columns.items()
             if not boolean[f]
         }
@@ -283,7 +304,7 @@ class _Search:
             np.array([len(column) for column in seen.values()], dtype=np.float64),
             np.array([column.sum() for column in seen.values()], dtype=np.float64),
             np.array(self.chosen[:_USEFUL], dtype=np.int64),
-            spreads=spreads,
+            sketches=sketches,
         )
 
 

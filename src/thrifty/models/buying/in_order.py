@@ -11,12 +11,12 @@ that are free are bought on every row at once.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.labels.classes import Labels
 from thrifty.models.buying.policy import Bought
+from thrifty.models.buying.purses import Sheet
 from thrifty.models.buying.residual_gains import bin_codes, gains
 from thrifty.models.fits.proxy import fold_of_rows, quick_out_of_fold
 from thrifty.models.memory.memory import Lesson, Memory
@@ -24,14 +24,34 @@ from thrifty.models.table import Table
 
 __all__ = ["InOrder"]
 
-#: rows bought whole, rows of each class in the probe, other rows for each of the rare class
-WHOLE, PROBE, OTHERS = 60, 150, 3
+# The sizes and shares of the first look and of the probe were chosen among four on splits 11 to 14
+# of spam, `python benchmarks/predictions.py` (docs/predicting.md). The others were set by hand with
+# the first version of this way, before 0.2, and not measured since.
+#: rows bought whole in the first look
+WHOLE = 60
+#: rows of each class in the probe
+PROBE = 150
+#: rows of each other class for each of the rarest
+OTHERS = 3
 #: there are to be as many rows as leave the money for so many features
 FEATURES = 8
-#: bins of the quick model, and of the gains on the small probe
-FINE, COARSE = 32, 5
-#: at most this share of the money goes into the first look and into the probe
-FIRST_LOOK, FOR_PROBE = 0.25, 0.3
+#: bins of the quick model
+FINE = 32
+#: bins of the gains on the small probe
+COARSE = 5
+#: at most this share of the money goes into the first look
+FIRST_LOOK = 0.25
+#: and this share into the probe
+FOR_PROBE = 0.3
+#: where rows or their number are too dear, they are taken times this, again and again
+_FEWER = 0.9
+#: folds of the quick model
+_FOLDS = 4
+#: of an order's features beyond the best, this part of what they gain counts
+_BESIDE_BEST = 0.5
+#: a gain counts per price to this power; with orders, which fill several features, per its root
+_PRICE_POWER = 1.0
+_PRICE_POWER_WITH_ORDERS = 0.5
 
 
 class InOrder:
@@ -50,59 +70,36 @@ class InOrder:
         self, cells: Cells, labels: Labels, memory: Memory, allowance: float,
         rng: np.random.Generator,
     ) -> Bought:  # fmt: skip
-        search = _Buying(cells, np.asarray(labels.codes, dtype=np.int64), allowance, rng)
+        search = _Search(cells, np.asarray(labels.codes, dtype=np.int64), allowance, rng)
         search.run()
         table = search.table()
         return Bought(table, Lesson(useful=table.features), {"way": "in order"})
 
 
-class _Buying:
+class _Search:
+    """One task: a purse, what is still a candidate, what was taken."""
+
     def __init__(
         self, cells: Cells, codes: Ints, allowance: float, rng: np.random.Generator
     ) -> None:
-        self.cells, self.y, self.left = cells, codes, allowance
-        n = cells.n_features
+        self.cells, self.y = cells, codes
         self.counts = np.bincount(codes)
         self.prices = np.asarray(cells.prices, dtype=np.float64)
-        order = rng.permutation(len(codes))
-        self.by_class = [order[codes[order] == k] for k in range(len(self.counts))]
-        self.values: dict[int, Floats] = {}
-        self.seen: dict[int, NDArray[np.bool_]] = {}
-        self.alive = np.arange(n)
+        self.sheet = Sheet(cells, codes, allowance, rng)
+        self.alive = np.arange(cells.n_features)
         self.taken: list[int] = []
         self.rows = self._rows(OTHERS)
 
     def _rows(self, others: float) -> Ints:
         """The rarest class whole, and at most so many rows of each other class for each of it."""
         most = int(np.ceil(others * self.counts[self.counts > 0].min()))
-        return np.sort(self.balanced(most))
-
-    def balanced(self, each: int) -> Ints:
-        return np.concatenate([rows[:each] for rows in self.by_class])
-
-    def price(self, rows: Ints, features: Ints) -> float:
-        return self.cells.price_of(rows, features) if len(rows) and len(features) else 0.0
-
-    def get(self, rows: Ints, features: Ints) -> bool:
-        """Buy, if the money is there."""
-        price = self.price(rows, features)
-        if price > self.left + 1e-9:
-            return False
-        found = np.asarray(self.cells.get(rows, features), dtype=np.float64)
-        self.left -= price
-        for j, f in enumerate(features.tolist()):
-            if f not in self.values:
-                self.values[f] = np.full(len(self.y), np.nan)
-                self.seen[f] = np.zeros(len(self.y), dtype=bool)
-            self.values[f][rows] = found[:, j]
-            self.seen[f][rows] = True
-        return True
+        return np.sort(self.sheet.balanced(most))
 
     def run(self) -> None:
-        start = self.left
+        start = self.sheet.left
         free = np.flatnonzero(self.prices <= 0)
         if len(free):
-            self.get(self.rows, free)
+            self.sheet.buy(self.rows, free)
             self.taken.extend(free.tolist())
         self.alive = np.flatnonzero(self.prices > 0)
         self._first_look(FIRST_LOOK * start)
@@ -115,10 +112,10 @@ class _Buying:
         """Whole rows, half of each class; half of the features stay."""
         k = len(self.counts)
         each = max(WHOLE // k, 2)
-        while each > 2 and self.price(self.balanced(each), self.alive) > most:
+        while each > 2 and self.sheet.price(self.sheet.balanced(each), self.alive) > most:
             each -= 1
-        rows = self.balanced(each)
-        if len(self.alive) < 4 or not self.get(rows, self.alive):
+        rows = self.sheet.balanced(each)
+        if len(self.alive) < 4 or not self.sheet.buy(rows, self.alive):
             return
         found = self._gains(rows, self.alive, None)
         best = np.argsort(-found, kind="stable")[: (len(self.alive) + 1) // 2]
@@ -126,11 +123,11 @@ class _Buying:
 
     def _probe(self, most: float) -> Ints:
         each = PROBE
-        while each > 5 and self.price(self.balanced(each), self.alive) > most:
-            each = int(each * 0.9)
-        rows = self.balanced(each)
-        if not self.get(rows, self.alive):
-            rows = self.balanced(max(WHOLE // len(self.counts), 2))
+        while each > 5 and self.sheet.price(self.sheet.balanced(each), self.alive) > most:
+            each = int(each * _FEWER)
+        rows = self.sheet.balanced(each)
+        if not self.sheet.buy(rows, self.alive):
+            rows = self.sheet.balanced(max(WHOLE // len(self.counts), 2))
         return rows
 
     def _fewer_rows(self, least: int) -> None:
@@ -138,8 +135,9 @@ class _Buying:
         others, rarest = float(OTHERS), self.counts[self.counts > 0].min()
         wanted = min(FEATURES, len(self.alive))
         price = wanted * float(np.mean(self.prices[self.alive])) if wanted else 0.0
-        while len(self.rows) * price > self.left and 0.9 * others * rarest >= max(least, 2):
-            others *= 0.9
+        left = self.sheet.left
+        while len(self.rows) * price > left and _FEWER * others * rarest >= max(least, 2):
+            others *= _FEWER
             self.rows = self._rows(others)
 
     def _gains(self, rows: Ints, features: Ints, present: Floats | None) -> Floats:
@@ -150,9 +148,8 @@ class _Buying:
         weights = weights / weights.mean()
         hot = np.eye(len(self.counts))[y]
         p = np.average(hot, axis=0, weights=weights)[None, :] if present is None else present
-        values = np.column_stack([self.values[f][rows] for f in features.tolist()])
-        seen = np.column_stack([self.seen[f][rows] for f in features.tolist()])
-        codes = bin_codes(values, seen, COARSE)
+        which = features.tolist()
+        codes = bin_codes(self.sheet.values(rows, which), self.sheet.known(rows, which), COARSE)
         found = gains(codes, hot - p, np.broadcast_to(p * (1 - p), hot.shape), weights)
         return np.asarray(found[:, 0])
 
@@ -162,7 +159,7 @@ class _Buying:
             return None
         table = self.table()
         codes = bin_codes(table.values, table.bought, FINE)
-        fold = fold_of_rows(table.labels, 4, 0)
+        fold = fold_of_rows(table.labels, _FOLDS, 0)
         p = quick_out_of_fold(codes, table.labels, table.weights, fold)
         place = np.searchsorted(table.rows, probe)
         return np.asarray(p[place])
@@ -178,15 +175,16 @@ class _Buying:
             left for order in self.cells.orders
             if len(left := tuple(f for f in order if f in found)) > 1
         ]  # fmt: skip
+        power = _PRICE_POWER_WITH_ORDERS if self.cells.orders else _PRICE_POWER
         worth = []
         for features in wanted:
-            price = self.price(self.rows, np.array(features)) / len(self.rows)
+            price = self.sheet.price(self.rows, np.array(features)) / len(self.rows)
             gain = sorted((float(found[f]) for f in features), reverse=True)
-            both = gain[0] + 0.5 * sum(gain[1:])
-            worth.append(both / max(price, 1e-9) ** (0.5 if self.cells.orders else 1.0))
+            both = gain[0] + _BESIDE_BEST * sum(gain[1:])
+            worth.append(both / max(price, 1e-9) ** power)
         for i in np.argsort(-np.array(worth), kind="stable").tolist():
             chosen = np.array(wanted[i], dtype=np.int64)
-            if self.get(self.rows, chosen):
+            if self.sheet.buy(self.rows, chosen):
                 self.alive = self.alive[~np.isin(self.alive, chosen)]
                 self.taken.extend(wanted[i])
                 return True
@@ -196,10 +194,9 @@ class _Buying:
         """What was bought on all rows; what only the probe saw is left out."""
         rows = self.rows
         features = np.array(self.taken, dtype=np.int64)
-        values = np.column_stack([self.values[f][rows] for f in self.taken] or [np.zeros(0)])
+        values = self.sheet.values(rows, self.taken)
         ours = np.bincount(self.y[rows], minlength=len(self.counts))
         weights = (self.counts / np.maximum(ours, 1))[self.y[rows]]
         return Table(
-            features, rows, values.reshape(len(rows), len(features)),
-            np.ones((len(rows), len(features)), dtype=bool), weights, self.y[rows],
-        )  # fmt: skip
+            features, rows, values, np.ones(values.shape, dtype=bool), weights, self.y[rows]
+        )

@@ -1,4 +1,7 @@
-"""Looks at single features, where they are expected to lower the loss most for their price."""
+"""Looks at single features where they lower the loss most for their price; then joint rows.
+
+Joint rows: the best features completed on the same rows, so that a fit sees them together.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from thrifty.array_types import Floats, Ints
-from thrifty.models.buying.account import Account
 from thrifty.models.buying.belief import CHUNK, Looked, believe, knowledge_gradient, overall_rate
+from thrifty.models.buying.purses import Account
 
-__all__ = ["Background", "look_around"]
+__all__ = ["Background", "complete_rows", "look_around", "look_once"]
 
+# Those of the first prototype, chosen on tmc2007_500, slashdot and bibtex (docs/models.md,
+# *Measured*; `python benchmarks/models.py` measures with them).
 #: so many rows of the rare class are looked at together
 _STEPS = (2, 5, 12)
 #: so many rows outside of it
 _OTHER_STEPS = (3, 8, 20)
 #: the looks' share of the bill is spent in so many rounds
 _ROUNDS = 24
-#: beliefs are made anew when the overall rate moved by so much
+#: beliefs are made anew when the overall rate moved by this part of itself
 _MOVED = 0.1
 
 
@@ -72,7 +77,7 @@ class _Offers:
 
     def _offer(self, features: Ints, a: Ints, b: Ints, fall: Floats) -> None:
         """Take this look where it is worth more for its price than those before."""
-        cost = self.account.cost_in_company(features, a, b)
+        cost = self.account.cost_with_shared_fees(features, a, b)
         more = (a > self.account.a[features]) | (b > self.account.b[features])
         # a free feature costs next to nothing, not nothing: its worth still ranks it
         worth = np.where(more, fall / np.maximum(cost, 1e-9), -1.0)
@@ -120,3 +125,41 @@ def look_once(account: Account, spend: float) -> None:
         else:
             high = middle - 1
     account.look(every, *sizes(low))
+
+
+def complete_rows(
+    account: Account, ranked: Ints, k: int, others_each: float, kept: float = 0.0
+) -> int:
+    """Complete the k best features on as many rows as are left to pay for, then further features.
+
+    ``kept`` of the money stays. ``others_each`` rows outside the rare class go with each rare one,
+    until all rare ones are in.
+    Returns how many features are complete on those rows.
+    """
+    k = min(k, len(ranked))
+    best = ranked[:k]
+    low, high = 0, max(len(account.others), int(len(account.rare) * others_each) + 1)
+
+    def sizes(n: int) -> tuple[Ints, Ints]:
+        a = min(len(account.rare), int(np.ceil(n / others_each)))
+        return np.full(k, a), np.full(k, min(n, len(account.others)))
+
+    left = account.left - kept
+    while low < high:  # as many rows as the money lasts
+        middle = (low + high + 1) // 2
+        if account.cost(best, *sizes(middle)).sum() <= left:
+            low = middle
+        else:
+            high = middle - 1
+    a, b = sizes(low)
+    account.look(best, a, b)
+    return k + _further(account, ranked[k:], int(a[0]), int(b[0]), kept)
+
+
+def _further(account: Account, ranked: Ints, a: int, b: int, kept: float) -> int:
+    """Complete more features on the same rows, in their order, while the money lasts."""
+    to_a, to_b = np.full(len(ranked), a), np.full(len(ranked), b)
+    bill = np.cumsum(account.cost(ranked, to_a, to_b))
+    n = int(np.searchsorted(bill, account.left - kept, side="right"))
+    account.look(ranked[:n], to_a[:n], to_b[:n])
+    return n

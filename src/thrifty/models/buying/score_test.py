@@ -1,7 +1,8 @@
-"""How well each feature tells the classes apart, on rows of a basket: one statistic throughout.
+"""Score tests of features, on rows of a basket: how well each tells the classes apart.
 
-The score test of its points under the card's prior (:mod:`thrifty.models.fits.points`), in which a trend
-counts most, a bend less, a gap is a bin; chance alone gives 1.
+One statistic throughout: the score test (Rao, 1948) of the feature's points under the card's prior
+(:mod:`thrifty.models.fits.points`), in which a trend counts most, a bend less, a gap is a bin. Over
+what chance gives on average: chance alone gives 1.
 """
 
 from __future__ import annotations
@@ -11,17 +12,22 @@ from collections.abc import Set
 import numpy as np
 
 from thrifty.array_types import Floats, Ints
-from thrifty.models.buying.basket import Basket
+from thrifty.models.buying.purses import Basket
 from thrifty.models.fits.bins import make_bins
 from thrifty.models.memory.controls import Controls
 
-__all__ = ["how_strange", "how_telling"]
+__all__ = ["drift_score", "score_tests"]
 
-#: controls on which a feature must be known to compare rows with them
+#: controls on which a feature must be known to compare rows with them; with all of controls set
+#: beforehand (docs/models.md, *Numbers, categories, gaps, more than two classes*)
 _KNOWN = 20
+#: own rows of the largest class that must have been looked at; set beforehand too
+_LEAST_ROWS = 4
+#: bins of a feature at most; as many as the card has while a task buys
+_BINS = 8
 
 
-def how_telling(
+def score_tests(
     basket: Basket,
     features: Ints,
     looked: int,
@@ -59,7 +65,7 @@ def how_telling(
     return found
 
 
-def how_strange(
+def drift_score(
     basket: Basket,
     features: Ints,
     looked: int,
@@ -67,12 +73,12 @@ def how_strange(
     categories: Set[int],
     controls: Controls,
 ) -> float:
-    """How well features tell the largest class's rows from the controls, on average; chance: 1.
+    """The mean score test of the largest class's rows against the controls; without drift: 1.
 
     1 too where there are fewer than four such rows: they would not show it.
     """
     rows = np.flatnonzero(basket.codes[:looked] == _largest(basket, n_classes))
-    if len(rows) < 4:
+    if len(rows) < _LEAST_ROWS:
         return 1.0
     found = []
     for f in features.tolist():
@@ -92,11 +98,11 @@ def _statistic(column: Floats, y: Ints, n_classes: int, category: bool, p: Float
     """The score test of one column's points against what is believed already."""
     if p is None:
         p = np.tile(np.bincount(y, minlength=n_classes) / len(y), (len(y), 1))
-    bins = make_bins(column, np.ones(len(y)), max_bins=8, category=category)
+    bins = make_bins(column, np.ones(len(y)), max_bins=_BINS, category=category)
     basis = bins.basis()
     if not basis.shape[1]:
         return 0.0
     part = basis[bins.codes(column)]
     chance = float(((part**2).T @ (p * (1 - p))).sum())
-    told = float(((part.T @ (np.eye(n_classes)[y] - p)) ** 2).sum())
-    return told / max(chance, 1e-12)
+    score = float(((part.T @ (np.eye(n_classes)[y] - p)) ** 2).sum())
+    return score / max(chance, 1e-12)

@@ -6,9 +6,9 @@ of what it stands for against that. To a later task with two classes they are ro
 population whose label is not known. As rows outside its rare class they are wrong by its share
 only, and what is fitted to tell the rare class from all rows ranks as what tells it from the
 others (case-base sampling: Mantel, 1973); probabilities are put right where they are made
-(:mod:`thrifty.models.fits.mixture`). What of such a row was never bought is drawn from the values that the
-feature has among them. Rows of a cohort (:mod:`thrifty.models.buying.cohort`) are known whole, and lent
-before those of tasks.
+(:mod:`thrifty.models.fits.mixture`). What of such a row was never bought is drawn from what the
+feature has among them. Rows of a cohort (:mod:`thrifty.models.buying.cohort`) are known whole, and
+borrowed before those of tasks.
 """
 
 from __future__ import annotations
@@ -18,22 +18,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
-from thrifty.models.buying.basket import Basket
-from thrifty.models.memory.memory import ROWS, Memory
-from thrifty.typing import Json, JsonLike
+from thrifty.models.memory.memory import Memory
+from thrifty.models.memory.notes import PackedRows
 
-__all__ = ["Controls", "cohort_note", "controls_of", "number_cohort", "remember_controls"]
+__all__ = ["Controls", "controls_of", "pack_cohort", "remember_controls"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-#: tasks whose rows are kept, the latest, and rows of each at most
-_TASKS, _ROWS = 24, 200
-#: what notes of a cohort are called, and values that one keeps at most
-_COHORT = f"{ROWS}cohort "
+# Set beforehand, not measured (docs/models.md, *Numbers, categories, gaps, more than two classes*).
+#: tasks whose rows are kept, the latest
+_TASKS = 24
+#: rows of each at most
+_ROWS = 200
+#: values that a cohort keeps at most: 40 MB
 _VALUES = 5_000_000
 
 
@@ -61,7 +59,7 @@ class Controls:
         """On how many rows each feature is known."""
         return np.array([len(self.of(f)[0]) for f in features.tolist()], dtype=np.int64)
 
-    def known(self, features: Ints) -> NDArray[np.bool_]:
+    def known(self, features: Ints) -> Bools:
         """(rows, features) what is known."""
         found = np.zeros((self.n_rows, len(features)), dtype=bool)
         for j, f in enumerate(features.tolist()):
@@ -81,53 +79,56 @@ class Controls:
 def controls_of(memory: Memory) -> Controls:
     """What the memory keeps."""
     parts: dict[int, list[tuple[Ints, Floats]]] = {}
-    n = bought_by_tasks = 0
-    keys = [key for key in memory.written if key.startswith(ROWS)]
-    for key in sorted(keys, key=lambda key: key.startswith(_COHORT)):  # cohorts are the last
-        arrays = unpack_arrays(base64.b64decode(memory.written[key].said, validate=True))
-        ends = np.cumsum(arrays["upto"])
+    sizes: list[int] = []  # rows of each task and cohort; cohorts are the last
+    for packed in (*memory.controls, *memory.cohorts):
+        arrays = unpack_arrays(base64.b64decode(packed, validate=True))
+        ends, n = np.cumsum(arrays["upto"]), sum(sizes)
         for f, size, end in zip(arrays["features"].tolist(), arrays["upto"].tolist(), ends):
             part = np.arange(n, n + size), arrays["values"][end - size : end]
             parts.setdefault(f, []).append(part)
-        n += int(arrays["upto"].max(initial=0))
-        bought_by_tasks = bought_by_tasks if key.startswith(_COHORT) else n
+        sizes.append(int(arrays["upto"].max(initial=0)))
     columns = {
         f: (np.concatenate([at for at, _ in some]), np.concatenate([x for _, x in some]))
         for f, some in parts.items()
     }
-    return Controls(n, columns, n - bought_by_tasks)
+    return Controls(sum(sizes), columns, sum(sizes[len(memory.controls) :]))
 
 
 def remember_controls(
-    basket: Basket, sizes: Ints, memory: Memory, rng: np.random.Generator
-) -> Json:
-    """A note of rows that were bought, spread as all rows are; it takes an old task's place."""
-    longest = max((len(column) for column in basket.columns.values()), default=0)
-    codes = basket.codes[:longest]
+    columns: Mapping[int, Floats], codes: Ints, sizes: Ints, task: int, rng: np.random.Generator
+) -> dict[int, PackedRows]:
+    """Rows that were bought, spread as all rows are, at the place of an old task's.
+
+    Parameters
+    ----------
+    columns : mapping
+        what was bought of each feature, on the first rows of one order
+    codes : Ints
+        classes of the rows, in that order
+    sizes : Ints
+        rows of each class, bought or not
+    task : int
+        how many tasks came before
+    """
+    longest = max((len(column) for column in columns.values()), default=0)
+    codes = codes[:longest]
     stands_for = sizes / np.maximum(np.bincount(codes, minlength=len(sizes)), 1)
     kept = rng.random(longest) * stands_for.max() < stands_for[codes]
     kept &= np.cumsum(kept) <= _ROWS
-    features = sorted(basket.columns)
-    columns = [basket.columns[f][kept[: len(basket.columns[f])]] for f in features]
+    features = sorted(columns)
+    some = [columns[f][kept[: len(columns[f])]] for f in features]
     if not longest:
         return {}
-    note = _packed(np.array(features, dtype=np.int64), columns)
-    return {f"{ROWS}{memory.tasks % _TASKS}": note}
+    return {task % _TASKS: _packed(np.array(features, dtype=np.int64), some)}
 
 
-def cohort_note(values: Floats) -> Json:
-    """A note of rows that were bought whole; of very wide ones the first."""
+def pack_cohort(values: Floats) -> PackedRows:
+    """Rows that were bought whole; of very wide ones the first."""
     kept = values[: max(1, _VALUES // max(values.shape[1], 1))]
-    return {_COHORT: _packed(np.arange(values.shape[1], dtype=np.int64), list(kept.T))}
+    return _packed(np.arange(values.shape[1], dtype=np.int64), list(kept.T))
 
 
-def number_cohort(notes: JsonLike, memory: Memory) -> Json:
-    """The notes, with a cohort's named so that it takes no other's place."""
-    before = len(memory.noted(_COHORT))
-    return {f"{key}{before}" if key == _COHORT else key: note for key, note in notes.items()}
-
-
-def _packed(features: Ints, columns: Sequence[Floats]) -> str:
+def _packed(features: Ints, columns: Sequence[Floats]) -> PackedRows:
     packed = pack_arrays({
         "features": features,
         "upto": np.array([len(column) for column in columns], dtype=np.int64),

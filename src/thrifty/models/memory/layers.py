@@ -19,17 +19,18 @@ from thrifty.array_types import Floats, Ints
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.typing import AnyArray
 
-__all__ = ["COLUMNS", "Layered", "LookLayer", "SpreadLayer"]
+__all__ = ["COLUMNS", "Layered", "LookLayer", "SketchLayer"]
 
-#: columns of a block
+#: columns of a block: what a store writes at most anew for one feature. Set by hand; what a task
+#: writes then is in docs/models.md, *Memory*
 COLUMNS = 1 << 16
 #: counts are whole thousandths, so that their sums do not depend on the order of the layers
 PARTS = 1000
 _NONE = np.zeros(0, dtype=np.int64)
 
 
-class Spread(TypedDict):
-    """How the values of a feature are spread: rows it rests on, share of gaps, quantiles."""
+class Sketch(TypedDict):
+    """A quantile sketch of a feature: rows it rests on, share of gaps, quantiles of its values."""
 
     rows: float
     gaps: float
@@ -183,8 +184,8 @@ class LookLayer:
 
 
 @dataclass(frozen=True, eq=False)
-class SpreadLayer:
-    """How the values of each feature are spread (:mod:`thrifty.models.memory.sketches`).
+class SketchLayer:
+    """A quantile sketch of each feature (:mod:`thrifty.models.memory.sketches`).
 
     Of a feature the newest counts: it was made from the one before.
     """
@@ -196,20 +197,20 @@ class SpreadLayer:
     at: Floats
 
     @classmethod
-    def of(cls, spreads: Mapping[int, Spread]) -> SpreadLayer:
-        """From a spread for each feature."""
-        features = np.array(sorted(spreads), dtype=np.int64)
-        each = [spreads[f] for f in features.tolist()]
-        at = [np.array(spread["at"], dtype=np.float64) for spread in each]
+    def of(cls, sketches: Mapping[int, Sketch]) -> SketchLayer:
+        """From a sketch for each feature."""
+        features = np.array(sorted(sketches), dtype=np.int64)
+        each = [sketches[f] for f in features.tolist()]
+        at = [np.array(sketch["at"], dtype=np.float64) for sketch in each]
         return cls(
             features,
-            np.array([spread["rows"] for spread in each], dtype=np.float64),
-            np.array([spread["gaps"] for spread in each], dtype=np.float64),
+            np.array([sketch["rows"] for sketch in each], dtype=np.float64),
+            np.array([sketch["gaps"] for sketch in each], dtype=np.float64),
             np.cumsum([len(values) for values in at], dtype=np.int64),
             np.concatenate([np.zeros(0), *at]),
         )
 
-    def spread(self, place: int) -> Spread:
+    def sketch(self, place: int) -> Sketch:
         """That of the feature at a place."""
         start = int(self.ends[place - 1]) if place else 0
         return {
@@ -218,17 +219,17 @@ class SpreadLayer:
             "at": self.at[start : int(self.ends[place])].tolist(),
         }
 
-    def by_feature(self) -> dict[int, Spread]:
-        """Every spread."""
-        return {f: self.spread(i) for i, f in enumerate(self.features.tolist())}
+    def by_feature(self) -> dict[int, Sketch]:
+        """Every sketch."""
+        return {f: self.sketch(i) for i, f in enumerate(self.features.tolist())}
 
-    def with_later(self, later: SpreadLayer) -> SpreadLayer:
-        return SpreadLayer.of({**self.by_feature(), **later.by_feature()})
+    def with_later(self, later: SketchLayer) -> SketchLayer:
+        return SketchLayer.of({**self.by_feature(), **later.by_feature()})
 
-    def part(self, start: int, end: int) -> SpreadLayer:
+    def part(self, start: int, end: int) -> SketchLayer:
         first, last = (int(self.ends[i - 1]) if i else 0 for i in (start, end))
         cut = slice(start, end)
-        return SpreadLayer(
+        return SketchLayer(
             self.features[cut], self.rows[cut], self.gaps[cut], self.ends[cut] - first,
             self.at[first:last],
         )  # fmt: skip
@@ -245,14 +246,14 @@ class SpreadLayer:
         )
 
     @classmethod
-    def from_bytes(cls, block: bytes) -> SpreadLayer:
+    def from_bytes(cls, block: bytes) -> SketchLayer:
         """The inverse of :meth:`to_bytes`."""
         found = unpack_arrays(block)
         features, sizes = _features(found), found["sizes"].astype(np.int64)
         each = (found["rows"], found["gaps"], sizes)
         odd = any(part.shape != features.shape for part in each) or (sizes < 0).any()
         if odd or sizes.sum() != len(found["at"]):
-            raise ValueError("spreads of features that do not fit the features")
+            raise ValueError("sketches of features that do not fit the features")
         rows, gaps, at = (found[name].astype(np.float64) for name in ("rows", "gaps", "at"))
         return cls(features, rows, gaps, np.cumsum(sizes), at)
 

@@ -1,45 +1,48 @@
 """What past tasks taught a lifetime of models: the background of the features.
 
 Of every feature: how often it was looked at outside the rare class, and how often it was 1 there;
-of numbers how they are spread; how often it was useful. Kept by column (:mod:`.layers`): a task
-adds what it saw, and shares the rest with the memory before it, in memory and in a store.
+of numbers a quantile sketch; how often it was useful. Kept by column (:mod:`.layers`): a task
+adds what it saw, and shares the rest with the memory before it, in memory and in a store. Beside
+that rows, words and models (:mod:`.notes`).
 """
 
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thrifty.array_types import Floats
+from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.cells.ledger.arrays import unpack_arrays
-from thrifty.models.memory.layers import PARTS, Layered, LookLayer, Spread, SpreadLayer
+from thrifty.models.memory.layers import PARTS, Layered, LookLayer, Sketch, SketchLayer
+from thrifty.models.memory.notes import (
+    Note,
+    Notes,
+    PackedRows,
+    Words,
+    notes_from_blocks,
+    notes_from_json,
+)
 from thrifty.typing import AnyArray, Json, JsonLike
 
 __all__ = ["Lesson", "Memory", "words_of"]
 
-#: counts of more features than this are packed as text
+#: counts of more features than this are packed as text: JSON of lists grows long. Set by hand
 _FEW = 1000
-#: notes that name the categories of a feature
-_WORDS = "words of "
-#: how an earlier version named the spread of a feature's values among its notes
-_OLD_SPREAD = "values:"
-#: what the blocks of a memory are called in a store
-_LOOKS, _SPREADS, _NOTE = "looks", "spreads", "note"
-#: what notes of whole rows begin with, and their blocks: a purge takes these out of a store
-ROWS = "rows:"
-_ROWS = "rows"
-#: features that a memory may know, whoever wrote it
+#: how an earlier version named the sketch of a feature's values among its notes
+_OLD_SKETCH = "values:"
+#: what the blocks of layers are called in a store
+_LOOKS = "looks"
+_SKETCHES = "spreads"
+#: features that a memory may know, whoever wrote it: what is read from a store takes no more memory
 _WIDEST = 50_000_000
 
-_Parts: TypeAlias = "tuple[Layered[LookLayer], Layered[SpreadLayer], Mapping[str, _Note]]"
+_Parts: TypeAlias = "tuple[Layered[LookLayer], Layered[SketchLayer], Notes]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,34 +50,24 @@ class Lesson:
     """What one task adds to the memory, whatever others have added meanwhile.
 
     ``features``, ``looks``, ``ones``: Boolean features that were looked at, how often, and how
-    often they were 1, each class weighted by its share. ``spreads``: of other features how their
-    values are spread, with what was known before. ``notes``: anything else, as JSON. Of spreads
-    and notes the newest stays.
+    often they were 1, each class weighted by its share. ``useful``: features that its model uses.
+    ``sketches``: of other features how their values are spread, with what was known before.
+    ``controls``: rows that later tasks may take for controls, by the place they take; ``cohort``:
+    rows that were bought whole. ``words``: what the numbers of each category feature stand for.
+    ``hypotheses``: models that later tasks may accept, by digest. Of sketches, words and what
+    stands at the same place the newest stays.
     """
 
-    features: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    features: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     looks: Floats = field(default_factory=lambda: np.zeros(0))
     ones: Floats = field(default_factory=lambda: np.zeros(0))
-    useful: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    notes: JsonLike = field(default_factory=dict)
+    useful: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     is_task: bool = True
-    spreads: Mapping[int, Spread] = field(default_factory=dict)
-
-    def with_words(self, words: Mapping[str, tuple[str, ...]]) -> Lesson:
-        """The lesson, with what the numbers of each category feature stand for."""
-        said = {f"{_WORDS}{name}": list(categories) for name, categories in words.items()}
-        return replace(self, notes={**self.notes, **said})
-
-
-@dataclass(frozen=True, eq=False)
-class _Note:
-    """A note as a block of a store; its number says which came first."""
-
-    number: int
-    said: Any
-
-    def to_bytes(self) -> bytes:
-        return json.dumps(self.said).encode()
+    sketches: Mapping[int, Sketch] = field(default_factory=dict)
+    controls: Mapping[int, PackedRows] = field(default_factory=dict)
+    cohort: PackedRows | None = None
+    words: Mapping[str, Words] = field(default_factory=dict)
+    hypotheses: Mapping[str, JsonLike] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +83,8 @@ class Memory:
     n_features: int = 0
     tasks: int = 0
     counts: Layered[LookLayer] = field(default_factory=Layered)
-    spreads: Layered[SpreadLayer] = field(default_factory=Layered)
-    written: Mapping[str, _Note] = field(default_factory=dict)
+    sketches: Layered[SketchLayer] = field(default_factory=Layered)
+    notes: Notes = field(default_factory=Notes)
 
     def __len__(self) -> int:
         """How many features were ever useful."""
@@ -103,7 +96,7 @@ class Memory:
         return iter(features[np.argsort(-often, kind="stable")].tolist())
 
     @cached_property
-    def _useful(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _useful(self) -> tuple[Ints, Ints]:
         """Features that were useful, ascending, and how often."""
         every = LookLayer.together([layer.only_useful() for layer in self.counts])
         return every.features, every.useful
@@ -124,27 +117,29 @@ class Memory:
         return self.usefulness(self.n_features)
 
     @property
-    def notes(self) -> Json:
-        """What tasks wrote down beside it."""
-        return {key: note.said for key, note in self.written.items()}
+    def words(self) -> dict[str, Words]:
+        """What the numbers of each category feature stand for, in this lifetime."""
+        return {name: note.value for name, note in self.notes.words.items()}
 
     @property
-    def words(self) -> dict[str, tuple[str, ...]]:
-        """What the numbers of each category feature stand for, in this lifetime."""
-        return {
-            key.removeprefix(_WORDS): tuple(note.said)
-            for key, note in self.written.items()
-            if key.startswith(_WORDS)
-        }
+    def hypotheses(self) -> list[JsonLike]:
+        """Earlier models that a task may accept, the oldest first."""
+        return [note.value for note in self.notes.hypotheses.values()]
 
-    def noted(self, kind: str) -> list[Any]:
-        """Notes whose key begins so, the oldest first."""
-        return [note.said for key, note in self.written.items() if key.startswith(kind)]
+    @property
+    def controls(self) -> list[PackedRows]:
+        """Rows of earlier tasks, packed."""
+        return [note.value for note in self.notes.controls.values()]
 
-    def spread(self, feature: int) -> Spread | None:
+    @property
+    def cohorts(self) -> list[PackedRows]:
+        """Rows of cohorts, packed, the oldest first."""
+        return [note.value for note in self.notes.cohorts.values()]
+
+    def sketch(self, feature: int) -> Sketch | None:
         """How the values of a feature are spread, as far as tasks have seen it."""
-        for layer, at in self.spreads.of(feature):
-            return layer.spread(at)
+        for layer, at in self.sketches.of(feature):
+            return layer.sketch(at)
         return None
 
     def background(self, n_features: int) -> tuple[Floats, Floats]:
@@ -166,27 +161,31 @@ class Memory:
 
     def after(self, lesson: Lesson, n_features: int) -> Memory:
         """The memory with what one more task taught."""
-        counts, spreads = self.counts, self.spreads
+        counts, sketches = self.counts, self.sketches
         seen = LookLayer.of(lesson.features, lesson.looks, lesson.ones, lesson.useful)
         if len(seen.features):
             counts = counts.plus(seen)
-        if lesson.spreads:
-            spreads = spreads.plus(SpreadLayer.of(lesson.spreads))
-        return Memory(
-            max(n_features, self.n_features), self.tasks + lesson.is_task, counts, spreads,
-            _with_notes(self.written, lesson.notes),
-        )  # fmt: skip
+        if lesson.sketches:
+            sketches = sketches.plus(SketchLayer.of(lesson.sketches))
+        notes = self.notes.plus(
+            controls=lesson.controls,
+            cohort=lesson.cohort,
+            words=lesson.words,
+            hypotheses=lesson.hypotheses,
+        )
+        width = max(n_features, self.n_features)
+        return Memory(width, self.tasks + lesson.is_task, counts, sketches, notes)
 
     def head(self) -> Json:
         """What a store rewrites after every task: a few numbers."""
         return {"n_features": self.n_features, "tasks": self.tasks}
 
-    def blocks(self) -> dict[str, LookLayer | SpreadLayer | _Note]:
+    def blocks(self) -> dict[str, LookLayer | SketchLayer | Note[object]]:
         """The rest, by name; a block that is the same object as before is the same."""
         return {
             **self.counts.named(_LOOKS),
-            **self.spreads.named(_SPREADS),
-            **{f"{_kind(key)} {note.number} {key}": note for key, note in self.written.items()},
+            **self.sketches.named(_SKETCHES),
+            **self.notes.blocks(),
         }
 
     def to_dict(self) -> Json:
@@ -200,11 +199,11 @@ class Memory:
         }
         if len(every.features) > _FEW:
             counts = {"looked": base64.b64encode(every.to_bytes()).decode()}
-        spreads: dict[int, Spread] = {}
-        for layer in self.spreads:
-            spreads |= layer.by_feature()
-        by_name = {str(f): spreads[f] for f in sorted(spreads)}
-        return {**self.head(), **counts, "spreads": by_name, "notes": self.notes}
+        sketches: dict[int, Sketch] = {}
+        for layer in self.sketches:
+            sketches |= layer.by_feature()
+        by_name = {str(f): sketches[f] for f in sorted(sketches)}
+        return {**self.head(), **counts, "spreads": by_name, "notes": self.notes.to_json()}
 
     @classmethod
     def from_dict(cls, data: JsonLike) -> Memory:
@@ -213,51 +212,31 @@ class Memory:
         if not isinstance(width, int) or not 0 <= width <= _WIDEST:
             raise ValueError(f"a memory of {width!r} features")
         if "blocks" in data:
-            counts, spreads, notes = _from_blocks(data["blocks"])
+            counts, sketches, notes = _from_blocks(data["blocks"])
         else:
-            counts, spreads, notes = _from_json(data)
-        for layer in (*counts, *spreads):
+            counts, sketches, notes = _from_json(data)
+        for layer in (*counts, *sketches):
             if len(layer.features) and layer.features[-1] >= width:
                 raise ValueError(f"a memory of {width} features knows another one")
-        return cls(width, int(data["tasks"]), counts, spreads, notes)
+        return cls(width, int(data["tasks"]), counts, sketches, notes)
 
 
-def words_of(cells: Cells) -> dict[str, tuple[str, ...]]:
+def words_of(cells: Cells) -> dict[str, Words]:
     """What the numbers of each category feature stand for, behind a door."""
     return {cells.feature_names[f]: tuple(c) for f, c in cells.categories.items()}
-
-
-def _kind(key: str) -> str:
-    return _ROWS if key.startswith(ROWS) else _NOTE
-
-
-def _with_notes(written: Mapping[str, _Note], new: JsonLike) -> Mapping[str, _Note]:
-    """Further notes; one that says what it said before stays as it is."""
-    after = dict(written)
-    free = 1 + max((note.number for note in written.values()), default=-1)
-    for key, said in new.items():
-        if key not in after:
-            after[key], free = _Note(free, said), free + 1
-        elif after[key].said != said:
-            after[key] = _Note(after[key].number, said)
-    return after
 
 
 def _from_blocks(blocks: Mapping[str, bytes]) -> _Parts:
     """What a store holds, by name."""
     looked: dict[tuple[int, int], LookLayer] = {}
-    spread: dict[tuple[int, int], SpreadLayer] = {}
-    notes: dict[tuple[int, str], _Note] = {}
+    sketched: dict[tuple[int, int], SketchLayer] = {}
     for name, block in blocks.items():
         kind, first, rest = name.split(" ", 2)
         if kind == _LOOKS:
             looked[int(first), int(rest)] = LookLayer.from_bytes(block)
-        elif kind == _SPREADS:
-            spread[int(first), int(rest)] = SpreadLayer.from_bytes(block)
-        elif kind in (_NOTE, _ROWS):
-            notes[int(first), rest] = _Note(int(first), json.loads(block))
-    written = {key: notes[number, key] for number, key in sorted(notes)}
-    return Layered.at(looked), Layered.at(spread), written
+        elif kind == _SKETCHES:
+            sketched[int(first), int(rest)] = SketchLayer.from_bytes(block)
+    return Layered.at(looked), Layered.at(sketched), notes_from_blocks(blocks)
 
 
 def _from_json(data: JsonLike) -> _Parts:
@@ -273,17 +252,17 @@ def _from_json(data: JsonLike) -> _Parts:
         if often.shape != seen.features.shape:
             raise ValueError("counts of features that do not fit the features")
         every = replace(seen, useful=often)
-    notes, spreads = {}, {int(f): spread for f, spread in data.get("spreads", {}).items()}
+    notes, sketches = {}, {int(f): sketch for f, sketch in data.get("spreads", {}).items()}
     for key, note in data["notes"].items():
-        if key.startswith(_OLD_SPREAD):
-            spreads[int(key.removeprefix(_OLD_SPREAD))] = note
+        if key.startswith(_OLD_SKETCH):
+            sketches[int(key.removeprefix(_OLD_SKETCH))] = note
         else:
             notes[key] = note
-    none: Layered[SpreadLayer] = Layered()
+    none: Layered[SketchLayer] = Layered()
     return (
         Layered[LookLayer]().plus(every) if len(every.features) else Layered(),
-        none.plus(SpreadLayer.of(spreads)) if spreads else none,
-        _with_notes({}, notes),
+        none.plus(SketchLayer.of(sketches)) if sketches else none,
+        notes_from_json(notes),
     )
 
 

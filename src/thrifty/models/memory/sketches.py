@@ -1,4 +1,4 @@
-"""How the values of a feature are spread among all rows, as earlier tasks saw it.
+"""Quantile sketches: how a feature's values are spread among all rows, as earlier tasks saw it.
 
 Kept for every feature that was looked at: how many rows that rests on, the share of gaps, and up
 to 32 quantiles of the values. Rows of each class count as the class does in the task, so that it is
@@ -11,16 +11,19 @@ from __future__ import annotations
 import numpy as np
 
 from thrifty.array_types import Floats
-from thrifty.models.memory.layers import Spread
+from thrifty.models.memory.layers import Sketch
 
 __all__ = ["remember"]
 
-#: quantiles kept; rows beyond which a background rests on no more (so that it can still change)
-_QUANTILES, _MOST = 32, 2000
+# Both set by hand before 0.2; nothing that is bought depends on them.
+#: quantiles kept
+_QUANTILES = 32
+#: rows beyond which a sketch rests on no more, so that it can still change
+_MOST = 2000
 
 
-def remember(old: Spread | None, values: Floats, weights: Floats) -> Spread:
-    """The background with further values, each weighted by what its row stands for.
+def remember(old: Sketch | None, values: Floats, weights: Floats) -> Sketch:
+    """The sketch with further values, each weighted by what its row stands for.
 
     >>> note = remember(None, np.array([1.0, 2.0, np.nan, 3.0]), np.ones(4))
     >>> note["rows"], note["gaps"], note["at"][0], note["at"][-1]

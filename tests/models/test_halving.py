@@ -9,8 +9,8 @@ from sklearn.metrics import roc_auc_score
 from thrifty.cells import Cells, PriceList, as_source
 from thrifty.errors import BadInput
 from thrifty.labels.classes import read_classes
-from thrifty.models.buying.basket import Basket
-from thrifty.models.buying.halving import Screening
+from thrifty.models.buying.halving import Halving
+from thrifty.models.buying.purses import Basket
 from thrifty.models.fits.mixture import fit_stack
 from thrifty.models.memory.memory import Memory
 
@@ -30,7 +30,7 @@ def clinic(n=1200, features=60, seed=0, rate=-2.0):
 
 def buy(X, y, allowance, seed=0, prices=None, memory=None):
     cells = Cells(as_source(X, allow_missing=True), prices=prices, spend=float(allowance))
-    way, rng = Screening(), np.random.default_rng(seed)
+    way, rng = Halving(), np.random.default_rng(seed)
     return cells, way.buy(cells, read_classes(y), memory or Memory(), allowance, rng)
 
 
@@ -87,7 +87,7 @@ def test_more_than_two_classes_and_categories():
     colour = np.array(["red", "green", "blue"], dtype=object)[(y + (rng.random(900) < 0.2)) % 3]
     table = np.column_stack([colour, *rng.normal(size=(15, 900)).astype(object)])
     cells = Cells(as_source(table, allow_missing=True, categories=True))
-    bought = Screening().buy(cells, read_classes(y), Memory(), 2000.0, np.random.default_rng(0))
+    bought = Halving().buy(cells, read_classes(y), Memory(), 2000.0, np.random.default_rng(0))
     assert bought.table.features[0] == 0
     assert cells.n_bought <= 2000
 
@@ -140,8 +140,8 @@ def test_a_memory_keeps_how_values_are_spread_and_what_was_useful():
         X, y = clinic(n=600, features=20, seed=seed)
         _, bought = buy(X, y, 3000, memory=memory)
         memory = memory.after(bought.lesson, 20)
-    note = memory.spread(7)
+    note = memory.sketch(7)
     assert note["rows"] > 100 and abs(np.median(note["at"])) < 0.4
     assert note["gaps"] == pytest.approx(0.1, abs=0.06)
     again = Memory.from_dict(memory.to_dict())
-    assert memory.useful[7] == 3 and again.spread(7) == note
+    assert memory.useful[7] == 3 and again.sketch(7) == note

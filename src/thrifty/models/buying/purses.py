@@ -1,0 +1,326 @@
+"""Purses: what a task has bought, what is left to spend, and in which order its rows are taken.
+
+Three of them stand here, and are to become one: they differ in the order of the rows and in what
+they remember of it.
+
+- :class:`Basket` (:mod:`.halving`, :mod:`.halving_numbers`, :mod:`.few_calls`): one order of all
+  rows, round robin over the classes: any beginning of it is as balanced as the classes allow. A
+  feature is bought on a beginning, and its values are kept.
+- :class:`Account` (:mod:`.wide`): an order for the rare class and one for the others; a feature is
+  bought on a beginning of each, and only counts are kept.
+- :class:`Sheet` (:mod:`.in_order`): an order for each class, features bought on any rows, values
+  and where they are known.
+
+In each a later, longer look at a feature contains the earlier one, which is not paid for again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from thrifty.array_types import Bools, Floats, Ints
+from thrifty.cells import Cells
+from thrifty.models.buying.belief import Looked
+from thrifty.models.buying.owned import owned_first, owns_rows
+
+__all__ = ["Account", "Basket", "Sheet", "round_robin"]
+
+#: features that are taken to share a fee on a row. Set with fees that are paid once a row, before
+#: 0.2; not measured since
+_FEE_SHARED_BY = 40
+#: what may be missing for a purchase: prices are sums of floats
+_CENT = 1e-9
+
+
+def round_robin(
+    codes: Ints, rng: np.random.Generator, others: float = 1.0, cells: Cells | None = None
+) -> Ints:
+    """A random order of the rows in which the classes take turns, until they run out.
+
+    ``others``: rows of the largest class for each row of another. ``cells``: where rows of it are
+    owned whole, a cohort's for instance, they are the first of their class.
+
+    >>> codes = np.array([0, 0, 0, 0, 1, 1])
+    >>> codes[round_robin(codes, np.random.default_rng(0))].tolist()
+    [1, 0, 1, 0, 0, 0]
+    >>> codes = np.array([0, 0, 0, 0, 1, 1, 1])
+    >>> codes[round_robin(codes, np.random.default_rng(0), others=0.5)].tolist()
+    [1, 0, 1, 1, 0, 0, 0]
+    """
+    shuffled = rng.permutation(len(codes))
+    shuffled = shuffled if cells is None else owned_first(cells, shuffled)
+    turn = np.zeros(len(codes))
+    sizes = np.bincount(codes)
+    place = np.argsort(np.argsort(sizes, kind="stable"), kind="stable")  # the rarest goes first
+    for label in np.unique(codes):
+        rows = shuffled[codes[shuffled] == label]
+        turn[rows] = np.arange(len(rows)) + place[label] / (len(sizes) + 1)
+        if place[label] == len(sizes) - 1:
+            turn[rows] /= others
+    return np.argsort(turn, kind="stable")
+
+
+class Basket:
+    """Cells of one task, bought along the order, within an allowance.
+
+    >>> basket = Basket(Cells(np.arange(12.0).reshape(4, 3)), np.array([0, 0, 1, 1]), 8.0,
+    ...                 np.random.default_rng(0))
+    >>> basket.buy(np.array([0, 2]), 3), basket.buy(np.array([0, 2]), 4), basket.left
+    (True, True, 0.0)
+    >>> basket.buy(np.array([1]), 1)
+    False
+    """
+
+    def __init__(
+        self,
+        cells: Cells,
+        codes: Ints,
+        allowance: float,
+        rng: np.random.Generator,
+        others: float = 1.0,
+    ) -> None:
+        self.cells, self.left = cells, float(allowance)
+        self.order = round_robin(codes, rng, others, cells)
+        self.codes = codes[self.order]
+        self.columns: dict[int, Floats] = {}
+
+    def even_out(self, done: int) -> None:
+        """Let the classes take turns from now on: those behind in the first rows come first."""
+        place = np.empty(len(self.codes), dtype=np.int64)  # of each row among those of its class
+        for code in np.unique(self.codes):
+            rows = np.flatnonzero(self.codes == code)
+            place[rows] = np.arange(len(rows))
+        rest = done + np.argsort(place[done:], kind="stable")
+        order = np.concatenate([np.arange(done), rest])
+        self.order, self.codes = self.order[order], self.codes[order]
+
+    def take_free(self, features: Ints, done: int) -> int:
+        """Have also the rows on which these features cost nothing; how many rows there are then."""
+        longest = max((len(column) for column in self.columns.values()), default=0)
+        if longest > done or not owns_rows(self.cells):
+            return done  # what was bought further along the order would lose its rows
+        free = self.cells.row_costs(self.order[done:], features) <= 0
+        order = np.append(np.arange(done), done + np.argsort(~free, kind="stable"))
+        self.order, self.codes = self.order[order], self.codes[order]
+        upto = done + int(free.sum())
+        return upto if upto > done and self.buy(features, upto) else done
+
+    def bought(self, feature: int) -> int:
+        """How far along the order a feature was bought."""
+        return len(self.columns.get(feature, ()))
+
+    def price(self, features: Ints, upto: int) -> float:
+        """What it costs to have these features on the first rows."""
+        return sum(
+            self.cells.price_of(self.order[start:upto], which)
+            for start, which in self._missing(features, upto)
+        )
+
+    def buy(self, features: Ints, upto: int) -> bool:
+        """Have these features on the first rows; False, and nothing bought, if too dear."""
+        parts = self._missing(features, upto)
+        price = self.price(features, upto)
+        if price > self.left + _CENT:
+            return False
+        could = self.cells.allowance
+        for start, which in parts:
+            found = np.asarray(self.cells.get(self.order[start:upto], which), dtype=np.float64)
+            for f, column in zip(which.tolist(), found.T):
+                before = self.columns.get(f, np.zeros(0))
+                self.columns[f] = np.concatenate([before, column])
+        can = self.cells.allowance
+        # What a call really cost may be less than what was set aside for it.
+        self.left -= price if could is None or can is None else min(price, could - can)
+        return True
+
+    def most_rows(self, features: Ints, start: int, stop: int) -> int:
+        """The most rows, from start to stop, on which these features can still be paid for."""
+        low, high = start, stop
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.price(features, middle) <= self.left + _CENT:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def values(self, features: Ints, upto: int) -> Floats:
+        """(rows, features) of what was bought."""
+        found = [self.columns[f][:upto] for f in features.tolist()]
+        return np.column_stack(found) if found else np.zeros((upto, 0))
+
+    def _missing(self, features: Ints, upto: int) -> list[tuple[int, Ints]]:
+        """Features by how far they were bought, where that is less than wanted."""
+        have = np.array([self.bought(f) for f in features.tolist()], dtype=np.int64)
+        return [(int(n), features[have == n]) for n in np.unique(have) if n < upto]
+
+
+class Account:
+    """Of each class the rows stand in one random order; a feature is looked at on a prefix of it.
+
+    So whatever is bought later contains what was bought before, and what a feature was looked at
+    is two numbers. Values are not kept: the door gives what was paid for again, for nothing.
+
+    Attributes
+    ----------
+    rare, others : array of int
+        the rows of the rare class and all others, in the order of looking
+    a, b : array of int
+        how many of ``rare`` and of ``others`` each feature was looked at
+    """
+
+    def __init__(
+        self, cells: Cells, codes: Ints, allowance: float, rng: np.random.Generator
+    ) -> None:
+        self.cells, self.allowance, self._at_first = cells, allowance, cells.allowance
+        self.rare_code = int(np.bincount(codes, minlength=2).argmin())
+        order = owned_first(cells, rng.permutation(len(codes)))
+        is_rare = codes[order] == self.rare_code
+        self.rare, self.others = order[is_rare], order[~is_rare]
+        N = cells.n_features
+        self.a, self.b = np.zeros(N, dtype=np.int64), np.zeros(N, dtype=np.int64)
+        self.a_ones, self.b_ones = np.zeros(N), np.zeros(N)
+        self.prices = np.asarray(cells.prices, dtype=np.float64)
+        self.fees = [(fee, _mask(members, N)) for fee, members in cells.fees]
+        self._margins = self.prices - sum((fee * of for fee, of in self.fees), np.zeros(N))
+        self._counted = 0.0
+        self._look_at_owned()
+
+    def _look_at_owned(self) -> None:
+        """Rows that are owned whole, a control cohort's for instance, cost nothing: look at all."""
+        if not owns_rows(self.cells):
+            return
+        every = np.arange(len(self.a))
+        heads = []
+        for rows in (self.rare, self.others):
+            costs = self.cells.row_costs(rows, every)
+            heads.append(int(np.argmax(costs > 0)) if (costs > 0).any() else len(rows))
+        if max(heads):
+            self.look(every, *(np.full(len(every), n) for n in heads))
+            self._counted = 0.0
+
+    @property
+    def share(self) -> float:
+        """The rare class's share of the rows."""
+        return len(self.rare) / (len(self.rare) + len(self.others))
+
+    @property
+    def left(self) -> float:
+        """What may still be spent: the door's word where it has one, else our own count."""
+        live, counted = self.cells.allowance, self.allowance - self._counted
+        if live is None or self._at_first is None:
+            return counted
+        # cells that were owned are counted, and not paid for
+        return min(live, max(counted, self.allowance - (self._at_first - live)))
+
+    def cost(self, features: Ints, a: Ints, b: Ints) -> Floats:
+        """At most so much to have looked at these features on a rare and b other rows, each.
+
+        A fee is counted with the first feature that takes it to a row, so sums are what they cost
+        together and every beginning of the list costs the sum of its own.
+        """
+        more = np.maximum(a - self.a[features], 0) + np.maximum(b - self.b[features], 0)
+        costs: Floats = more * self._margins[features]
+        for fee, of in self.fees:
+            for to, at in ((a, self.a), (b, self.b)):
+                opened = int(at[of].max(initial=0))
+                rows = np.where(of[features], np.maximum(to, opened), opened)
+                costs += fee * np.diff(np.maximum.accumulate(rows), prepend=opened)
+        return costs
+
+    def cost_with_shared_fees(self, features: Ints, a: Ints, b: Ints) -> Floats:
+        """What each would cost where a fee is shared with so many other features."""
+        more_a, more_b = a - self.a[features], b - self.b[features]
+        costs: Floats = (np.maximum(more_a, 0) + np.maximum(more_b, 0)) * self._margins[features]
+        for fee, of in self.fees:
+            share = fee / min(_FEE_SHARED_BY, max(int(of.sum()), 1))
+            for to, at in ((a, self.a), (b, self.b)):
+                new = np.maximum(to - int(at[of].max(initial=0)), 0)
+                costs += share * np.where(of[features], new, 0)
+        return costs
+
+    def look(self, features: Ints, a: Ints, b: Ints) -> None:
+        """Have looked at these features on the first a rare and the first b other rows, each."""
+        self._counted += float(self.cost(features, a, b).sum())
+        self._extend(features, a, self.rare, self.a, self.a_ones)
+        self._extend(features, b, self.others, self.b, self.b_ones)
+
+    def _extend(self, features: Ints, to: Ints, rows: Ints, at: Ints, ones: Floats) -> None:
+        more = to > at[features]
+        features, to = features[more], to[more]
+        step = at[features] * (len(rows) + 1) + to  # features with the same step: one rectangle
+        for code in np.unique(step).tolist():
+            group = features[step == code]
+            start, end = divmod(code, len(rows) + 1)
+            ones[group] += self.cells.get(rows[start:end], group).sum(axis=0)
+            at[group] = end
+
+    def looked(self, background_looks: Floats, background_ones: Floats) -> Looked:
+        """The counts, the background's together with this task's looks outside the rare class."""
+        return Looked(
+            self.a.astype(np.float64),
+            self.a_ones,
+            self.b + background_looks,
+            self.b_ones + background_ones,
+        )
+
+
+class Sheet:
+    """Cells of one task on any rows, within an allowance; rows of a class in one random order.
+
+    >>> sheet = Sheet(Cells(np.arange(12.0).reshape(4, 3)), np.array([0, 0, 1, 1]), 5.0,
+    ...               np.random.default_rng(0))
+    >>> sheet.buy(np.array([0, 2]), np.array([1, 2])), sheet.left
+    (True, 1.0)
+    >>> sheet.buy(np.array([1, 3]), np.array([1])), sheet.known(np.array([0, 1]), [1]).tolist()
+    (False, [[True], [False]])
+    """
+
+    def __init__(
+        self, cells: Cells, codes: Ints, allowance: float, rng: np.random.Generator
+    ) -> None:
+        self.cells, self.left, self.n_rows = cells, allowance, len(codes)
+        order = rng.permutation(len(codes))
+        self.by_class = [order[codes[order] == k] for k in range(len(np.bincount(codes)))]
+        self._values: dict[int, Floats] = {}
+        self._known: dict[int, Bools] = {}
+
+    def balanced(self, each: int) -> Ints:
+        """So many rows of each class, the first of its order."""
+        return np.concatenate([rows[:each] for rows in self.by_class])
+
+    def price(self, rows: Ints, features: Ints) -> float:
+        """What it costs to have these features on these rows."""
+        return self.cells.price_of(rows, features) if len(rows) and len(features) else 0.0
+
+    def buy(self, rows: Ints, features: Ints) -> bool:
+        """Have these features on these rows; False, and nothing bought, if too dear."""
+        price = self.price(rows, features)
+        if price > self.left + _CENT:
+            return False
+        found = np.asarray(self.cells.get(rows, features), dtype=np.float64)
+        self.left -= price
+        for f, column in zip(features.tolist(), found.T):
+            if f not in self._values:
+                self._values[f] = np.full(self.n_rows, np.nan)
+                self._known[f] = np.zeros(self.n_rows, dtype=bool)
+            self._values[f][rows] = column
+            self._known[f][rows] = True
+        return True
+
+    def values(self, rows: Ints, features: Sequence[int]) -> Floats:
+        """(rows, features) of what was bought; NaN elsewhere."""
+        columns = [self._values[f][rows] for f in features]
+        return np.column_stack(columns) if columns else np.zeros((len(rows), 0))
+
+    def known(self, rows: Ints, features: Sequence[int]) -> Bools:
+        """(rows, features) what was bought."""
+        return np.column_stack([self._known[f][rows] for f in features])
+
+
+def _mask(members: Sequence[int], n: int) -> Bools:
+    mask = np.zeros(n, dtype=bool)
+    mask[list(members)] = True
+    return mask
