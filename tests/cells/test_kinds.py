@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse
 
 from thrifty.cells import Cells, Ledger, Source, as_source
-from thrifty.cells.bits import Bit, BitCells, bits_of, bits_to_dict, read_bits
+from thrifty.cells.bit_cells import BitCells
+from thrifty.cells.bits import Bit, bits_of, bits_to_dict, read_bits
 from thrifty.errors import BadInput, BadParameter, MalformedAnswer, UnknownFeature
 from thrifty.stores import MemoryStore
 

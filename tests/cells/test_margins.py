@@ -11,8 +11,8 @@ from tests.cells.price_lists import random_list
 
 from thrifty import Cells, PriceList, Source
 from thrifty.cells import Ledger
-from thrifty.cells.bits import BitCells, bits_of
-from thrifty.cells.matched import MatchedCells
+from thrifty.cells.bit_cells import BitCells
+from thrifty.cells.bits import bits_of
 from thrifty.cells.matching import match_features
 from thrifty.stores import MemoryStore
 from thrifty.testing import FakeProvider
@@ -90,7 +90,7 @@ def test_a_matched_door_counts_in_its_own_features():
     source = Source.from_array(np.ones((3, 2)), feature_names=names)
     prices = PriceList(None, orders={"panel": (5, names)}, fees={"draw": (1, names)})
     match = match_features(["gone", "k", "na"], source, needed=[1, 2])
-    cells = MatchedCells(source, prices, match=match)
+    cells = Cells(source, prices, match=match)
     cells.get([0], [2])
     assert cells.margins([0, 1], [0, 1, 2]).tolist() == [[0, 0, 0], [0, 6, 6]]
     assert cells.depends.tolist() == [False, True, True]

@@ -27,7 +27,7 @@ def make(kind, faults, **options):
 
 
 def nothing_is_known(cells) -> bool:
-    return not cells._paid.known.known.any()
+    return not cells._account.paid.known.known.any()
 
 
 @pytest.mark.parametrize("kind", KINDS)

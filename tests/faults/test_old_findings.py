@@ -129,7 +129,7 @@ def test_no_tree_is_learned_from_cells_that_nobody_answered():
 def test_after_buying_every_cell_is_there_or_it_is_an_error(monkeypatch):
     """Whatever makes the window end early, the door does not open on unanswered cells."""
     cells = door(FakeProvider().ask, ledger())
-    buyer = cells._paid._buyer
+    buyer = cells._account.paid._buyer
 
     async def nothing(*_):
         return None

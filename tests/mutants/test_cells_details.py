@@ -9,11 +9,11 @@ from scipy import sparse
 import thrifty
 from thrifty import Cells, PriceList, Source
 from thrifty.cells import Ledger, as_source
-from thrifty.cells.bits import Bit, BitCells
+from thrifty.cells.bit_cells import BitCells
+from thrifty.cells.bits import Bit
 from thrifty.cells.ledger.crash_points import on_point
 from thrifty.cells.ledger.ending import LateAnswer
 from thrifty.cells.ledger.owner import IN_FLIGHT
-from thrifty.cells.matched import MatchedCells
 from thrifty.cells.matching import Match, match_features
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.sources import packed_file, sql
@@ -133,7 +133,7 @@ def test_once_interrupted_nothing_more_is_called():
     """The last look before a call: a call that waits for its turn then is not made."""
     provider = FakeProvider()
     cells = Cells(provider.source(["p"], ["a"], prices=1), ledger=ledger(), task="t")
-    buyer = cells._paid._buyer
+    buyer = cells._account.paid._buyer
 
     def interrupted(point):
         if point == "before-call":
@@ -234,7 +234,7 @@ def test_what_is_all_boolean_is_known_without_a_look_at_the_file(tmp_path, monke
 
 def test_bits_show_what_is_absent_what_fees_there_are_and_what_may_be_spent():
     source = Source.from_array(np.array([[0.5, 1.0], [1.5, 2.0]]), feature_names="ab")
-    cells = MatchedCells(source, match=Match(("b", "z"), np.array([1, -1])))
+    cells = Cells(source, match=Match(("b", "z"), np.array([1, -1])))
     bits = BitCells(cells, [Bit("b", "at least", 1.5), Bit("z")])
     assert bits.absent.tolist() == [False, True]
     assert isinstance(bits.fees, tuple) and bits.allowance is None

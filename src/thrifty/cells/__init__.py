@@ -1,6 +1,7 @@
 """Cells: one feature on one example, what is bought. ``Cells`` is the only door to them."""
 
-from thrifty.cells.door import Cells
+from thrifty.cells.cells import Cells
+from thrifty.cells.door import Door
 from thrifty.cells.ledger.ledger import Balance, Ledger, OpenPurchase
 from thrifty.cells.ledger.meter import Owned
 from thrifty.cells.ledger.receipt import Receipt
@@ -20,6 +21,7 @@ __all__ = [
     "Budget",
     "Cells",
     "ChatServer",
+    "Door",
     "Ledger",
     "OpenPurchase",
     "Owned",

@@ -10,20 +10,16 @@ feature buys a few random rows of it (:data:`FIRST_ROWS`), and the cuts at their
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from thrifty import kernels
-from thrifty.cells.door import Cells
-from thrifty.cells.ledger.receipt import Receipt
-from thrifty.errors import UnknownFeature
-from thrifty.typing import AnyArray
+from thrifty.cells.door import Door
 
-__all__ = ["FIRST_ROWS", "Bit", "BitCells", "bits_of", "bits_to_dict", "read_bits"]
+__all__ = ["FIRST_ROWS", "Bit", "bits_of", "bits_to_dict", "read_bits"]
 
 #: rows bought of a number that was never met, to see where to cut it
 FIRST_ROWS = 32
@@ -56,7 +52,7 @@ class Bit:
 
 
 def bits_of(
-    cells: Cells,
+    cells: Door,
     known: Iterable[Bit] = (),
     *,
     reads: frozenset[str] = frozenset({"boolean"}),
@@ -101,7 +97,7 @@ def _new_categories(old: Sequence[Bit], name: str, here: Sequence[str]) -> list[
     return [Bit(name, "is", c) for c in here if c not in mine][:room]
 
 
-def _first_cuts(cells: Cells, numbers: list[int], seed: int) -> dict[int, list[float]]:
+def _first_cuts(cells: Door, numbers: list[int], seed: int) -> dict[int, list[float]]:
     if not numbers:
         return {}
     rng = np.random.default_rng(seed)
@@ -133,198 +129,3 @@ def bits_to_dict(bits: Iterable[Bit]) -> list[list[object]]:
 def read_bits(data: Iterable[Sequence[Any]]) -> tuple[Bit, ...]:
     """The inverse of :func:`bits_to_dict`."""
     return tuple(Bit(str(feature), test, what) for feature, test, what in data)
-
-
-class BitCells(Cells):
-    """A door to the bits of another door's cells, which charges there."""
-
-    def __init__(self, cells: Cells, bits: Sequence[Bit]) -> None:
-        self.cells, self.bits = cells, tuple(bits)
-        self.row_seed = cells.row_seed
-        place = {name: f for f, name in enumerate(cells.feature_names)}
-        lost = next((bit.feature for bit in bits if bit.feature not in place), None)
-        if lost is not None:
-            raise UnknownFeature(
-                f"the feature {lost!r} is needed and is not there; there are "
-                f"{', '.join(map(repr, cells.feature_names[:8]))}. Bring it under that name."
-            )
-        self.parents = np.array([place[bit.feature] for bit in bits], dtype=np.int64)
-        self.prices = cells.prices[self.parents]
-        plain = [bit.test == "value" for bit in bits]
-        self._boolean = np.where(plain, cells.boolean[self.parents], True)
-        self._names = tuple(bit.name for bit in bits)
-
-    @property
-    def meter(self) -> object:  # type: ignore[override]
-        return self.cells.meter
-
-    @property
-    def n_examples(self) -> int:
-        return self.cells.n_examples
-
-    @property
-    def n_features(self) -> int:
-        return len(self.bits)
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        return self._names
-
-    @property
-    def boolean(self) -> NDArray[np.bool_]:
-        return self._boolean
-
-    @property
-    def categories(self) -> Mapping[int, tuple[str, ...]]:
-        there = self.cells.categories
-        return {
-            i: there[f] for i, f in enumerate(self.parents.tolist())
-            if f in there and self.bits[i].test == "value"
-        }  # fmt: skip
-
-    @property
-    def fees(self) -> tuple[tuple[float, tuple[int, ...]], ...]:
-        """A cell is paid once for all its bits; a fee, once for the bits of all its features."""
-        own = [
-            (float(self.cells.prices[f]), tuple(np.flatnonzero(self.parents == f).tolist()))
-            for f in np.unique(self.parents).tolist()
-        ]
-        shared = [
-            (fee, tuple(np.flatnonzero(np.isin(self.parents, members)).tolist()))
-            for fee, members in self.cells.fees
-        ]
-        return tuple([pair for pair in own if len(pair[1]) > 1] + shared)
-
-    @property
-    def orders(self) -> tuple[tuple[int, ...], ...]:
-        """The bits of all features of an order, or of one test."""
-        shared = (np.isin(self.parents, members) for members in self.cells.orders)
-        return tuple(tuple(np.flatnonzero(bits).tolist()) for bits in shared)
-
-    @property
-    def sells_together(self) -> bool:
-        return self.cells.sells_together
-
-    @property
-    def call_price(self) -> float:
-        return self.cells.call_price
-
-    def price_of_an_example(self) -> int:
-        return self.cells.price_of_an_example()
-
-    def price_between(self, owned: Sequence[int], wanted: Sequence[int]) -> float:
-        had, new = (self.parents[np.asarray(some, dtype=np.int64)] for some in (owned, wanted))
-        return self.cells.price_between(had.tolist(), new.tolist())
-
-    def prices_after(self, features: Sequence[int]) -> NDArray[np.float64]:
-        """Where prices depend on what is owned, the bits of a cell that is there are free."""
-        found = self.cells.prices_after(self.parents[np.asarray(features, dtype=np.int64)].tolist())
-        return self.prices if found is self.cells.prices else found[self.parents]
-
-    @property
-    def depends(self) -> NDArray[np.bool_]:
-        """The bits of a cell are free once one of them was read."""
-        several = np.bincount(self.parents, minlength=self.cells.n_features) > 1
-        return np.asarray((self.cells.depends | several)[self.parents])
-
-    def cell_of(self, features: object) -> NDArray[np.int64]:
-        return np.asarray(self.parents[self._indices(features, self.n_features, "feature")])
-
-    def _margins(
-        self, rows: NDArray[np.int64], features: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        parents, back = np.unique(self.parents[features], return_inverse=True)
-        return np.asarray(self.cells.margins(rows, parents)[:, back.ravel()])
-
-    def get(self, rows: ArrayLike, features: ArrayLike) -> AnyArray:
-        which = self._indices(features, self.n_features, "feature")
-        parents, back = np.unique(self.parents[which], return_inverse=True)
-        values = np.asarray(self.cells.get(rows, parents), dtype=np.float64)
-        out = np.empty((len(values), len(which)))
-        for j, i in enumerate(which.tolist()):
-            out[:, j] = self._answers(i, values[:, back[j]])
-        return out if not self._boolean[which].all() else out.astype(np.bool_)
-
-    def _answers(self, i: int, values: NDArray[np.float64]) -> AnyArray:
-        bit = self.bits[i]
-        if bit.test == "value":
-            return values
-        if bit.test == "missing":
-            return np.isnan(values)
-        if bit.test == "at least":
-            return np.asarray(values >= float(bit.what or 0.0))
-        there = self.cells.categories.get(int(self.parents[i]), ())
-        code = there.index(str(bit.what)) if bit.what in there else -1
-        return np.asarray(values == code)
-
-    def columns(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        rows = kernels.rows_of_mask(mask)
-        answers = self.get(rows, features)
-        return np.array(
-            [kernels.mask_of_rows(rows[answers[:, j] != 0], self.n_examples)
-             for j in range(len(features))], dtype=np.uint64,
-        ).reshape(len(features), -1)  # fmt: skip
-
-    def everything(self) -> NDArray[np.uint64]:
-        return kernels.pack_tiles(self.table() != 0)
-
-    def table(self) -> AnyArray:
-        return self.get(np.arange(self.n_examples), np.arange(self.n_features))
-
-    def _row_costs(
-        self, rows: NDArray[np.int64], features: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        return self.cells.row_costs(rows, self.parents[features])
-
-    def row_keys(self) -> NDArray[np.uint64]:
-        return self.cells.row_keys()
-
-    def owned_rows(self, features: object) -> NDArray[np.int64]:
-        return self.cells.owned_rows(self.parents[np.atleast_1d(np.asarray(features))])
-
-    def paid_on(self, row: int, features: Sequence[int]) -> list[float]:
-        """A cell is paid with the first of its bits."""
-        parents = self.parents[np.asarray(features, dtype=np.int64)].tolist()
-        first = [f not in parents[:i] for i, f in enumerate(parents)]
-        paid = iter(self.cells.paid_on(row, [f for f, new in zip(parents, first) if new]))
-        return [next(paid) if new else 0.0 for new in first]
-
-    def looked_at(self, row: int, feature: int) -> bool:
-        return self.cells.looked_at(row, int(self.parents[feature]))
-
-    def cells_per_row(self) -> NDArray[np.int64]:
-        return self.cells.cells_per_row()
-
-    def cost_per_row(self) -> NDArray[np.float64]:
-        return self.cells.cost_per_row()
-
-    @property
-    def absent(self) -> NDArray[np.bool_]:
-        return self.cells.absent[self.parents]
-
-    @property
-    def allowance(self) -> float | None:
-        return self.cells.allowance
-
-    @property
-    def spend(self) -> float | None:
-        return self.cells.spend
-
-    @property
-    def currency(self) -> str:
-        return self.cells.currency
-
-    @property
-    def everything_is_bought(self) -> bool:
-        return self.cells.everything_is_bought
-
-    @property
-    def counted(self) -> int:
-        return self.cells.counted
-
-    @property
-    def n_bought(self) -> int:
-        return self.cells.n_bought
-
-    def receipt(self) -> Receipt:
-        return self.cells.receipt()

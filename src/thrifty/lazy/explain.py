@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thrifty.cells import Cells
+from thrifty.cells import Door
 from thrifty.lazy.forest import Forest
 from thrifty.lazy.walk import Walked
 
@@ -59,7 +59,7 @@ def explain(
     walked: Walked,
     example: int,
     answer: object,
-    cells: Cells,
+    cells: Door,
 ) -> Explanation:
     """Walk one example again over the values it has; each feature is paid at its first use."""
     path: list[tuple[int, int, float, float]] = []
@@ -74,7 +74,7 @@ def explain(
 
 
 def explain_cells(
-    cells: Cells, example: int, features: Sequence[int], answer: object
+    cells: Door, example: int, features: Sequence[int], answer: object
 ) -> Explanation:
     """What one example was asked for, where the model computes with all of it at once."""
     values = cells.get([example], list(features))[0] if len(features) else np.zeros(0)
@@ -83,7 +83,7 @@ def explain_cells(
 
 
 def _explained(
-    example: int, path: Sequence[tuple[int, int, float, float]], answer: object, cells: Cells
+    example: int, path: Sequence[tuple[int, int, float, float]], answer: object, cells: Door
 ) -> Explanation:
     asked = list(dict.fromkeys(f for _, f, _, _ in path))
     costs = dict(zip(asked, cells.paid_on(example, asked)))

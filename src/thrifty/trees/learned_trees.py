@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Generic, Literal
 
 from thrifty.attempt import Attempt, Expected, Failed, Found
-from thrifty.cells import Cells
+from thrifty.cells import Door
 from thrifty.labels.classes import Labels, read_classes
 from thrifty.trees.learner import Learner
 from thrifty.trees.missing import allows_missing
@@ -63,29 +63,29 @@ class LearnedTrees(ABC, Generic[Known]):
         """Classes as codes, with the learner's weights."""
         return self.how.weigh(read_classes(y))
 
-    def expected_cells(self, representation: Known | OnBits[Known], cells: Cells) -> Expected:
+    def expected_cells(self, representation: Known | OnBits[Known], cells: Door) -> Expected:
         """What the learner expects."""
         if isinstance(representation, OnBits) or cells.categories:
             return Expected()  # bits: what they save is not known before they are cut
         return self.how.expected_cells(representation, cells, self.max_depth)
 
     def use_rep(
-        self, representation: Known | OnBits[Known], cells: Cells, labels: Labels
+        self, representation: Known | OnBits[Known], cells: Door, labels: Labels
     ) -> Attempt[Tree | BitTree]:
         """A tree from the representation, or why that is not enough."""
 
-        def learn(known: Known, door: Cells) -> Attempt[Tree]:
+        def learn(known: Known, door: Door) -> Attempt[Tree]:
             return self.how.use_rep(known, door, labels, self.max_depth)
 
         return read_or_cut(representation, cells, self._reads, learn, self.start)
 
     def from_scratch(
-        self, cells: Cells, labels: Labels, failed: Failed | None
+        self, cells: Door, labels: Labels, failed: Failed | None
     ) -> Found[Tree | BitTree]:
         """A tree from all the cells it takes."""
         known, failed = after_failing(failed, self.start)
 
-        def learn(_: Known, door: Cells) -> Found[Tree]:
+        def learn(_: Known, door: Door) -> Found[Tree]:
             return self.how.from_scratch(door, labels, failed, self.max_depth)
 
         found = read_or_cut(known, cells, self._reads, learn, self.start)

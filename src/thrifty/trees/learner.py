@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from thrifty.attempt import Attempt, Expected, Failed, Found
-from thrifty.cells import Cells
+from thrifty.cells import Door
 from thrifty.errors import BadParameter
 from thrifty.labels.classes import Labels
 from thrifty.trees.tree import Tree
@@ -36,14 +36,14 @@ class Learner(Protocol[Known]):
     def weigh(self, labels: Labels) -> Labels:
         """The labels with what a row of each class weighs; most learners give them back."""
 
-    def expected_cells(self, known: Known, cells: Cells, max_depth: int) -> Expected:
+    def expected_cells(self, known: Known, cells: Door, max_depth: int) -> Expected:
         """What a task is likely to cost; nothing may be bought for it."""
 
-    def use_rep(self, known: Known, cells: Cells, labels: Labels, max_depth: int) -> Attempt[Tree]:
+    def use_rep(self, known: Known, cells: Door, labels: Labels, max_depth: int) -> Attempt[Tree]:
         """A tree from what is known, or why that is not enough."""
 
     def from_scratch(
-        self, cells: Cells, labels: Labels, failed: Failed | None, max_depth: int
+        self, cells: Door, labels: Labels, failed: Failed | None, max_depth: int
     ) -> Found[Tree]:
         """A tree from all the cells it takes."""
 

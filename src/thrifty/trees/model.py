@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from thrifty.cells import Cells, Source, as_source
+from thrifty.cells import Cells, Door, Source, as_source
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.cells.prices.price_list import PricesLike
@@ -204,7 +204,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
             raise BadInput(f"example must lie in 0..{cells.n_examples - 1}; got {example!r}.")
         return self.explain_asked(cells, example)
 
-    def explain_asked(self, cells: Cells, example: int) -> Explanation:
+    def explain_asked(self, cells: Door, example: int) -> Explanation:
         """The same through a door that is open already."""
         forest = self._flat.forest()
         walked = walk(cells, forest, rows=np.array([example]))
@@ -217,7 +217,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         return np.array(sorted(features_of(self.tree_)), dtype=np.int64)
 
     def ask(
-        self, cells: Cells, rows: NDArray[np.int64], *, stop: StoppingRule | None = None,
+        self, cells: Door, rows: NDArray[np.int64], *, stop: StoppingRule | None = None,
         spend: float | None = None, per_row: float | None = None,
     ) -> Asked:  # fmt: skip
         """Answer rows through a door, buying only the cells on their paths."""

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from thrifty.attempt import Attempt, Failed, Found, KnowsRows, Ordered, Representation
-from thrifty.cells import Cells, Source, as_source
-from thrifty.cells.bits import Bit, BitCells, bits_of, bits_to_dict, read_bits
+from thrifty.cells import Cells, Door, Source, as_source
+from thrifty.cells.bit_cells import BitCells
+from thrifty.cells.bits import Bit, bits_of, bits_to_dict, read_bits
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import match_features
 from thrifty.html import pre_html
@@ -101,9 +102,9 @@ class _GrownOnBits:
 
 def read_or_cut(
     known: Known | OnBits[Known],
-    cells: Cells,
+    cells: Door,
     reads: frozenset[str],
-    learn: Callable[[Known, Cells], Attempt[Tree]],
+    learn: Callable[[Known, Door], Attempt[Tree]],
     start: Callable[[], Known],
 ) -> Attempt[Tree | BitTree]:
     """Learn on the cells where the learner reads them all, on their bits where it does not."""
@@ -132,7 +133,7 @@ def after_failing(
     return known, replace(failed, grown=failed.grown.grown)
 
 
-def _all_read(cells: Cells, reads: frozenset[str]) -> bool:
+def _all_read(cells: Door, reads: frozenset[str]) -> bool:
     if cells.categories:
         return False
     return "number" in reads or bool(cells.boolean.all())
@@ -207,14 +208,14 @@ class OverBits(ClassifierMixin, BaseEstimator):
         return np.array(sorted(asked), dtype=np.int64)
 
     def ask(
-        self, cells: Cells, rows: NDArray[np.int64], *, stop: StoppingRule | None = None,
+        self, cells: Door, rows: NDArray[np.int64], *, stop: StoppingRule | None = None,
         spend: float | None = None, per_row: float | None = None,
     ) -> Asked:  # fmt: skip
         """Answer rows through a door, buying only the cells on their paths."""
         bits = BitCells(cells, self.bits_)
         return self.over_bits_.ask(bits, rows, stop=stop, spend=spend, per_row=per_row)
 
-    def explain_asked(self, cells: Cells, example: int) -> Explanation:
+    def explain_asked(self, cells: Door, example: int) -> Explanation:
         """Path, cells and cost of one example."""
         return self.over_bits_.explain_asked(BitCells(cells, self.bits_), example)
 

@@ -45,8 +45,8 @@ from numpy.typing import NDArray
 
 from thrifty.array_types import Ints
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
-from thrifty.cells import Cells
-from thrifty.cells.bits import BitCells
+from thrifty.cells import Door
+from thrifty.cells.bit_cells import BitCells
 from thrifty.checks import a_flag, a_share, set_checked, whole_number
 from thrifty.labels.classes import Labels
 from thrifty.trees.gains.gain import gain_named
@@ -110,7 +110,7 @@ def log_trees_like(tree: Tree, n_features: int, n_rows: int) -> float:
     return shapes + math.log(max(s * (s + 1), 1)) + math.log(n_rows)
 
 
-def answers(tree: Tree, cells: Cells, rows: Ints) -> Ints:
+def answers(tree: Tree, cells: Door, rows: Ints) -> Ints:
     """What the tree says of the rows (class codes), buying only the cells on their paths."""
     out = np.zeros(len(rows), dtype=np.int64)
     stack = [(tree, np.arange(len(rows)))]
@@ -184,7 +184,7 @@ class Tested(OverMetafeatures):
         if self.race:
             check_can_race(self)
 
-    def expected_cells(self, known: Metafeatures, cells: Cells, max_depth: int) -> Expected:
+    def expected_cells(self, known: Metafeatures, cells: Door, max_depth: int) -> Expected:
         """A test asks about rows whose number does not depend on the task's."""
         expected = super().expected_cells(known, cells, max_depth)
         expected = expected_by_races(expected, known) if self.race else expected
@@ -195,12 +195,12 @@ class Tested(OverMetafeatures):
         given = self.random_state
         return Metafeatures(seed=1 + (secrets.randbits(62) if given is None else given))
 
-    def remembers(self, cells: Cells) -> NDArray[np.uint64]:
+    def remembers(self, cells: Door) -> NDArray[np.uint64]:
         """The examples: a test on them would not be independent of what they taught."""
         return cells.row_keys()
 
     def reuse(
-        self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
+        self, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
     ) -> Attempt[Tree]:
         """A tree that passed the test; all rows where the test cannot tell."""
         trial = _Trial(self, known, cells, labels, max_depth)
@@ -213,7 +213,7 @@ class Tested(OverMetafeatures):
         on_all_rows = reuse_by_races if self.race else reuse_every_row
         return on_all_rows(self, known, cells, labels, max_depth)
 
-    def scratch(self, cells: Cells, labels: Labels, max_depth: int) -> Tree:
+    def scratch(self, cells: Door, labels: Labels, max_depth: int) -> Tree:
         """All features."""
         if self.race:
             return scratch_by_races(self, cells, labels, max_depth)
@@ -225,7 +225,7 @@ class Tested(OverMetafeatures):
 
 class _Trial:
     def __init__(
-        self, terms: Tested, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
+        self, terms: Tested, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
     ) -> None:
         self.terms, self.known, self.max_depth = terms, known, max_depth
         self.cells, self.labels = cells, labels

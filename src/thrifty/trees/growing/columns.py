@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.array_types import Bools, Ints
-from thrifty.cells import Cells
+from thrifty.cells import Door
 from thrifty.labels.classes import Labels
 from thrifty.trees.gains.cuts import block_columns, choose, true_side
 from thrifty.trees.gains.gain import Gain
@@ -40,7 +40,7 @@ class MaskPlace:
 class BooleanColumns:
     """Boolean features alone: columns are bought packed and counted by popcount."""
 
-    def __init__(self, cells: Cells, labels: Labels, gain: Gain) -> None:
+    def __init__(self, cells: Door, labels: Labels, gain: Gain) -> None:
         self.cells, self.gain, self.class_masks = cells, gain, labels.masks()
         self.prices = path_prices(cells, gain)
 
@@ -100,7 +100,7 @@ class RowColumns:
 
     def __init__(
         self,
-        cells: Cells,
+        cells: Door,
         labels: Labels,
         gain: Gain,
         *,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thrifty.cells import Cells
+from thrifty.cells import Door
 from thrifty.labels.classes import Labels
 from thrifty.trees.gains.class_weights import weigh_leaves
 from thrifty.trees.gains.gain import Gain
@@ -16,7 +16,7 @@ __all__ = ["scratch_tree"]
 
 
 def scratch_tree(
-    cells: Cells,
+    cells: Door,
     labels: Labels,
     gain: Gain,
     *,

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+import numpy as np
+
 from thrifty.array_types import Floats
-from thrifty.cells import Cells
+from thrifty.cells import Door
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.tree import Path, Split
 
@@ -66,10 +68,10 @@ class PathPrices:
 Prices: TypeAlias = PathPrices | Floats
 
 
-def path_prices(given: Prices | Cells, gain: Gain) -> PathPrices:
+def path_prices(given: Prices | Door, gain: Gain) -> PathPrices:
     """The prices of a door; those that are given are the same at every node."""
     if isinstance(given, PathPrices):
         return given
-    if isinstance(given, Cells):
-        return PathPrices(given.prices, given.prices_after if gain.by_price else None)
-    return PathPrices(given)
+    if isinstance(given, np.ndarray):
+        return PathPrices(given)
+    return PathPrices(given.prices, given.prices_after if gain.by_price else None)

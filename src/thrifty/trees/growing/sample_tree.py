@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from thrifty.array_types import Ints
-from thrifty.cells import Cells
+from thrifty.cells import Door
 from thrifty.labels.classes import Labels
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.candidates import Suggested
@@ -37,7 +37,7 @@ class SampleTree:
 
 def grow_on_sample(
     metafeatures: Iterable[Tree],
-    cells: Cells,
+    cells: Door,
     labels: Labels,
     rows: Ints,
     gain: Gain,

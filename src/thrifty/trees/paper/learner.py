@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from thrifty.attempt import Attempt
-from thrifty.cells import Cells
+from thrifty.cells import Door
 from thrifty.labels.classes import Labels
 from thrifty.trees.gains.class_weights import (
     ClassWeight,
@@ -29,7 +29,7 @@ __all__ = ["Paper", "reuse_every_row"]
 
 
 def reuse_every_row(
-    learner: OverMetafeatures, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
+    learner: OverMetafeatures, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
 ) -> Attempt[Tree]:
     """Algorithm 2, with a learner's gain, match and limits."""
     return use_rep(
@@ -85,12 +85,12 @@ class Paper(OverMetafeatures):
         return weigh(labels, self.class_weight)
 
     def reuse(
-        self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
+        self, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
     ) -> Attempt[Tree]:
         """Algorithm 2."""
         return reuse_every_row(self, known, cells, labels, max_depth)
 
-    def scratch(self, cells: Cells, labels: Labels, max_depth: int) -> Tree:
+    def scratch(self, cells: Door, labels: Labels, max_depth: int) -> Tree:
         """Every cell, and the top-down tree on them."""
         gain = weighted(gain_named(self.gain), labels)
         stuck = consistent_within(max_depth)

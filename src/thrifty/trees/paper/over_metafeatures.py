@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
-from thrifty.cells import Cells
+from thrifty.cells import Door
 from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter
 from thrifty.labels.classes import Labels
@@ -54,16 +54,16 @@ class OverMetafeatures:
     # What each learner does in its own way.
 
     def reuse(
-        self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
+        self, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
     ) -> Attempt[Tree]:
         """A tree grown from metafeatures, or where that failed."""
         raise NotImplementedError
 
-    def scratch(self, cells: Cells, labels: Labels, max_depth: int) -> Tree:
+    def scratch(self, cells: Door, labels: Labels, max_depth: int) -> Tree:
         """A tree grown from all features."""
         raise NotImplementedError
 
-    def remembers(self, cells: Cells) -> NDArray[np.uint64] | None:
+    def remembers(self, cells: Door) -> NDArray[np.uint64] | None:
         """Which examples taught a tree, for learners whose promise depends on that."""
         return None
 
@@ -77,7 +77,7 @@ class OverMetafeatures:
         """Rows weigh the same."""
         return labels
 
-    def expected_cells(self, known: Metafeatures, cells: Cells, max_depth: int) -> Expected:
+    def expected_cells(self, known: Metafeatures, cells: Door, max_depth: int) -> Expected:
         """Every root of a metafeature on every example, then the paths; Lemma 2 as the limit."""
         trees = [tree for tree in known if isinstance(tree, Node)]
         if not trees:
@@ -88,7 +88,7 @@ class OverMetafeatures:
         return Expected(likely, roots, limit, buys_everything=True)
 
     def use_rep(
-        self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
+        self, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
     ) -> Attempt[Tree]:
         """The first phase learns every task from scratch; then metafeatures are tried."""
         # One class alone is a leaf for no cells, and teaches nothing.
@@ -105,7 +105,7 @@ class OverMetafeatures:
         return Failed(Failure("warm-up", message, {"of": n}))
 
     def from_scratch(
-        self, cells: Cells, labels: Labels, failed: Failed | None, max_depth: int
+        self, cells: Door, labels: Labels, failed: Failed | None, max_depth: int
     ) -> Found[Tree]:
         """The tree over all features, and what UseRep had grown when it failed."""
         tree = self.scratch(cells, labels, max_depth)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from thrifty.cells import Cells
+from thrifty.cells import Door
 from thrifty.labels.classes import Labels
 from thrifty.trees.tree import Leaf, Node, Tree
 
@@ -29,7 +29,7 @@ _ROWS = 8
 
 
 def agreeing(
-    newer: Sequence[Tree], older: Sequence[Tree], model: Tree, cells: Cells, labels: Labels,
+    newer: Sequence[Tree], older: Sequence[Tree], model: Tree, cells: Door, labels: Labels,
     seed: int,
 ) -> tuple[Tree, ...]:  # fmt: skip
     """Single features that agree with the labels: of the newer ones all whose cells are there.
@@ -38,6 +38,7 @@ def agreeing(
     >>> X = np.random.default_rng(0).random((64, 9)) < 0.5
     >>> X[:, 7] = X[:, 2]
     >>> labels = Labels(X[:, 2].astype(np.int64), np.array([False, True]))
+    >>> from thrifty.cells import Cells
     >>> twins = agreeing([stump(2)], [stump(1), stump(7)], stump(2), Cells(X), labels, 0)
     >>> [tree.split.feature for tree in twins]
     [7]
@@ -49,7 +50,7 @@ def agreeing(
     return (*_some_of(older, cells, labels, random), *found)
 
 
-def _agrees_for_free(tree: Tree, cells: Cells, labels: Labels) -> bool:
+def _agrees_for_free(tree: Tree, cells: Door, labels: Labels) -> bool:
     assert isinstance(tree, Node)
     rows = cells.owned_rows([tree.split.feature])
     if len(rows) < min(_ROWS, len(labels)):
@@ -58,7 +59,7 @@ def _agrees_for_free(tree: Tree, cells: Cells, labels: Labels) -> bool:
 
 
 def _some_of(
-    older: Sequence[Tree], cells: Cells, labels: Labels, random: np.random.Generator
+    older: Sequence[Tree], cells: Door, labels: Labels, random: np.random.Generator
 ) -> list[Tree]:
     single = [tree for tree in older if isinstance(tree, Node) and _is_single(tree)]
     n = min(len(single), int(_SHARE * len(labels)) // _ROWS)

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from thrifty.attempt import Attempt, Failed, Failure, Found
-from thrifty.cells import Cells
+from thrifty.cells import Door
 from thrifty.labels.classes import Labels
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.candidates import Suggested
@@ -66,7 +66,7 @@ class _Stopped(Exception):
 
 def use_rep(
     metafeatures: Iterable[Tree],
-    cells: Cells,
+    cells: Door,
     labels: Labels,
     gain: Gain,
     *,

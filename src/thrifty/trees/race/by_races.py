@@ -23,7 +23,7 @@ from typing import NoReturn
 import numpy as np
 
 from thrifty.array_types import Ints
-from thrifty.cells import Cells
+from thrifty.cells import Door
 from thrifty.labels.classes import Labels
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.growing.candidates import AllFeatures, Suggested
@@ -41,7 +41,7 @@ DELTA = 0.001
 _SEED = 20_221
 
 
-def shuffled(cells: Cells, labels: Labels) -> RacedNode:
+def shuffled(cells: Door, labels: Labels) -> RacedNode:
     """All rows in random order."""
     order = cells.row_order(_SEED)
     codes = labels.codes[order]
@@ -57,7 +57,7 @@ def race_metafeatures(
 
 
 def race_all_features(
-    cells: Cells, labels: Labels, gain: Gain, *, max_depth: int | None = None
+    cells: Door, labels: Labels, gain: Gain, *, max_depth: int | None = None
 ) -> Tree | None:
     """Scratch with races; None where rows of different labels agree on every feature.
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from thrifty import kernels
 from thrifty.array_types import Bools, Floats, Ints
-from thrifty.cells import Cells
+from thrifty.cells import Door
 from thrifty.trees.gains.gain import Gain
 from thrifty.trees.race.bar import Bar, ceilings
 from thrifty.trees.tree import Split
@@ -43,7 +43,7 @@ DOUBT = 0.5
 class Contest:
     """What stays the same at every node of a task."""
 
-    cells: Cells
+    cells: Door
     gain: Gain
 
 

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from thrifty.array_types import Ints
 from thrifty.attempt import Expected, Failed, Found, Route
-from thrifty.cells import Cells
+from thrifty.cells import Door
 from thrifty.checks import a_flag, a_share, set_checked
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
@@ -111,12 +111,12 @@ class Verified:
         """Rows weigh the same."""
         return labels
 
-    def expected_cells(self, experience: Experience, cells: Cells, max_depth: int) -> Expected:
+    def expected_cells(self, experience: Experience, cells: Door, max_depth: int) -> Expected:
         """Known from earlier receipts alone."""
         return Expected()
 
     def use_rep(
-        self, experience: Experience, cells: Cells, labels: Labels, max_depth: int
+        self, experience: Experience, cells: Door, labels: Labels, max_depth: int
     ) -> Found[Tree]:
         """An earlier model that holds here, or a tree grown on evidence."""
         _only_booleans(cells)
@@ -150,7 +150,7 @@ class Verified:
         return Found(route, model, grown=taught, promise=promise)
 
     def from_scratch(
-        self, cells: Cells, labels: Labels, failed: Failed | None, max_depth: int
+        self, cells: Door, labels: Labels, failed: Failed | None, max_depth: int
     ) -> Found[Tree]:
         """The same without experience."""
         return self.use_rep(Experience(), cells, labels, max_depth)
@@ -179,7 +179,7 @@ class Verified:
         return cls(**{key: value for key, value in data.items() if key != "learner"})
 
 
-def _only_booleans(cells: Cells) -> None:
+def _only_booleans(cells: Door) -> None:
     if not cells.boolean.all():
         first = cells.feature_names[int((~cells.boolean).argmax())]
         raise BadInput(

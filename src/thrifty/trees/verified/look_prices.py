@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from thrifty.array_types import Floats, Ints
-from thrifty.cells import Cells
+from thrifty.cells import Door
 from thrifty.cells.prices.money import to_units
 
 __all__ = ["LookPrices", "Margins", "SinglePrices", "Span", "look_prices"]
@@ -46,7 +46,7 @@ class LookPrices(Protocol):
         """Features whose looks, worth so much each, pay: alone, or several in one order."""
 
 
-def look_prices(cells: Cells, worth: float) -> LookPrices:
+def look_prices(cells: Door, worth: float) -> LookPrices:
     """The prices of a door, scaled so that all features of one example are worth so many bits."""
     return Margins(cells, worth) if cells.sells_together else SinglePrices(cells, worth)
 
@@ -54,7 +54,7 @@ def look_prices(cells: Cells, worth: float) -> LookPrices:
 class SinglePrices:
     """Features that are sold by themselves, and fees."""
 
-    def __init__(self, cells: Cells, worth: float) -> None:
+    def __init__(self, cells: Door, worth: float) -> None:
         own, fees = _own_and_fees(cells)
         total = float(own.sum()) + sum(fee for fee, _ in fees)
         scale = worth / total if total > 0 else 0.0
@@ -78,7 +78,7 @@ class SinglePrices:
         return np.flatnonzero(worth > self.cost(node, to))
 
 
-def _own_and_fees(cells: Cells) -> tuple[Floats, list[tuple[float, Ints]]]:
+def _own_and_fees(cells: Door) -> tuple[Floats, list[tuple[float, Ints]]]:
     own = np.array(cells.prices, dtype=np.float64)
     fees = [(fee, np.array(features)) for fee, features in cells.fees]
     for fee, features in fees:
@@ -89,7 +89,7 @@ def _own_and_fees(cells: Cells) -> tuple[Floats, list[tuple[float, Ints]]]:
 class Margins:
     """Features that orders fill: what each costs on each row, as things stand."""
 
-    def __init__(self, cells: Cells, worth: float) -> None:
+    def __init__(self, cells: Door, worth: float) -> None:
         self.cells = cells
         whole = to_units(cells.price_of_an_example())
         self.scale = worth / whole if whole > 0 else 0.0

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from thrifty.array_types import Floats, Ints
-from thrifty.cells import Cells
+from thrifty.cells import Door
 from thrifty.trees.tree import Leaf, Path, Tree, subtree
 from thrifty.trees.verified.experience import Experience, RememberedModel
 from thrifty.trees.verified.leaf_rates import leaf_rates, row_counts
@@ -56,7 +56,7 @@ class Recurring:
     """The hypotheses that the first look leaves; :meth:`accepted` says which holds, if one does."""
 
     def __init__(
-        self, experience: Experience, cells: Cells, codes: Ints, rows: Ints, first: int
+        self, experience: Experience, cells: Door, codes: Ints, rows: Ints, first: int
     ) -> None:
         self.cells, self.rows, self.codes = cells, rows, codes
         self.sizes = np.bincount(codes)
@@ -156,7 +156,7 @@ def _chance_of_two_samples(a: Floats, b: Floats) -> float:
     return float(chdtrc(int(some.sum()) - 1, statistic))
 
 
-def _ends(tree: Tree, cells: Cells, rows: Ints) -> list[Path]:
+def _ends(tree: Tree, cells: Door, rows: Ints) -> list[Path]:
     """The path on which each row leaves the tree, buying only the cells it asks for."""
     out: list[Path] = [()] * len(rows)
     stack: list[tuple[Tree, Path, Ints]] = [(tree, (), np.arange(len(rows)))]

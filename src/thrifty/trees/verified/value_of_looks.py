@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.array_types import Floats, Ints
-from thrifty.cells import Cells
+from thrifty.cells import Door
 from thrifty.trees.growing.candidates import AllFeatures
 from thrifty.trees.growing.grow import Chosen, Half, Reason, grow, leaf_of, one_by_one
 from thrifty.trees.tree import Leaf, Path, Split, Tree
@@ -90,7 +90,7 @@ class RootFindings:
 class Looks:
     """The rows, values and terms of one task; :meth:`grow` gives its tree."""
 
-    def __init__(self, cells: Cells, codes: Ints, order: Ints, terms: Terms) -> None:
+    def __init__(self, cells: Door, codes: Ints, order: Ints, terms: Terms) -> None:
         self.cells, self.codes, self.max_depth = cells, codes, terms.max_depth
         self.epsilon, self.delta = terms.epsilon, terms.delta
         self.n_classes = int(codes.max()) + 1

@@ -1,0 +1,428 @@
+"""The one door to values.
+
+A learner asks for ``(rows, features)`` and gets values; the door charges each distinct cell once,
+however often and in whatever shape it is asked for. A learner never sees the source behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thrifty import kernels
+from thrifty.cells.account import Account
+from thrifty.cells.bill import Bill
+from thrifty.cells.features import Features, MatchedFeatures, checked_indices
+from thrifty.cells.free_account import FreeAccount
+from thrifty.cells.ledger.ledger import Ledger
+from thrifty.cells.ledger.meter import Meter, Owned
+from thrifty.cells.ledger.receipt import Receipt
+from thrifty.cells.matching import Match
+from thrifty.cells.paid_account import PaidAccount
+from thrifty.cells.prices.money import UNIT, to_units
+from thrifty.cells.prices.price_list import PricesLike
+from thrifty.cells.pricing import Pricing
+from thrifty.cells.sources import Source, as_source
+from thrifty.cells.sources.callable import CallableSource
+from thrifty.cells.sources.row_keys import row_keys
+from thrifty.typing import AnyArray, TableLike
+
+__all__ = ["Cells"]
+
+
+class Cells:
+    """The cells of one task.
+
+    A door has four parts: its features, an account that reads and counts (free, or paid for
+    through a ledger), the pricing of what is not there yet and the bill of what is.
+
+    Parameters
+    ----------
+    source : Source or table
+        what the cells are read from
+    prices : PriceList, sequence, mapping or None
+        what a cell costs; None: 1 each
+    owned : Owned or None
+        cells of this table that earlier tasks have paid for
+    ledger : Ledger or None
+        what a source that costs is paid from, and whose budget holds
+    task : str
+        for whom cells are bought
+    spend : float or None
+        the most that may be spent through this door, in the unit of the prices
+    is_task : bool
+        whether a task is learned, so that the budget's limit per task holds
+    to_buy : bool
+        whether cells may be bought of a source that costs; False: for a quote
+    match : Match or None
+        the features as somebody knows them; one that the source lacks is constant 0 and costs
+        nothing, so no learner can gain by it. None: those of the source in its order
+
+    >>> cells = Cells(np.array([[0, 1], [1, 1], [1, 0]], dtype=bool))
+    >>> cells.get([0, 2], [1]).tolist()
+    [[True], [False]]
+    >>> _ = cells.get([0, 1], [1])                      # example 0 was paid for already
+    >>> cells.receipt().cells
+    3
+
+    Features may be asked for as somebody else knows them:
+
+    >>> from thrifty.cells.matching import match_features
+    >>> frame = Source.from_array(np.array([[1, 0], [1, 1]]), feature_names=["b", "a"])
+    >>> cells = Cells(frame, match=match_features(["a", "b"], frame))
+    >>> cells.get([0, 1], [0]).tolist(), cells.receipt().per_feature
+    ([[0], [1]], {'a': 2})
+    """
+
+    #: of the order in which learners take rows; 0: the same for everybody
+    row_seed: int = 0
+
+    def __init__(
+        self,
+        source: TableLike,
+        prices: PricesLike = None,
+        owned: Owned | None = None,
+        *,
+        ledger: Ledger | None = None,
+        task: str = "",
+        spend: float | None = None,
+        is_task: bool = True,
+        to_buy: bool = True,
+        match: Match | None = None,
+    ) -> None:
+        self._source: Source = as_source(source, categories=True)
+        self._features = (
+            Features(self._source) if match is None else MatchedFeatures(self._source, match)
+        )
+        self._spend = spend
+        self._account: Account
+        if isinstance(self._source, CallableSource):
+            self._account = PaidAccount(
+                self._source, prices, ledger, task, spend=spend, is_task=is_task, to_buy=to_buy
+            )
+        else:
+            self._account = FreeAccount(
+                self._source, prices, owned, ledger,
+                only=self._features.only, spend=spend, is_task=is_task,
+            )  # fmt: skip
+        self._pricing = Pricing(
+            self._account, self._source.n_examples, self._source.n_features
+        )
+        self._bill = Bill(self._account, self._source)
+        self._keys: NDArray[np.uint64] | None = None
+        #: what went through this door, a bit per cell
+        self.meter: Meter = self._account.meter
+        #: what a cell of each feature costs, where nothing is bought yet
+        self.prices: NDArray[np.float64] = self._account.each
+        if match is not None:
+            self.prices = self._features.spread(self._account.each, np.ones(self.n_features))
+
+    # What there is.
+
+    @property
+    def n_examples(self) -> int:
+        return self._source.n_examples
+
+    @property
+    def n_features(self) -> int:
+        return self._features.n
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return self._features.names
+
+    @property
+    def boolean(self) -> NDArray[np.bool_]:
+        """Which features are Boolean; the others are numbers or categories."""
+        return self._features.boolean
+
+    @property
+    def categories(self) -> Mapping[int, tuple[str, ...]]:
+        """Of each feature that is a category, by index: what its cells' numbers stand for."""
+        return self._features.categories
+
+    @property
+    def absent(self) -> NDArray[np.bool_]:
+        """Features that are known elsewhere and that this source lacks: constant 0, free."""
+        return self._features.absent
+
+    @property
+    def offered(self) -> NDArray[np.int64]:
+        """The source's columns that can be had through this door."""
+        return self._features.offered
+
+    @property
+    def n_offered(self) -> int:
+        """How many there are."""
+        return self._features.n_offered
+
+    @property
+    def is_free(self) -> bool:
+        """Whether reading costs nothing, and is counted all the same."""
+        return not isinstance(self._account, PaidAccount)
+
+    def row_keys(self) -> NDArray[np.uint64]:
+        """Which examples these are, for whoever must know them again; shows no value."""
+        if self._keys is None:
+            self._keys = row_keys(self._source)
+        return self._keys
+
+    def row_order(self, salt: int) -> NDArray[np.int64]:
+        """All rows in an order that data cannot be laid out against: the seed is a lifetime's own.
+
+        Tasks of one lifetime with as many rows have the same order, and share what they bought.
+        """
+        seed = [salt, self.row_seed] if self.row_seed else salt
+        return np.random.default_rng(seed).permutation(self.n_examples)
+
+    def cell_of(self, features: object) -> NDArray[np.int64]:
+        """Which cell each feature is read from; bits of one cell have the same."""
+        return self._which(features)
+
+    def _which(self, features: object) -> NDArray[np.int64]:
+        return checked_indices(features, self.n_features, "feature")
+
+    # Values.
+
+    def get(self, rows: ArrayLike, features: ArrayLike) -> AnyArray:
+        """Values of rows x features, shape (len(rows), len(features))."""
+        at = checked_indices(rows, self.n_examples, "row")
+        which = self._which(features)
+        if not self._features.matched:
+            return self._account.get(at, which)
+        columns = self._features.columns(which)
+        here = columns >= 0
+        block = self._account.get(at, columns[here])
+        out = np.zeros((len(block), len(columns)), dtype=block.dtype)
+        out[:, here] = block
+        return out
+
+    def columns(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Boolean features on the rows of a mask, packed over the examples: (k, W).
+
+        Bits outside the mask are 0: what was not paid for is not shown.
+        """
+        if not self._features.matched:
+            return self._account.columns(features, mask)
+        columns = self._features.columns(features)
+        here = columns >= 0
+        out = np.zeros((len(features), len(mask)), dtype=np.uint64)
+        out[here] = self._account.columns(columns[here], mask)
+        return out
+
+    def everything(self) -> NDArray[np.uint64]:
+        """Buy every cell; all features, which must be Boolean, in tiles."""
+        if not self._features.matched:
+            return self._account.tiles()
+        n = self.n_examples
+        tiles = kernels.empty_tiles(self.n_features, n)
+        mask = kernels.mask_of_rows(np.arange(n), n)
+        for b in range(len(tiles)):
+            some = np.arange(b * kernels.TILE, min((b + 1) * kernels.TILE, self.n_features))
+            kernels.tile_of_columns(self.columns(some, mask), tiles[b])
+        return tiles
+
+    def table(self) -> AnyArray:
+        """Buy every cell; all values (S, N), whatever their kind. Not to be written to."""
+        if not self._features.matched:
+            return self._account.table()
+        return self.get(np.arange(self.n_examples), np.arange(self.n_features))
+
+    # What cells would cost: nothing is bought by asking.
+
+    @property
+    def allowance(self) -> float | None:
+        """What may still be spent through this door, in the unit of the prices; None: no limit.
+
+        The least of what the user said for this task, and what the budget leaves.
+        """
+        left = self._account.left()
+        return None if left is None else to_units(max(left, 0))
+
+    @property
+    def spend(self) -> float | None:
+        """What the user said this task may spend, in the unit of the prices; None: nothing said."""
+        return self._spend
+
+    @property
+    def currency(self) -> str:
+        """The currency of the prices; "" where they have none."""
+        tariff = self._account.tariff
+        return "" if tariff is None else tariff.currency
+
+    def price_of_an_example(self) -> int:
+        """What all features cost on an example that has none of them, in minor units."""
+        return self._pricing.of_an_example(self.offered)
+
+    @property
+    def fees(self) -> tuple[tuple[float, tuple[int, ...]], ...]:
+        """Paid once per example for several features: (fee, features); ``prices`` hold it too."""
+        fees = self._pricing.fees()
+        return tuple((fee, self._features.of_columns(members)) for fee, members in fees)
+
+    @property
+    def orders(self) -> tuple[tuple[int, ...], ...]:
+        """Features that are bought together: by one order, or all from one test."""
+        return tuple(self._features.of_columns(members) for members in self._pricing.orders())
+
+    @property
+    def call_price(self) -> float:
+        """What a call costs for the usual example whatever is asked, every time; ``fees`` hold it.
+
+        The tokens of a text in front of the questions, for instance.
+        """
+        return self._pricing.call()
+
+    @property
+    def shared_prices(self) -> NDArray[np.float64]:
+        """What a cell costs in company: ``prices``, scaled so that they sum to the price of a row.
+
+        Where fees, orders or calls are shared by features the prices of single cells sum to far
+        more than all of them cost together.
+
+        >>> import thrifty
+        >>> prices = thrifty.PriceList([1, 1], fees={"draw": (8, ["x0", "x1"])})
+        >>> cells = thrifty.Cells(np.eye(2), prices)
+        >>> cells.prices.tolist(), cells.shared_prices.tolist()
+        ([9.0, 9.0], [5.0, 5.0])
+        """
+        fees, prices = self.fees, np.asarray(self.prices, dtype=np.float64)
+        whole = self._pricing.of_all_ordered()
+        if (not fees and whole is None) or not prices.sum() > 0:
+            return prices
+        if whole is None:
+            whole = float(prices.sum()) - sum(fee * (len(members) - 1) for fee, members in fees)
+        return np.asarray(prices * (whole / float(prices.sum())), dtype=np.float64)
+
+    def row_costs(self, rows: object, features: object) -> NDArray[np.float64]:
+        """What these features would cost on each row, given what is owned; nothing is bought."""
+        at = checked_indices(rows, self.n_examples, "row")
+        columns = self._features.columns(np.unique(self._which(features)))
+        return self._pricing.row_costs(at, columns[columns >= 0])
+
+    def price_of(self, rows: object, features: object) -> float:
+        """What rows x features would cost, given what is owned; nothing is bought.
+
+        >>> import thrifty
+        >>> cells = thrifty.Cells(np.array([[0, 1], [1, 1]], dtype=bool), prices=[2, 3])
+        >>> _ = cells.get([0], [1])
+        >>> cells.price_of([0, 1], [0, 1])
+        7.0
+        """
+        return float(self.row_costs(rows, features).sum())
+
+    def price_between(self, owned: Sequence[int], wanted: Sequence[int]) -> float:
+        """What an example that has some features pays for others, as cheaply as can be.
+
+        >>> import thrifty
+        >>> cells = thrifty.Cells(np.array([[0, 1]], dtype=bool), prices=[2, 3])
+        >>> cells.price_between([0], [0, 1])
+        3.0
+        """
+        had, new = self._features.in_source(owned), self._features.in_source(wanted)
+        return self._pricing.between(had, new)
+
+    def prices_after(self, features: Sequence[int]) -> NDArray[np.float64]:
+        """What each feature costs on an example that was asked some: at a node below them.
+
+        As ``prices`` where every feature is sold by itself.
+
+        >>> import thrifty
+        >>> prices = thrifty.PriceList([1, 1], fees={"draw": (8, ["x0", "x1"])})
+        >>> thrifty.Cells(np.eye(2), prices).prices_after([0]).tolist()
+        [0.0, 1.0]
+        """
+        asked = [f for f in self._features.in_source(features) if f >= 0]
+        found = self._pricing.after(asked)
+        return self.prices if found is None else self._features.spread(found, self.prices)
+
+    @property
+    def sells_together(self) -> bool:
+        """Whether some features are filled by orders, so that they may come with others."""
+        return self._pricing.sold_together()
+
+    @property
+    def depends(self) -> NDArray[np.bool_]:
+        """Which features' prices depend on what else is owned of the same example."""
+        out = np.zeros(self.n_features, dtype=np.bool_)
+        out[list(self._features.of_columns(self._pricing.depending()))] = True
+        return out
+
+    def margins(self, rows: object, features: object) -> NDArray[np.float64]:
+        """What each feature alone would cost on each row, given what is owned: (rows, features).
+
+        >>> import thrifty
+        >>> both = {"both": (5, ["x0", "x1"])}
+        >>> cells = thrifty.Cells(np.eye(2), thrifty.PriceList(None, orders=both))
+        >>> _ = cells.get([0], [1])  # the order fills x0 beside
+        >>> cells.margins([0, 1], [0, 1]).tolist()
+        [[0.0, 0.0], [5.0, 5.0]]
+        """
+        at = checked_indices(rows, self.n_examples, "row")
+        columns = self._features.columns(self._which(features))
+        here = columns >= 0
+        if here.all():
+            return self._pricing.margins(at, columns)
+        out = np.zeros((len(at), len(columns)))
+        out[:, here] = self._pricing.margins(at, columns[here])
+        return out
+
+    def owned_rows(self, features: object) -> NDArray[np.int64]:
+        """Examples on which all of these features can be looked at for nothing.
+
+        >>> import thrifty
+        >>> cells = thrifty.Cells(np.array([[0, 1], [1, 1], [1, 0]], dtype=bool))
+        >>> _ = cells.get([0, 2], [1])
+        >>> cells.owned_rows([1]).tolist(), cells.owned_rows([0, 1]).tolist()
+        ([0, 2], [])
+        """
+        columns = self._features.columns(self._which(features))
+        return self.meter.known_rows(columns[columns >= 0])
+
+    def owns_any_of(self, row: int) -> bool:
+        """Whether something of an example was paid for before this door was opened."""
+        owned = self.meter.owned
+        if owned.everything or not len(owned.bitmap):
+            return owned.everything
+        return bool((owned.bitmap[:, row >> 6] >> np.uint64(row & 63) & np.uint64(1)).any())
+
+    # What went through, and what it has cost.
+
+    def receipt(self) -> Receipt:
+        """What has been bought through this door so far."""
+        return self._bill.receipt(self._features, self.currency)
+
+    @property
+    def counted(self) -> int:
+        """What was counted and not bought from a provider, in minor units, rounded up."""
+        return -int(-self._account.cost() * UNIT // 1) if self.is_free else 0
+
+    @property
+    def n_bought(self) -> int:
+        """How many distinct cells were bought through this door so far."""
+        return int(self.meter.bought_per_feature.sum())
+
+    @property
+    def everything_is_bought(self) -> bool:
+        """Whether every cell of the task was looked at through this door."""
+        seen = self.meter.bought_per_feature.sum() + self.meter.reused_per_feature.sum()
+        return int(seen) >= self.n_examples * self.n_features
+
+    def looked_at(self, row: int, feature: int) -> bool:
+        """Whether a cell has gone through this door."""
+        (column,) = self._features.in_source([feature])
+        return column >= 0 and self._bill.looked_at(row, column)
+
+    def cells_per_row(self) -> NDArray[np.int64]:
+        """How many cells were bought on each example so far."""
+        return self.meter.bought_per_example()
+
+    def cost_per_row(self) -> NDArray[np.float64]:
+        """What was bought on each example so far, at its price."""
+        return self._bill.cost_per_row()
+
+    def paid_on(self, row: int, features: Sequence[int]) -> list[float]:
+        """What this door paid for each of these cells of one row; a fee with the first of them."""
+        return self._bill.paid_on(row, self._features.in_source(features))
