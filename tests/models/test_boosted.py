@@ -10,8 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from thrifty.models import boosted
 from thrifty.models.fits.boosting import grow_boosted, read_trees
-from thrifty.models.fits.tree_bins import bin_edges, in_bins
-from thrifty.models.fits.tree_sums import tree_sum_from_dict
+from thrifty.models.fits.tree_sums import bin_edges, in_bins, tree_sum_from_dict
 
 
 def mixed(n, seed, strangers=False):

@@ -22,6 +22,7 @@ from thrifty.models.buying.policy import Bought
 from thrifty.models.buying.to_pay import to_pay
 from thrifty.models.buying.worth import judges_worth, still_falls, would_pay
 from thrifty.models.fits.bins import make_bins
+from thrifty.models.fits.folds import folds_in_turn
 from thrifty.models.fits.number_mixture import Additive
 from thrifty.models.fits.points import Design
 from thrifty.models.memory.memory import Lesson, Memory
@@ -243,7 +244,7 @@ class _Search:
             return found, 0.0
         named = np.array([f in self.categories for f in self.chosen])
         design = Design.of(values, np.ones(len(y)), named, 8)
-        folds = np.arange(len(y)) % 3
+        folds = folds_in_turn(len(y), 3)
         from_one = np.zeros(3)
         for fold in range(3):
             rest, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
