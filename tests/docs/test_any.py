@@ -18,7 +18,7 @@ BORDERS = {
     "what users bring": """
         outside brought cells/sources/base cells/sources/frame cells/sources/kinds
         cells/sources/questions cells/sources/sparse cells/prices/price_list
-        cells/prices/reading engines/many models/column_reader packed/inputs powers/laws
+        cells/prices/reading engines/many packed/inputs powers/laws
         streams/task trees/labels trees/tree
     """,
     "what users hold, with attributes of each family's own": """

@@ -25,8 +25,9 @@ __all__ = [
     "read_predictions",
 ]  # fmt: skip
 
-#: of the fall of the log-loss, what may be given up where predictions are all of the bill; chosen on
-#: spam, physionet_icu and slashdot (docs/predicting.md, How it works: 4)
+#: of the fall of the log-loss, what may be given up where predictions are all of the bill
+#: (docs/predicting.md, How it works: 4; constants there were chosen on spam, physionet_icu and
+#: slashdot)
 GIVEN_UP = 0.05
 
 

@@ -24,7 +24,8 @@ __all__ = ["Order", "Price", "each_costs", "find_order"]
 #: what wanting some features costs where others are owned already
 Price = Callable[[Sequence[int], Sequence[int]], float]
 
-# Chosen on spam, physionet_icu and slashdot by `python benchmarks/predictions.py` (docs/predicting.md).
+# Constants of asking in order were chosen on spam, physionet_icu and slashdot, `python
+# benchmarks/predictions.py` (docs/predicting.md, Measured); of each one alone nothing was noted.
 #: so many of the best candidates are compared by cross-validation
 COMPARED = 4
 #: bins of the proxy model's trees
@@ -258,7 +259,7 @@ class _OrderSearch:
 
 
 def _filled(codes: Ints) -> Ints:
-    """What was not bought, in its column's commonest bin: which cells are there gives the label away."""
+    """What was not bought, in its column's commonest bin: which cells are there shows the label."""
     out = codes.copy()
     for j in np.flatnonzero((codes < 0).any(axis=0)).tolist():
         seen = codes[codes[:, j] >= 0, j]

@@ -35,7 +35,8 @@ _MANY = 2_000_000
 class HowToGrow:
     """How trees are grown: small ones, slowly learned, as for tables of some hundred rows.
 
-    The defaults were chosen with the mixture on nhanes, spam and yeast (docs/models.md).
+    The defaults came with the mixture, whose constants were chosen on nhanes, spam and yeast
+    (docs/models.md, Numbers, categories, gaps); of each one alone nothing was noted.
 
     ``ridge``: what stands beside a leaf's weights when its value is found. Weights are then taken
     as they are; without it they are brought to a mean of 1.

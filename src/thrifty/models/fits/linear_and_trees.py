@@ -46,11 +46,11 @@ _FEWEST = 15
 #: the forest's share: +1.5 % of average precision over 18 tables of eight wide sets at 5 and 10 %
 #: (docs/models.md, What did not work)
 _FOREST = 0.25
-# A correction counts clip((joint rows - _FROM) / _FULL, 0, 1) of itself: on few rows trees fit their
-# noise, which jester_items showed; the two numbers were set by hand on the tables of _FOREST.
+# A correction counts clip((joint rows - _FROM) / _FULL, 0, 1) of itself: on few rows trees fit
+# their noise, which jester_items showed; how the two numbers were found was not noted.
 _FROM = 100
 _FULL = 300
-#: how it is grown: smaller trees than usual and a ridge, for a Newton step; same tables
+#: how it is grown: smaller trees than usual and a ridge, for a Newton step; not noted either
 _CORRECTION = HowToGrow(trees=60, leaves=4, in_leaf=5, rate=0.05, ridge=5.0)
 #: the least slope of what rows left out ask of the linear score, so that a correction is at most so
 #: many times enlarged; set by hand

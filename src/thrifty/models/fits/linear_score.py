@@ -29,7 +29,7 @@ __all__ = ["LinearScore", "fit_linear"]
 
 # Where nothing else is said these were chosen with the wide way of buying on tmc2007_500, slashdot
 # and bibtex, most of them for its first prototype (docs/models.md, Measured).
-#: inverse strength of the ridge; .02 and .3 were .01 to .02 worse (docs/models.md, What did not work)
+#: inverse strength of the ridge; .02 and .3 were .01 to .02 worse (same page, What did not work)
 _C = 0.05
 #: of an effect's variance, what counts towards its size: size^2 = mean^2 + _VARIANCE variance
 _VARIANCE = 0.2

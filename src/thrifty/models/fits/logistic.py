@@ -10,8 +10,8 @@ from thrifty.array_types import Floats
 
 __all__ = ["shrink_slope", "fit_intercepts", "fit_penalised", "fit_slope", "softmax"]
 
-#: how far slopes are from 1 as a rule, in logarithms; set with the small tables of docs/models.md
-#: (Numbers, categories, gaps: 4; its square is the .09 there)
+#: how far slopes are from 1 as a rule, in logarithms: its square is the .09 of docs/models.md
+#: (Numbers, categories, gaps: 4). Set when controls came; on which sets was not noted
 _SPREAD = 0.3
 
 

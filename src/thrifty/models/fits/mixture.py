@@ -44,8 +44,9 @@ _STEPS = 6
 #: work); chosen on nhanes, spam, emotions and cal500
 _FOREST = 1 / 3
 # How much more loss a mixture may have for each squared step from equal shares: the factor is
-# 1 + (_PULL + _PULL_ROWS / rows) step^2, since few rows left out say little. Chosen with the lines on
-# made data and scikit-learn's breast_cancer, wine, diabetes and digits (docs/models.md).
+# 1 + (_PULL + _PULL_ROWS / rows) step^2, since few rows left out say little. They came with the
+# lines, whose constants were chosen on made data and scikit-learn's breast_cancer, wine, diabetes
+# and digits (docs/models.md, Numbers, categories, gaps).
 _PULL = 0.02
 _PULL_ROWS = 4.0
 #: the power of the rows' weights with which they are fitted: full weights make few rows count

@@ -32,8 +32,8 @@ __all__ = [
     "Additive", "NumberLine", "NumberMix", "error_left_out", "fit_numbers", "number_mix_from_dict",
 ]  # fmt: skip
 
-# All of them were set with the first model of numbers and looked at on the sets of `python
-# benchmarks/regression.py` (docs/models.md, Numbers as labels); none was measured by itself.
+# All of them were set with the first model of numbers; none was measured by itself. What they give
+# together is in docs/models.md, Numbers as labels (`python benchmarks/regression.py`).
 #: folds of the rows
 _FOLDS = 4
 #: rows that trees and a mixture need: six a fold

@@ -16,8 +16,8 @@ __all__ = ["proxy_out_of_fold"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Set by hand for speed, a second where scikit-learn's took 60 on 57 features (docs/predicting.md, How
-# it works: 1), and looked at on spam and physionet_icu.
+# Set by hand for speed: a second where scikit-learn's boosting took 60 on 57 features
+# (docs/predicting.md, How it works: 1).
 ROUNDS = 30
 DEPTH = 3
 RATE = 0.2
