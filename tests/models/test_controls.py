@@ -98,7 +98,8 @@ def test_lent_rows_leave_probabilities_honest():
     codes = np.concatenate([np.ones(len(rare), int), np.zeros(60 + len(lent), int)])
     sizes = np.array([0.7, 0.3]) * 500
     weights = (sizes / np.bincount(codes))[codes]
-    model, _ = fit_mixture_left_out(X[at], codes, weights, borrowed=np.arange(len(at)) >= len(at) - 400)
+    borrowed = np.arange(len(at)) >= len(at) - 400
+    model, _ = fit_mixture_left_out(X[at], codes, weights, borrowed=borrowed)
     as_others, _ = fit_mixture_left_out(X[at], codes, weights)
     mean = [m.predict_proba(X[900:])[:, 1].mean() for m in (model, as_others)]
     assert mean[0] == pytest.approx(0.3, rel=0.12)
