@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from thrifty import ScorecardClassifier
 from thrifty.errors import BadInput
-from thrifty.models.fits.estimators import fit_user
+from thrifty.models.fits.estimators import fit_user, in_words
 from thrifty.models.fits.fitted import (
     CLASSIFIERS,
     REGRESSORS,
@@ -69,3 +69,7 @@ def test_a_users_scorecard_has_its_card_and_its_trees():
     card = fitted.scorecard(NAMES, {}, ["no", "yes"])
     assert card.doubling == 20.0 and {row.for_class for row in card} == {"yes"}
     assert fitted.as_trees(NAMES, {}).codes.tolist() == [0, 1]
+
+
+def test_stores_know_our_scorecard_by_the_name_it_had_first():
+    assert in_words(ScorecardClassifier())["class"] == "thrifty.models.scorecard.ScorecardClassifier"

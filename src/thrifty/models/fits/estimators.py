@@ -22,6 +22,13 @@ from thrifty.typing import AnyArray, EstimatorLike
 __all__ = ["Prepared", "check_estimator", "fit_user", "in_words"]
 
 
+#: a class of ours that has moved, by the name that stores know it by
+_KEPT_AS = {
+    "thrifty.models.held.scorecard.ScorecardClassifier":
+        "thrifty.models.scorecard.ScorecardClassifier",
+}  # fmt: skip
+
+
 def in_words(estimator: object) -> dict[str, str] | None:
     """Class name and parameters as text, for a store; never read back as code.
 
@@ -32,7 +39,8 @@ def in_words(estimator: object) -> dict[str, str] | None:
     if estimator is None:
         return None
     kind = type(estimator)
-    return {"class": f"{kind.__module__}.{kind.__qualname__}", "parameters": repr(estimator)}
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    return {"class": _KEPT_AS.get(name, name), "parameters": repr(estimator)}
 
 
 def check_estimator(estimator: object, *, numbers: bool = False) -> None:
