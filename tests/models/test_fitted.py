@@ -72,4 +72,5 @@ def test_a_users_scorecard_has_its_card_and_its_trees():
 
 
 def test_stores_know_our_scorecard_by_the_name_it_had_first():
-    assert in_words(ScorecardClassifier())["class"] == "thrifty.models.scorecard.ScorecardClassifier"
+    words = in_words(ScorecardClassifier())
+    assert words["class"] == "thrifty.models.scorecard.ScorecardClassifier"
