@@ -41,9 +41,9 @@ from threadpoolctl import threadpool_limits
 
 import thrifty
 from thrifty.benchmarks.measure import table
-from thrifty.models.asking.ask import ask_in_order
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes
+from thrifty.models.asking.rounds import ask_in_order
 from thrifty.models.table import Table
 
 DATA = Path(os.environ.get("THRIFTY_DATA", Path(__file__).parents[2] / "shared" / "data"))

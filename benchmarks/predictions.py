@@ -26,9 +26,9 @@ import thrifty
 from thrifty.benchmarks.measure import one_thread
 from thrifty.benchmarks.real_sets import data_folder
 from thrifty.cells import Cells
-from thrifty.models.asking.ask import ask_in_order
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes
+from thrifty.models.asking.rounds import ask_in_order
 from thrifty.models.table import Table
 
 GDFS = {3: 92.6, 4: 95.3, 5: 95.8, 6: 96.3, 8: 96.6, 10: 96.9}

@@ -18,7 +18,7 @@ BORDERS = {
     "what users bring": """
         typing labels/alignment cells/sources/base cells/sources/frame cells/sources/kinds
         cells/sources/questions cells/sources/sparse cells/prices/price_list
-        cells/prices/reading lifetime/many models/column_reader packed/inputs powers/laws
+        cells/prices/reading lifetime/many packed/inputs powers/laws
         streams/task labels/classes trees/tree
     """,
     "what users hold, with attributes of each family's own": """

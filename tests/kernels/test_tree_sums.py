@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from thrifty.models.fits.boosting import grow_boosted
-from thrifty.models.fits.extra_trees import grow_forest
+from thrifty.models.fits.extra_trees import grow_extra_trees
 from thrifty.models.fits.tree_sums import TreeSum
 
 
@@ -42,7 +42,7 @@ def test_the_sum_is_that_of_plain_walks(classes, categories):
     asked[::9, 0] = 17.0  # never seen
     for trees in (
         grow_boosted(X, y, np.ones(300), cut, 0),
-        grow_forest(X, y, np.ones(300), cut, 0),
+        grow_extra_trees(X, y, np.ones(300), cut, 0),
     ):
         assert bool(trees.sets) == categories
         assert np.allclose(trees.scores(asked), plain_scores(trees, asked), atol=1e-12)
@@ -51,6 +51,6 @@ def test_the_sum_is_that_of_plain_walks(classes, categories):
 def test_no_rows_and_columns_in_any_layout():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
-    trees = grow_forest(X, (X[:, 0] > 0).astype(np.int64), np.ones(200), np.zeros(3, bool), 0)
+    trees = grow_extra_trees(X, (X[:, 0] > 0).astype(np.int64), np.ones(200), np.zeros(3, bool), 0)
     assert trees.scores(X[:0]).shape == (0, 1)
     assert np.array_equal(trees.scores(np.asfortranarray(X)), trees.scores(X))

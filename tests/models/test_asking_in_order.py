@@ -11,10 +11,10 @@ from sklearn.tree import DecisionTreeClassifier
 import thrifty
 from thrifty.errors import BadParameter
 from thrifty.lazy.stopping import equal_posterior
-from thrifty.models.asking.ask import ask_in_order
 from thrifty.models.asking.order import each_costs, find_order
-from thrifty.models.asking.plan import look_ahead, plan_for
+from thrifty.models.asking.plan import expected_falls, plan_for
 from thrifty.models.asking.prefixes import fit_prefixes, prefix_sizes
+from thrifty.models.asking.rounds import ask_in_order
 from thrifty.models.table import Table
 
 PRICES = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 1.0])
@@ -117,7 +117,7 @@ def test_dear_errors_are_asked_about_more(made):
         asked(prefixes, X, stop=thrifty.Worth(errors=[c, c])).cost.mean() for c in (1, 500)
     )
     assert few < many
-    ahead = look_ahead(prefixes, thrifty.Worth(errors=[1, 1]))
+    ahead = expected_falls(prefixes, thrifty.Worth(errors=[1, 1]))
     assert len(ahead.falls) == len(prefixes)
 
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from thrifty.models import boosted
+from thrifty.models.fits import boosting
 from thrifty.models.fits.boosting import grow_boosted, read_trees
-from thrifty.models.fits.tree_bins import bin_edges, in_bins
-from thrifty.models.fits.tree_sums import tree_sum_from_dict
+from thrifty.models.fits.tree_sums import bin_edges, in_bins, tree_sum_from_dict
 
 
 def mixed(n, seed, strangers=False):
@@ -92,9 +91,9 @@ def test_our_kernel_grows_the_trees_of_scikit_learn(rows, features, gaps, kind):
     X[rng.random(X.shape) < gaps] = np.nan
     none, weights = np.zeros(features, dtype=bool), rng.uniform(0.5, 4, rows)
     coarse = in_bins(X, [bin_edges(x) for x in X.T], none)
-    how = boosted.HowToGrow(trees=60, leaves=4 if kind == "numbers" else 8, ridge=3.0 * (gaps > 0))
-    ours = boosted._by_kernel(coarse, y, weights, 3, how)
-    theirs = boosted._by_scikit_learn(coarse, y, weights, none, 3, how)
+    how = boosting.HowToGrow(trees=60, leaves=4 if kind == "numbers" else 8, ridge=3.0 * (gaps > 0))
+    ours = boosting._by_kernel(coarse, y, weights, 3, how)
+    theirs = boosting._by_scikit_learn(coarse, y, weights, none, 3, how)
     read = read_trees(theirs, np.zeros(0, dtype=np.int64))
     for part in ("roots", "feature", "threshold", "left", "right", "gap_left"):
         assert np.array_equal(getattr(ours, part), getattr(read, part)), part
@@ -103,16 +102,16 @@ def test_our_kernel_grows_the_trees_of_scikit_learn(rows, features, gaps, kind):
 
 def test_what_the_kernel_does_not_do_scikit_learn_does(monkeypatch):
     asked = []
-    real = boosted._by_scikit_learn
+    real = boosting._by_scikit_learn
     monkeypatch.setattr(
-        boosted, "_by_scikit_learn", lambda *given: asked.append(1) or real(*given)
+        boosting, "_by_scikit_learn", lambda *given: asked.append(1) or real(*given)
     )
     X, logit = mixed(200, 4)
-    five = boosted.HowToGrow(trees=5)
+    five = boosting.HowToGrow(trees=5)
     y, ones, none = (logit > 0.3).astype(int), np.ones(200), np.zeros(5, dtype=bool)
     assert len(grow_boosted(X, y, ones, none, 0, five).roots) == 5 and not asked
     grow_boosted(X, y, ones, none | (np.arange(5) == 3), 0, five)
     grow_boosted(X, np.digitize(logit, [-0.5, 0.5]), ones, none, 0, five)
-    monkeypatch.setattr(boosted, "_MANY", 1000)
+    monkeypatch.setattr(boosting, "_MANY", 1000)
     grow_boosted(X, y, ones, none, 0, five)
     assert len(asked) == 3

@@ -13,7 +13,7 @@ from thrifty.cells import Cells
 from thrifty.labels.classes import read_classes
 from thrifty.models.buying.halving import Halving
 from thrifty.models.buying.purses import Basket
-from thrifty.models.fits.mixture import fit_stack_left_out
+from thrifty.models.fits.mixture import fit_mixture_left_out
 from thrifty.models.memory.controls import controls_of, remember_controls
 from thrifty.models.memory.memory import Lesson, Memory
 
@@ -99,8 +99,9 @@ def test_borrowed_rows_leave_probabilities_honest():
     codes = np.concatenate([np.ones(len(rare), int), np.zeros(60 + len(lent), int)])
     sizes = np.array([0.7, 0.3]) * 500
     weights = (sizes / np.bincount(codes))[codes]
-    model, _ = fit_stack_left_out(X[at], codes, weights, lent=np.arange(len(at)) >= len(at) - 400)
-    as_others, _ = fit_stack_left_out(X[at], codes, weights)
+    borrowed = np.arange(len(at)) >= len(at) - 400
+    model, _ = fit_mixture_left_out(X[at], codes, weights, borrowed=borrowed)
+    as_others, _ = fit_mixture_left_out(X[at], codes, weights)
     mean = [m.predict_proba(X[900:])[:, 1].mean() for m in (model, as_others)]
     assert mean[0] == pytest.approx(0.3, rel=0.12)
     assert abs(mean[0] - 0.3) < abs(mean[1] - 0.3)

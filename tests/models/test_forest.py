@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 
-from thrifty.models.fits.extra_trees import _IN_LEAF, _PRIOR, _TREES, grow_forest
+from thrifty.models.fits.extra_trees import _IN_LEAF, _PRIOR, _TREES, grow_extra_trees
 from thrifty.models.fits.tree_sums import tree_sum_from_dict
 
 NONE = np.zeros(5, dtype=bool)
@@ -41,7 +41,7 @@ def test_it_says_what_scikit_learns_trees_say(classes):
     X, y, weights = made(classes)
     log = by_hand(X, y, weights, X, 3)
     wanted = log[:, 1:] - log[:, :1] if classes == 2 else log - log.mean(axis=1, keepdims=True)
-    grown = grow_forest(X, y, weights, NONE, 3)
+    grown = grow_extra_trees(X, y, weights, NONE, 3)
     assert np.allclose(grown.scores(X), wanted)
     assert np.allclose(tree_sum_from_dict(grown.to_dict()).scores(X), wanted)
 
@@ -49,7 +49,7 @@ def test_it_says_what_scikit_learns_trees_say(classes):
 def test_a_gap_goes_where_the_middle_value_goes():
     X, y, weights = made(2)
     X[::7, 0] = np.nan
-    grown = grow_forest(X, y, weights, NONE, 0)
+    grown = grow_extra_trees(X, y, weights, NONE, 0)
     asked = X[:50].copy()
     asked[:, 0] = np.nan
     filled = asked.copy()
@@ -63,14 +63,14 @@ def test_a_gap_goes_where_the_middle_value_goes():
 def test_a_feature_without_a_value_is_no_harm():
     X, y, weights = made(2)
     X[:, 4] = np.nan
-    assert np.isfinite(grow_forest(X, y, weights, NONE, 0).scores(X)).all()
+    assert np.isfinite(grow_extra_trees(X, y, weights, NONE, 0).scores(X)).all()
 
 
 def test_a_category_never_seen_goes_with_the_gaps():
     X, y, weights = made(2)
     first = np.arange(5) == 0
-    grown = grow_forest(X, y, weights, first, 0)
-    assert np.array_equal(grown.scores(X), grow_forest(X, y, weights, NONE, 0).scores(X))
+    grown = grow_extra_trees(X, y, weights, first, 0)
+    assert np.array_equal(grown.scores(X), grow_extra_trees(X, y, weights, NONE, 0).scores(X))
     new, gap = X[:50].copy(), X[:50].copy()
     new[:, 0], gap[:, 0] = 99.0, np.nan
     assert np.array_equal(grown.scores(new), grown.scores(gap))

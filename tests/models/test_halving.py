@@ -11,7 +11,7 @@ from thrifty.errors import BadInput
 from thrifty.labels.classes import read_classes
 from thrifty.models.buying.halving import Halving
 from thrifty.models.buying.purses import Basket
-from thrifty.models.fits.mixture import fit_stack
+from thrifty.models.fits.mixture import fit_mixture
 from thrifty.models.memory.memory import Memory
 
 
@@ -40,7 +40,7 @@ def test_it_finds_what_tells_for_a_tenth_of_the_cells():
     table = bought.table
     assert cells.n_bought <= 0.1 * X.size
     assert {7, 40} <= set(table.features[:8].tolist())
-    model = fit_stack(table.values, table.labels, table.weights)
+    model = fit_mixture(table.values, table.labels, table.weights)
     asked, truth = clinic(seed=1)
     p = model.predict_proba(asked[:, table.features])[:, 1]
     assert roc_auc_score(truth, p) > 0.8

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from thrifty.models.fits.line import Line, LineDesign
-from thrifty.models.fits.mixture import fit_stack
+from thrifty.models.fits.mixture import fit_mixture
 
 
 def fitted(X, y, categories=None) -> Line:
@@ -45,7 +45,7 @@ def test_on_few_rows_a_trend_is_found_where_a_card_finds_little_of_it():
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(1040, 12))
         y = (X.sum(axis=1) + rng.logistic(size=1040) > 0).astype(int)
-        model = fit_stack(X[:40], y[:40], np.ones(40))
+        model = fit_mixture(X[:40], y[:40], np.ones(40))
         card = roc_auc_score(y[40:], model.card.scores(X[40:])[:, 0])
         better.append(roc_auc_score(y[40:], model.predict_proba(X[40:])[:, 1]) - card)
     assert np.mean(better) > 0.03

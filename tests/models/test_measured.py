@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import thrifty
-from thrifty.models.fits.quality import measure, quality_from_dict
+from thrifty.models.fits.quality import quality_from_dict, quality_of
 from thrifty.models.held.classifier import ModelClassifier
 
 
@@ -36,7 +36,7 @@ def test_figures_are_those_of_scikit_learn_with_weights(ties: bool) -> None:
     p = np.clip(0.3 * codes + rng.random(300) * 0.7, 0, 1)
     p = p.round(1) if ties else p
     weights = np.where(codes == 1, 1.0, rng.uniform(1, 9, 300))
-    found = measure(np.column_stack([1 - p, p]), codes, weights)
+    found = quality_of(np.column_stack([1 - p, p]), codes, weights)
     assert found is not None and found.rare == 1
     expected = average_precision_score(codes, p, sample_weight=weights)
     assert found.average_precision.value == pytest.approx(expected)
@@ -54,7 +54,7 @@ def test_labels_that_mean_nothing_measure_as_guessing() -> None:
 
 
 def test_too_few_rows_are_not_measured() -> None:
-    assert measure(np.full((8, 2), 0.5), np.array([0] * 6 + [1] * 2), np.ones(8)) is None
+    assert quality_of(np.full((8, 2), 0.5), np.array([0] * 6 + [1] * 2), np.ones(8)) is None
 
 
 def test_the_card_has_the_names_and_words_of_the_user(model: ModelClassifier) -> None:

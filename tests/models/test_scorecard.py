@@ -11,8 +11,8 @@ from sklearn.metrics import roc_auc_score
 
 from thrifty import ScorecardClassifier
 from thrifty.errors import BadInput, BadParameter
+from thrifty.models.card import card_curves, plot_card
 from thrifty.models.fits.bins import NOWHERE, make_bins
-from thrifty.models.held.card import card_curves, plot_card
 
 
 def survey(n=600, seed=0):

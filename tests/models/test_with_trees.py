@@ -8,7 +8,7 @@ import numpy as np
 
 from thrifty.cells import Cells
 from thrifty.models import Models
-from thrifty.models.fits.fitting import classes_from_dict
+from thrifty.models.fits.fitted import classes_from_dict
 from thrifty.models.fits.linear_and_trees import LinearAndTrees
 from thrifty.models.fits.linear_score import LinearScore
 

@@ -1,1 +1,1 @@
-"""What a task is to tell: classes, or numbers."""
+"""What a task predicts: classes, or numbers."""

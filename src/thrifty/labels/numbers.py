@@ -1,4 +1,4 @@
-"""Numeric labels, and when labels are numbers rather than names of classes."""
+"""Numeric labels, checked once before any cell is bought, and when labels are numbers."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
 from thrifty.array_types import Floats
+from thrifty.cells.sources.checks import refuse_masked
 from thrifty.errors import BadInput, BadParameter
 from thrifty.labels.classes import Labels, read_classes
-from thrifty.labels.real import real_labels
 from thrifty.typing import AnyArray, LabelsLike
 
-__all__ = ["Numbers", "Said", "check_said", "labels_said_by", "read_any_labels", "read_numbers"]
+__all__ = [
+    "Numbers", "Said", "check_said", "labels_said_by", "log_labels", "read_any_labels",
+    "read_numbers", "real_labels",
+]  # fmt: skip
 
 Said = Literal["classes", "numbers"]
 
-#: whole numbers with more different values than this, and fewer rows of each than that, may be
-#: either
-_MANY, _ROWS_EACH = 20, 10
+# Whole numbers with more different values than _MANY, and fewer rows of each than _ROWS_EACH, may
+# be amounts or names. Both were set by hand, and not measured: what is in doubt is asked.
+_MANY = 20
+_ROWS_EACH = 10
+_SMALLEST_NORMAL = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +36,54 @@ class Numbers:
 
     def __len__(self) -> int:
         return len(self.values)
+
+
+def real_labels(y: LabelsLike) -> np.ndarray:
+    """``y`` as finite float64, one per example.
+
+    >>> real_labels([1, 2.5]).tolist()
+    [1.0, 2.5]
+    """
+    refuse_masked(y)
+    try:
+        labels = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"labels must be numbers, but could not be read as such: {error}") from error
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1 or len(labels) == 0:
+        raise BadInput(f"labels must be one number per example, but have shape {labels.shape}.")
+    if np.isnan(labels).any():
+        row = int(np.argmax(np.isnan(labels)))
+        raise BadInput(f"labels must be finite, but label {row} is NaN. Leave that example out.")
+    if np.isinf(labels).any():
+        row = int(np.argmax(np.isinf(labels)))
+        raise BadInput(
+            f"labels must be finite, but label {row} is infinite: it has probably overflowed. "
+            "For monomials, give logarithms instead: Monomials(..., log_labels=True)."
+        )
+    return labels
+
+
+def log_labels(y: LabelsLike, given_as_logs: bool) -> np.ndarray:
+    """Natural logs of the labels of a monomial task."""
+    labels = real_labels(y)
+    if given_as_logs:
+        return labels
+    if (labels < 0).any():
+        row = int(np.argmax(labels < 0))
+        raise BadInput(
+            f"a monomial of positive features is positive, but label {row} is {labels[row]}. "
+            "Learn with thrifty.Polynomials, which takes labels of either sign."
+        )
+    if (labels < _SMALLEST_NORMAL).any():
+        row = int(np.argmax(labels < _SMALLEST_NORMAL))
+        raise BadInput(
+            f"a monomial of positive features is positive, but label {row} is {labels[row]}: "
+            "zero, or underflowed below the smallest normal double. Give logarithms instead: "
+            "Monomials(..., log_labels=True)."
+        )
+    return np.asarray(np.log(labels))
 
 
 def read_numbers(y: LabelsLike) -> Numbers:

@@ -1,20 +1,23 @@
 """When to stop asking: sure enough, not worth its price, or out of money.
 
-A rule is a frozen value with one method, ``stops``, which says for many rows at once who has been
-asked enough. It sees the present class probabilities of each row, the class shares of the
-population, what the next questions cost and what they are expected to gain; never a value.
+A rule is a frozen value whose method ``stops`` says for many rows at once who has been asked
+enough. It sees the present class probabilities of each row, the class shares of the population,
+what the next questions cost and what they are expected to gain; never a value. What else it needs,
+and whether models and trees can stop by it, it says itself (:class:`StoppingRule`): a new rule is
+one class, and no list of ours names it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.array_types import Floats
 from thrifty.errors import BadParameter
+from thrifty.typing import AnyArray
 
 __all__ = [
     "StoppingRule",
@@ -24,12 +27,20 @@ __all__ = [
     "entropy",
     "equal_posterior",
     "expected_loss",
+    "probability_for_trees",
     "read_errors",
+    "rule_for_models",
 ]
 
 
+@runtime_checkable
 class StoppingRule(Protocol):
     """A stopping rule: for every row, whether it has been asked enough.
+
+    A rule derives from this class and has its own ``stops``; the rest has defaults. Attributes:
+    ``reason``, how a prediction says that a row stopped by it; ``for_models``, whether models that
+    ask in order take it from users; ``weighs_falls``, whether it has to be told prices and the fall
+    of the loss that going on is expected to bring, in which case it has a ``loss`` and ``costs``.
 
     Parameters of ``stops``
     -----------------------
@@ -37,11 +48,70 @@ class StoppingRule(Protocol):
     class_shares : (classes,), how common each class is among all rows
     price_next : (rows,) or (rows, further prefixes): what going on would cost
     fall_next : the same shape: the fall of the loss expected from going on, in the rule's own loss
+
+    Examples
+    --------
+    >>> class Half(StoppingRule):
+    ...     def stops(self, p, class_shares, price_next=0.0, fall_next=None):
+    ...         return p.max(axis=1) >= 0.5
+    >>> rule_for_models(Half()).reason
+    'sure'
     """
+
+    reason: ClassVar[str] = "sure"
+    for_models: ClassVar[bool] = True
+    weighs_falls: ClassVar[bool] = False
 
     def stops(
         self, p: Floats, class_shares: Floats, price_next: object = 0.0, fall_next: object = None
     ) -> NDArray[np.bool_]: ...
+
+    @property
+    def for_trees(self) -> float | None:
+        """The probability, classes weighted equally, that ends a walk; None: trees cannot."""
+        return None
+
+    @property
+    def costs(self) -> Floats | None:
+        """What errors cost, [true class, decision]; None: the loss is Brier's score."""
+        return None
+
+    def loss(self, p: Floats) -> Floats:
+        """The loss expected where the probabilities are p."""
+        return expected_loss(p, self.costs)
+
+    def decide(self, p: Floats) -> NDArray[np.int64]:
+        """The decision of each row: the cheapest one, or the likeliest class without costs."""
+        costs = self.costs
+        if costs is None:
+            return np.asarray(p.argmax(axis=1), dtype=np.int64)
+        return np.asarray((p @ costs).argmin(axis=1), dtype=np.int64)
+
+    def check_classes(self, classes: AnyArray) -> None:
+        """Refuse costs that are not those of these classes."""
+        costs = self.costs
+        if costs is not None and len(costs) != len(classes):
+            raise BadParameter(
+                f"errors must name a cost for each of the {len(classes)} classes "
+                f"{classes.tolist()[:6]}; got {len(costs)}."
+            )
+
+
+def rule_for_models(stop: object) -> StoppingRule | None:
+    """What a user said, as a rule by which models stop."""
+    if stop is None or (isinstance(stop, StoppingRule) and stop.for_models):
+        return stop
+    raise BadParameter(
+        f"models stop with thrifty.Sure(probability) or thrifty.Worth(...); got {stop!r}."
+    )
+
+
+def probability_for_trees(stop: object) -> float | None:
+    """What a user said, as the probability at which trees stop; None: nothing was said."""
+    found = stop.for_trees if isinstance(stop, StoppingRule) else None
+    if stop is not None and found is None:
+        raise BadParameter(f"trees stop with thrifty.Sure(probability); got {stop!r}.")
+    return found
 
 
 def equal_posterior(p: Floats, class_shares: Floats) -> Floats:
@@ -72,7 +142,7 @@ def expected_loss(p: Floats, errors: Floats | None = None) -> Floats:
 
 
 @dataclass(frozen=True)
-class Sure:
+class Sure(StoppingRule):
     """Stop a row once the likeliest class, classes weighted equally, has this probability.
 
     Examples
@@ -82,6 +152,10 @@ class Sure:
     """
 
     probability: float
+
+    @property
+    def for_trees(self) -> float:
+        return self.probability
 
     def __post_init__(self) -> None:
         p = self.probability
@@ -95,15 +169,17 @@ class Sure:
 
 
 @dataclass(frozen=True)
-class Settled:
+class Settled(StoppingRule):
     """Stop once the entropy of the posterior, as it is, is at most ``entropy`` (in nats).
 
-    The rule that spends a given sum best: with a rare label it lets go of those who do not have it
-    and goes on asking whoever may, where :class:`Sure` treats both sides alike.
+    The rule that spends a given sum best: with a rare label it stops those who do not have it and
+    goes on asking whoever may, where :class:`Sure` treats both sides alike.
 
     >>> Settled(0.4).stops(np.array([[0.99, 0.01], [0.5, 0.5]]), np.ones(2)).tolist()
     [True, False]
     """
+
+    for_models: ClassVar[bool] = False
 
     entropy: float
 
@@ -119,7 +195,7 @@ def entropy(p: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Worth:
+class Worth(StoppingRule):
     """Stop once no further prefix is expected to lower the loss by ``rate`` per unit of its price.
 
     Parameters
@@ -142,6 +218,9 @@ class Worth:
     [False, True]
     """
 
+    reason: ClassVar[str] = "worth"
+    weighs_falls: ClassVar[bool] = True
+
     rate: float | None = None
     errors: object = None
 
@@ -163,17 +242,6 @@ class Worth:
     def costs(self) -> Floats | None:
         """The matrix of error costs, or None for Brier's score."""
         return None if self.errors is None else np.asarray(self.errors, dtype=np.float64)
-
-    def loss(self, p: Floats) -> Floats:
-        """The loss expected where the probabilities are p."""
-        return expected_loss(p, self.costs)
-
-    def decide(self, p: Floats) -> NDArray[np.int64]:
-        """The decision of each row: the cheapest one, or the likeliest class without errors."""
-        costs = self.costs
-        if costs is None:
-            return np.asarray(p.argmax(axis=1), dtype=np.int64)
-        return np.asarray((p @ costs).argmin(axis=1), dtype=np.int64)
 
     def stops(
         self, p: Floats, class_shares: Floats, price_next: object = 0.0, fall_next: object = None

@@ -19,7 +19,7 @@ from thrifty.cells.prices.money import to_units
 from thrifty.errors import BadParameter
 from thrifty.lazy.asking import FINISHED
 from thrifty.lazy.forest import Forest
-from thrifty.lazy.stopping import Sure
+from thrifty.lazy.stopping import probability_for_trees
 
 __all__ = ["Stopping", "Walked", "balanced_shares", "stopping_of", "walk"]
 
@@ -104,12 +104,11 @@ def stopping_of(
     """What a prediction was told, for trees: they stop when sure, or when money ends."""
     if stop is None and spend is None and per_row is None:
         return None
-    if stop is not None and not isinstance(stop, Sure):
-        raise BadParameter(f"trees stop with thrifty.Sure(probability); got {stop!r}.")
+    probability = probability_for_trees(stop)
     budget = None
     if spend is not None or per_row is not None:
         budget = Budget(total=spend, per_example=per_row)
-    return Stopping(None if stop is None else stop.probability, budget, balanced=True)
+    return Stopping(probability, budget, balanced=True)
 
 
 def walk(

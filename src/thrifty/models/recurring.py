@@ -31,8 +31,9 @@ from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.labels.classes import Labels
 from thrifty.models.buying.policy import Bought
-from thrifty.models.fits.fitted import FittedClasses
-from thrifty.models.fits.fitting import classes_from_dict, default_fit, fit_classes, fitted_to_dict
+from thrifty.models.fits.fitted import FittedClasses, classes_from_dict
+from thrifty.models.fits.fitting import default_fit, fit_classes
+from thrifty.models.fits.folds import shuffled_folds
 from thrifty.models.learning import LearnedClasses, allowance_of
 from thrifty.models.memory.memory import Lesson, Memory
 from thrifty.models.table import Table, table_from_dict
@@ -108,8 +109,8 @@ def hypothesis_of(learned: LearnedClasses, labels: Labels, seed: int) -> dict[st
         "classes": [labels.value(c) for c in range(labels.n_classes)],
         "shares": shares.tolist(),
         "gains": gains.tolist(),
-        "core": {"features": small.features.tolist(), "fitted": fitted_to_dict(core)},
-        "fitted": fitted_to_dict(learned.fitted),
+        "core": {"features": small.features.tolist(), "fitted": core.to_dict()},
+        "fitted": learned.fitted.to_dict(),
         "table": table.to_dict(),
         "words": {name: list(said) for name, said in learned.words.items()},
     }
@@ -118,7 +119,7 @@ def hypothesis_of(learned: LearnedClasses, labels: Labels, seed: int) -> dict[st
 
 def _gains_at_source(table: Table, codes: Ints, shares: Floats, seed: int) -> Floats | None:
     """The core's gain on rows left out of each class, two halves."""
-    half = np.random.default_rng(seed).permutation(len(codes)) % 2
+    half = shuffled_folds(len(codes), 2, seed)
     gains = np.zeros(len(codes))
     for side in (0, 1):
         rest, out = np.flatnonzero(half != side), np.flatnonzero(half == side)

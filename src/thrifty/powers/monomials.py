@@ -11,7 +11,7 @@ from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
-from thrifty.labels.real import log_labels
+from thrifty.labels.numbers import log_labels
 from thrifty.powers import lattice, nnls_batches, paper_monomials
 from thrifty.powers.family import METHODS, Method, PowersFamily
 from thrifty.powers.log_values import LogValues

@@ -13,7 +13,7 @@ from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
-from thrifty.labels.real import real_labels
+from thrifty.labels.numbers import real_labels
 from thrifty.powers import paper_polynomials
 from thrifty.powers.family import METHODS, Method, PowersFamily
 from thrifty.powers.laws import Laws, laws_from_dict, laws_to_dict, mismatch, read_laws

@@ -15,9 +15,8 @@ from thrifty.cells.prices.money import to_units
 from thrifty.cells.prices.price_list import PricesLike, as_price_list
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.models import ModelClassifier
+from thrifty.models.card import Card
 from thrifty.models.fits.quality import Quality
-from thrifty.models.held.card import Card
-from thrifty.models.held.text import made_of
 from thrifty.powers.representation import written
 from thrifty.report.number_text import amount, as_counted
 from thrifty.trees.tree import Leaf, Node, Tree
@@ -237,7 +236,7 @@ def _model_facts(model: object) -> Fields:
     rare = None if quality is None else quality.rare
     return {
         "card": getattr(model, "card_", None),
-        "about": made_of(model),
+        "about": model.estimator_.summary(),
         "quality": quality,
         "positive": "" if rare is None else str(model.classes_[rare]),
     }

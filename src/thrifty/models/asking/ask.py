@@ -1,181 +1,159 @@
-"""Asking in order: all rows together, prefix by prefix, until each has been asked enough.
+"""A model asks through a door: all it has, or in order until each row is decided.
 
-In a round every row that is still undecided buys the next prefix, the model of that prefix says
-what it thinks, and the rule says who stops. Rows stop because they are ``"sure"``, because going
-on is not ``"worth"`` it, because of ``"per_row"`` or ``"spend"``, or ``"finished"``: with all that
-the model has.
+*Classes*: order and prefixes are made at the first prediction that may stop, from the table that
+was bought for learning, and kept with the model for the prices they were made for. *Numbers*:
+features are asked in the order in which they were bought, the most useful first; a model for each
+beginning of the order is fitted when it is first needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from thrifty.array_types import Floats, Ints
-from thrifty.lazy.stopping import StoppingRule, Worth, entropy, expected_loss
-from thrifty.models.asking.plan import Ahead, Plan, look_ahead, plan_for
-from thrifty.models.asking.prefixes import Prefixes
-from thrifty.typing import AnyArray
+from thrifty.cells import Cells
+from thrifty.errors import BadParameter
+from thrifty.lazy import FINISHED, Asked
+from thrifty.lazy.stopping import StoppingRule, rule_for_models
+from thrifty.models.asking.horizon import prefix_lengths
+from thrifty.models.asking.order import find_order
+from thrifty.models.asking.prefixes import Prefixes, fit_prefixes
+from thrifty.models.asking.rounds import ask_in_order
+from thrifty.models.fits.fitted import FittedNumbers
+from thrifty.models.fits.fitting import fit_regressor
+from thrifty.models.table import Table
+from thrifty.typing import AnyArray, EstimatorLike
 
-__all__ = ["Answers", "ask_in_order"]
-
-#: from so many rows on a plan is followed by its shares instead of its entropy
-MANY = 50
-
-Get = Callable[[Ints, Ints], AnyArray]
-
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """What was found out, row by row.
-
-    Attributes
-    ----------
-    values : array
-        the decision of each row: the likeliest class, or the cheapest where errors cost
-    probabilities : array of float
-        (rows, classes), calibrated
-    stopped : array of str
-        why each row stopped: "sure", "worth", "per_row", "spend" or "finished"
-    asked : array of int
-        how many features each row was asked
-    cost : array of float
-        what each row cost
-    """
-
-    values: AnyArray
-    probabilities: Floats
-    stopped: NDArray[np.str_]
-    asked: Ints
-    cost: Floats
+__all__ = ["AsksForClasses", "AsksForNumbers", "ask_classes", "ask_numbers", "prefixes_of"]
 
 
-def ask_in_order(
-    prefixes: Prefixes,
-    get: Get,
-    n_rows: int,
+class AsksForClasses(Protocol):
+    """What asking needs of a classifier; ``_prefixes`` keeps what was made, by prices."""
+
+    table_: Table
+    features_: Ints
+    classes_: AnyArray
+    estimator: EstimatorLike | None
+    random_state: int | None
+    _prefixes: dict[object, Prefixes]
+
+    def probabilities(self, values: Floats) -> Floats:
+        """From the values of ``features_`` alone."""
+
+
+class AsksForNumbers(Protocol):
+    """What asking needs of a regressor; ``_prefixes`` keeps what was fitted, by length."""
+
+    table_: Table
+    features_: Ints
+    estimator: EstimatorLike | None
+    random_state: int | None
+    _prefixes: dict[object, FittedNumbers]
+
+    def numbers(self, values: Floats) -> Floats:
+        """From the values of ``features_`` alone."""
+
+
+def ask_classes(
+    model: AsksForClasses,
+    cells: Cells,
+    rows: Ints,
     *,
     stop: StoppingRule | None = None,
     spend: float | None = None,
     per_row: float | None = None,
-    owned_price: Callable[[Ints, int, int], Floats] | None = None,
-) -> Answers:
-    """Ask every row in order.
+) -> Asked:
+    """Answer rows with a :class:`thrifty.ModelClassifier`."""
+    stop = rule_for_models(stop)
+    rows = np.asarray(rows, dtype=np.int64)
+    if stop is None and spend is None and per_row is None:
+        values = np.asarray(cells.get(rows, model.features_), dtype=np.float64)
+        p = model.probabilities(values)
+        return Asked(model.classes_[p.argmax(axis=1)], p, (FINISHED,) * len(rows))
+    prefixes = prefixes_of(model, cells)
+    if stop is not None:
+        stop.check_classes(model.classes_)
 
-    Parameters
-    ----------
-    get : Get
-        ``get(rows, features)`` buys and returns values, rows x features
-    stop : StoppingRule or None
-        a rule; None: all the model has, or with ``spend`` the rule that spends it best
-    spend : float or None
-        at most so much for all rows together
-    per_row : float or None
-        at most so much for each row
-    owned_price : callable or None
-        ``(rows, from prefix, to prefix)`` -> what that costs each row, where some cells are owned
-        already; None: what the prefixes cost where nothing is
-    """
-    plan = None
-    if stop is None and spend is not None and n_rows:
-        plan = plan_for(prefixes, min(spend / n_rows, np.inf if per_row is None else per_row))
-        stop = plan.rule
-    return _Asking(prefixes, get, n_rows, stop, spend, per_row, plan, owned_price).run()
+    def get(some: Ints, features: Ints) -> AnyArray:
+        return np.asarray(cells.get(rows[some], features), dtype=np.float64)
+
+    def price(some: Ints, start: int, end: int) -> Floats:
+        had = len(prefixes.parts[start].features) if start >= 0 else 0
+        new = prefixes.parts[end].features[had:]
+        return cells.row_costs(rows[some], list(new)) if new else np.zeros(len(some))
+
+    answers = ask_in_order(
+        prefixes, get, len(rows), stop=stop, spend=spend, per_row=per_row, owned_price=price
+    )
+    p = np.zeros((len(rows), len(model.classes_)))
+    p[:, np.asarray(prefixes.classes, dtype=np.int64)] = answers.probabilities
+    values = model.classes_[np.asarray(answers.values, dtype=np.int64)]
+    return Asked(np.asarray(values), p, tuple(answers.stopped.tolist()))
 
 
-class _Asking:
-    def __init__(
-        self,
-        prefixes: Prefixes,
-        get: Get,
-        n_rows: int,
-        stop: StoppingRule | None,
-        spend: float | None,
-        per_row: float | None,
-        plan: Plan | None,
-        owned_price: Callable[[Ints, int, int], Floats] | None,
-    ) -> None:
-        self.prefixes, self.get, self.stop, self.plan = prefixes, get, stop, plan
-        self.last = len(prefixes) if plan is None else plan.last
-        self.left = np.inf if spend is None else float(spend)
-        self.per_row = np.inf if per_row is None else float(per_row)
-        self._owned_price = owned_price
-        n_features = len(prefixes.parts[-1].features)
-        self.values = np.full((n_rows, n_features), np.nan)
-        self.p = np.repeat(prefixes.shares[None, :], n_rows, axis=0)
-        self.at = np.full(n_rows, -1)
-        self.cost = np.zeros(n_rows)
-        self.why = np.full(n_rows, "", dtype="<U12")
-        worth = isinstance(stop, Worth)
-        self.ahead: Ahead | None = look_ahead(prefixes, stop) if worth else None  # type: ignore[arg-type]
+def prefixes_of(model: AsksForClasses, cells: Cells) -> Prefixes:
+    """Order and prefixes of a model at the prices of a door; made once for these prices."""
+    price, orders = cells.price_between, cells.orders
+    signature = (tuple(cells.prices[model.features_].tolist()), cells.fees, orders)
+    kept = model._prefixes
+    if signature not in kept:
+        # Small fits: more threads than one only wait for each other.
+        with threadpool_limits(1):
+            seed = model.random_state or 0
+            order = find_order(model.table_, price, orders, seed=seed)
+            kept[signature] = fit_prefixes(model.table_, order, price, model.estimator, seed=seed)
+    return kept[signature]
 
-    def price(self, rows: Ints, start: int, end: int) -> Floats:
-        """What going from one prefix to another costs each row; -1: from nothing."""
-        if self._owned_price is not None:
-            return self._owned_price(rows, start, end)
-        prices = self.prefixes.prices
-        before = prices[start] if start >= 0 else 0.0
-        return np.full(len(rows), prices[end] - before)
 
-    def run(self) -> Answers:
-        going = np.arange(len(self.p))
-        for k in range(len(self.prefixes)):
-            going = self._afford(going, k)
-            if not len(going):
+def ask_numbers(
+    model: AsksForNumbers, cells: Cells, rows: Ints, *, stop: StoppingRule | None = None,
+    spend: float | None = None,
+    per_row: float | None = None,
+) -> Asked:  # fmt: skip
+    """Answer rows with a :class:`thrifty.ModelRegressor`."""
+    if stop is not None:
+        raise BadParameter(
+            f"a model of numbers has no classes to be sure of: leave out stop={stop!r}. "
+            "per_row= and spend= limit what it asks for."
+        )
+    rows = np.asarray(rows, dtype=np.int64)
+    steps = prefix_lengths(len(model.features_))
+    costs = np.column_stack(
+        [np.zeros(len(rows))]
+        + [cells.row_costs(rows, model.features_[:k]) for k in steps[1:]]
+    )  # fmt: skip
+    at = np.full(len(rows), len(steps) - 1)
+    why = np.full(len(rows), FINISHED, dtype=object)
+    if per_row is not None:
+        at = (costs <= per_row + 1e-9).sum(axis=1) - 1
+        why[at < len(steps) - 1] = "per_row"
+    if spend is not None:
+        each = np.arange(len(rows))
+        for most in range(len(steps) - 1, -1, -1):
+            cut = np.minimum(at, most)
+            if costs[each, cut].sum() <= spend + 1e-9:
                 break
-            self._buy(going, k)
-            going = self._decide(going, k)
-        p = self.p
-        costs = self.stop.decide(p) if isinstance(self.stop, Worth) else p.argmax(axis=1)
-        sizes = np.array([0] + [len(part.features) for part in self.prefixes.parts])
-        return Answers(self.prefixes.classes[costs], p, self.why, sizes[self.at + 1], self.cost)
+        why[cut < at] = "spend"
+        at = cut
+    values = np.zeros(len(rows))
+    for k in np.unique(at).tolist():
+        here = np.flatnonzero(at == k)
+        values[here] = _answers(model, cells, rows[here], steps[k])
+    return Asked(values, None, tuple(why.tolist()))
 
-    def _afford(self, rows: Ints, k: int) -> Ints:
-        """Who can pay for prefix k: each within its own limit, the least certain first."""
-        price = self.price(rows, k - 1, k)
-        within = self.cost[rows] + price <= self.per_row + 1e-9
-        self.why[rows[~within]] = "per_row"
-        rows, price = rows[within], price[within]
-        if np.isfinite(self.left):
-            doubt = np.argsort(-expected_loss(self.p[rows]), kind="stable")
-            fits = np.zeros(len(rows), dtype=bool)
-            fits[doubt] = np.cumsum(price[doubt]) <= self.left + 1e-9
-            self.why[rows[~fits]] = "spend"
-            rows, price = rows[fits], price[fits]
-            self.left -= float(price.sum())
-        self.cost[rows] += price
-        return rows
 
-    def _buy(self, rows: Ints, k: int) -> None:
-        part = self.prefixes.parts[k]
-        have = len(self.prefixes.parts[k - 1].features) if k else 0
-        new = np.array(part.features[have:], dtype=np.int64)
-        if len(new):
-            self.values[rows, have : len(part.features)] = self.get(rows, new)
-        at = self.values[np.ix_(rows, np.arange(len(part.features)))]
-        self.p[rows] = part.probabilities(at, self.prefixes.shares)
-        self.at[rows] = k
-
-    def _decide(self, rows: Ints, k: int) -> Ints:
-        """Who goes on."""
-        if k + 1 >= self.last:
-            self.why[rows] = "finished" if k + 1 >= len(self.prefixes) else "spend"
-            return rows[:0]
-        if self.stop is None:
-            return rows
-        p = self.p[rows]
-        if self.plan is not None and len(self.p) >= MANY:
-            n = int(np.ceil(self.plan.go_on[k] * len(rows) - 1e-9))
-            done = np.ones(len(rows), dtype=bool)
-            done[np.argsort(-entropy(p), kind="stable")[:n]] = False
-        elif self.ahead is None:
-            done = self.stop.stops(p, self.prefixes.shares)
-        else:
-            later = range(k + 1, len(self.prefixes))
-            price = np.stack([self.price(rows, k, j) for j in later], axis=1)
-            done = self.stop.stops(p, self.prefixes.shares, price, self.ahead.fall(k, p))
-        self.why[rows[done]] = "worth" if isinstance(self.stop, Worth) else "sure"
-        return rows[~done]
+def _answers(model: AsksForNumbers, cells: Cells, rows: Ints, k: int) -> Floats:
+    table = model.table_
+    if k == 0:
+        return np.full(len(rows), float(np.average(table.labels, weights=table.weights)))
+    values = np.asarray(cells.get(rows, model.features_[:k]), dtype=np.float64)
+    if k == len(model.features_):
+        return model.numbers(values)
+    if k not in model._prefixes:
+        with threadpool_limits(1):
+            seed = model.random_state or 0
+            model._prefixes[k] = fit_regressor(table.prefix(k), model.estimator, seed=seed)
+    return np.asarray(model._prefixes[k].predict(values), dtype=np.float64)

@@ -15,7 +15,8 @@ import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.models.buying.residual_gains import bin_codes, gains, significant
-from thrifty.models.fits.proxy import fold_of_rows, quick_out_of_fold
+from thrifty.models.fits.folds import stratified_k_folds
+from thrifty.models.fits.proxy import proxy_out_of_fold
 from thrifty.models.table import Table
 
 __all__ = ["Order", "Price", "each_costs", "find_order"]
@@ -23,13 +24,16 @@ __all__ = ["Order", "Price", "each_costs", "find_order"]
 #: what wanting some features costs where others are owned already
 Price = Callable[[Sequence[int], Sequence[int]], float]
 
+# Constants of asking in order were chosen on spam, physionet_icu and slashdot, `python
+# benchmarks/predictions.py` (docs/predicting.md, Measured); of each one alone nothing was noted.
 #: so many of the best candidates are compared by cross-validation
 COMPARED = 4
-#: bins of the quick model's trees
+#: bins of the proxy model's trees
 FINE = 32
 #: so many steps are chosen one at a time; later ones by their gains alone
 ONE_AT_A_TIME = 16
-#: rows of each class that must have been bought together to say which features to ask first
+#: rows of each class that must have been bought together to say which features to ask first; set by
+#: hand, after a look at medical and tox21_maccs
 _TOGETHER = 20
 
 
@@ -129,7 +133,7 @@ class _OrderSearch:
         self.hot = np.eye(len(self.classes))[self.y]
         self.codes = bin_codes(table.values, table.bought)
         self.fine = _filled(bin_codes(table.values, table.bought, FINE))
-        self.fold = fold_of_rows(self.y, folds, seed)
+        self.fold = stratified_k_folds(self.y, folds, seed)
         self.owned: list[int] = []
         self.steps: list[tuple[int, ...]] = []
         self.prices: list[float] = []
@@ -172,7 +176,7 @@ class _OrderSearch:
 
         A table with holes says little of features together, and which cells were bought depends on
         the label: beliefs were made from all looks, each at its own rows. But they know nothing of
-        features that tell the same, so where enough rows were bought together those rows say which
+        features that say the same, so where enough rows were bought together those rows say which
         to ask first (medical, average precision with one, two and three features: .29 .50 .63 by
         belief alone, .59 .70 .75 so).
         """
@@ -198,8 +202,8 @@ class _OrderSearch:
         self.owned.extend(step)
 
     def _probabilities(self, which: Sequence[int]) -> Floats:
-        """Out of fold, from the quick model on these features."""
-        return quick_out_of_fold(self.fine[:, which], self.y, self.table.weights, self.fold)
+        """Out of fold, from the proxy model on these features."""
+        return proxy_out_of_fold(self.fine[:, which], self.y, self.table.weights, self.fold)
 
     def _gains(self, present: Floats) -> Floats:
         curvature = present * (1 - present)
@@ -255,7 +259,7 @@ class _OrderSearch:
 
 
 def _filled(codes: Ints) -> Ints:
-    """What was not bought, in its column's commonest bin: which cells are there tells the label."""
+    """What was not bought, in its column's commonest bin: which cells are there shows the label."""
     out = codes.copy()
     for j in np.flatnonzero((codes < 0).any(axis=0)).tolist():
         seen = codes[codes[:, j] >= 0, j]

@@ -1,4 +1,7 @@
-"""What going on is expected to bring, and which rule spends a given mean: both out of fold."""
+"""Stopping plans: what going on is expected to bring, and which rule spends a given mean.
+
+Both are learned from the table's rows, out of fold.
+"""
 
 from __future__ import annotations
 
@@ -8,48 +11,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.array_types import Floats
-from thrifty.lazy.stopping import Settled, Worth, entropy
+from thrifty.lazy.stopping import Settled, StoppingRule, entropy
 from thrifty.models.asking.prefixes import Prefixes
 
-__all__ = ["Ahead", "Plan", "look_ahead", "plan_for"]
+__all__ = ["ExpectedFalls", "StoppingPlan", "expected_falls", "plan_for"]
 
-#: rows of the table are grouped by their present loss into so many groups
+#: rows of the table are grouped by their present loss into so many groups; set by hand
 GROUPS = 10
-#: a group's own mean counts like so many rows of the overall ratio
+#: a group's own mean counts like so many rows of the overall ratio; set by hand
 PULL = 20.0
-#: of what may be spent, what a plan must use for no other to be asked for
+#: of what may be spent, what a plan must use for no other to be asked for; after a look at medical
+#: and tox21_maccs (docs/predicting.md, What did not work)
 _SPENT = 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class Ahead:
+class ExpectedFalls:
     """From each prefix to each later one: the expected fall of the loss, by the present loss.
 
     For rows that stand at prefix k the fall to prefix j is estimated in groups of similar present
     loss, each drawn towards the overall ratio of fall to loss.
     """
 
-    worth: Worth
+    rule: StoppingRule
     edges: tuple[Floats, ...]
     falls: tuple[Floats, ...]  # per prefix: (groups, later prefixes)
 
     def fall(self, k: int, p: Floats) -> Floats:
         """(rows, later prefixes): the expected fall from prefix k, given its probabilities."""
-        group = np.searchsorted(self.edges[k], self.worth.loss(p), side="right")
+        group = np.searchsorted(self.edges[k], self.rule.loss(p), side="right")
         return self.falls[k][group]
 
 
-def look_ahead(prefixes: Prefixes, worth: Worth) -> Ahead:
+def expected_falls(prefixes: Prefixes, rule: StoppingRule) -> ExpectedFalls:
     """Learn the falls from what every prefix says of the table's rows, out of fold."""
-    costs = worth.costs
+    costs = rule.costs
     y, w = prefixes.codes, prefixes.weights
     n = np.arange(len(y))
-    present = [worth.loss(p) for p in prefixes.seen]
+    present = [rule.loss(p) for p in prefixes.seen]
     if costs is None:
         hot = np.eye(len(prefixes.shares))[y]
         real = [((p - hot) ** 2).sum(axis=1) for p in prefixes.seen]
     else:
-        real = [costs[y, worth.decide(p)] for p in prefixes.seen]
+        real = [costs[y, rule.decide(p)] for p in prefixes.seen]
     real = [np.asarray(r)[n] for r in real]
     edges, falls = [], []
     for k in range(len(prefixes)):
@@ -67,11 +71,11 @@ def look_ahead(prefixes: Prefixes, worth: Worth) -> Ahead:
             table[:, j - k - 1] = (rows * mean + PULL * usual) / (rows + PULL)
         edges.append(cut)
         falls.append(table)
-    return Ahead(worth, tuple(edges), tuple(falls))
+    return ExpectedFalls(rule, tuple(edges), tuple(falls))
 
 
 @dataclass(frozen=True)
-class Plan:
+class StoppingPlan:
     """Stop by ``rule``, and after ``last`` prefixes in any case; ``mean`` is what it spends.
 
     ``go_on`` is the share of the rows at each prefix that goes on. Among many rows it says more
@@ -86,7 +90,7 @@ class Plan:
     go_on: tuple[float, ...] = ()
 
 
-def plan_for(prefixes: Prefixes, mean: float) -> Plan:
+def plan_for(prefixes: Prefixes, mean: float) -> StoppingPlan:
     """The entropy and the last prefix of least log-loss among those that spend ``mean`` a row.
 
     Both are found on the table's rows, out of fold: for every last prefix the entropy by
@@ -96,7 +100,7 @@ def plan_for(prefixes: Prefixes, mean: float) -> Plan:
     found = [_within(prefixes.capped(last + 1), mean) for last in range(len(prefixes))]
     plans = [plan for plan in found if plan is not None]
     if not plans:
-        return Plan(Settled(np.inf), 1, 0.0, float(prefixes.losses()[0]))
+        return StoppingPlan(Settled(np.inf), 1, 0.0, float(prefixes.losses()[0]))
     best, losses = min(plans, key=lambda pair: pair[0].loss)
     if best.mean >= _SPENT * mean:
         return best
@@ -111,7 +115,7 @@ def _alike(more: Floats, weights: Floats) -> bool:
     return mean <= 2 * float(np.sqrt(share**2 @ (more - mean) ** 2))
 
 
-def _within(prefixes: Prefixes, mean: float) -> tuple[Plan, Floats] | None:
+def _within(prefixes: Prefixes, mean: float) -> tuple[StoppingPlan, Floats] | None:
     """The smallest entropy that keeps within the mean, and what each row loses then."""
     doubt = np.array([entropy(p) for p in prefixes.seen])
     prices, last = prefixes.prices, len(prefixes) - 1
@@ -139,4 +143,4 @@ def _within(prefixes: Prefixes, mean: float) -> tuple[Plan, Floats] | None:
     stay = np.bincount(first, prefixes.weights, last + 1)
     there = np.cumsum(stay[::-1])[::-1]
     go_on = 1 - np.divide(stay, there, out=np.ones_like(stay), where=there > 0)
-    return Plan(Settled(high), last + 1, spent(high), loss, tuple(go_on.tolist())), losses
+    return StoppingPlan(Settled(high), last + 1, spent(high), loss, tuple(go_on.tolist())), losses

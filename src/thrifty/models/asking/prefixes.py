@@ -16,16 +16,18 @@ from thrifty.array_types import Floats, Ints
 from thrifty.models.asking.order import Order, Price
 from thrifty.models.fits.calibration import Scaling, fit_scaling
 from thrifty.models.fits.fitted import FittedClasses
-from thrifty.models.fits.fitting import fit_classes
-from thrifty.models.fits.mixture import fit_stack_left_out
-from thrifty.models.fits.proxy import fold_of_rows
+from thrifty.models.fits.fitting import fit_classes, which_categories
+from thrifty.models.fits.folds import stratified_k_folds
+from thrifty.models.fits.mixture import fit_mixture_left_out
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike
 
 __all__ = ["Prefix", "Prefixes", "fit_prefixes", "prefix_sizes"]
 
-#: rows on which so many of the first features were bought are judged by
+#: rows on which so many of the first features were bought are judged by; set by hand
 FIRST = 8
+#: rows of each class without which all rows judge, or fit; set by hand
+_ENOUGH = 20
 
 
 def prefix_sizes(n_steps: int) -> list[int]:
@@ -162,7 +164,7 @@ def _judged(table: Table, first: Ints) -> Ints:
     own = table.rows >= 0
     whole = np.flatnonzero(table.bought[:, first].all(axis=1) & own)
     counts = np.bincount(table.labels[whole], minlength=int(table.labels.max()) + 1)
-    return whole if counts.min() >= 20 else np.flatnonzero(own)
+    return whole if counts.min() >= _ENOUGH else np.flatnonzero(own)
 
 
 def _fit_one(
@@ -185,14 +187,13 @@ def _left_out(
     part: Table, estimator: EstimatorLike | None, shares: Floats, folds: int, seed: int
 ) -> tuple[Floats, FittedClasses]:
     """The model, and what models without a row's fold say of it."""
-    if estimator is None and part.effects is None:  # the stack leaves rows out anyway
-        categories = np.array(part.categories, dtype=np.int64) > 0 if part.categories else None
-        stack, p = fit_stack_left_out(
-            part.filled(), part.labels, part.weights, categories=categories, seed=seed
+    if estimator is None and part.effects is None:  # the mixture leaves rows out anyway
+        mixture, p = fit_mixture_left_out(
+            part.filled(), part.labels, part.weights, categories=which_categories(part), seed=seed
         )
-        return p, stack
+        return p, mixture
     p = np.repeat(shares[None, :], part.n_rows, axis=0)
-    fold, values = fold_of_rows(part.labels, folds, seed), part.filled()
+    fold, values = stratified_k_folds(part.labels, folds, seed), part.filled()
     for i in np.unique(fold):
         train, test = np.flatnonzero(fold != i), np.flatnonzero(fold == i)
         if len(np.unique(part.labels[train])) < 2:
@@ -213,7 +214,7 @@ def _useful_rows(part: Table) -> Ints:
     share = part.bought.mean(axis=1)
     useful = np.flatnonzero(share == 1 if part.centres is None else share > 0)
     counts = np.bincount(part.labels[useful], minlength=int(part.labels.max()) + 1)
-    return useful if counts.min() >= 20 else everyone
+    return useful if counts.min() >= _ENOUGH else everyone
 
 
 def _all_classes(model: FittedClasses, values: Floats, n_classes: int) -> Floats:

@@ -26,6 +26,7 @@ from thrifty.models.buying.policy import Bought
 from thrifty.models.buying.purses import Basket
 from thrifty.models.buying.worth import BY_HALF_AS_MANY, judges_worth, still_falls, would_pay
 from thrifty.models.fits.bins import make_bins
+from thrifty.models.fits.folds import folds_in_turn
 from thrifty.models.fits.number_mixture import Additive
 from thrifty.models.fits.points import Design
 from thrifty.models.memory.memory import Lesson, Memory
@@ -263,7 +264,7 @@ class _Search:
             return found, 0.0
         named = np.array([f in self.categories for f in self.chosen])
         design = Design.of(values, np.ones(len(y)), named, _BINS)
-        folds = np.arange(len(y)) % _FOLDS
+        folds = folds_in_turn(len(y), _FOLDS)
         from_one = np.zeros(_FOLDS)
         for fold in range(_FOLDS):
             rest, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)

@@ -18,7 +18,8 @@ from thrifty.labels.classes import Labels
 from thrifty.models.buying.policy import Bought
 from thrifty.models.buying.purses import Sheet
 from thrifty.models.buying.residual_gains import bin_codes, gains
-from thrifty.models.fits.proxy import fold_of_rows, quick_out_of_fold
+from thrifty.models.fits.folds import stratified_k_folds
+from thrifty.models.fits.proxy import proxy_out_of_fold
 from thrifty.models.memory.memory import Lesson, Memory
 from thrifty.models.table import Table
 
@@ -159,8 +160,8 @@ class _Search:
             return None
         table = self.table()
         codes = bin_codes(table.values, table.bought, FINE)
-        fold = fold_of_rows(table.labels, _FOLDS, 0)
-        p = quick_out_of_fold(codes, table.labels, table.weights, fold)
+        fold = stratified_k_folds(table.labels, _FOLDS, 0)
+        p = proxy_out_of_fold(codes, table.labels, table.weights, fold)
         place = np.searchsorted(table.rows, probe)
         return np.asarray(p[place])
 

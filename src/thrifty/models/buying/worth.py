@@ -25,8 +25,8 @@ import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
+from thrifty.models.fits.folds import stratified_folds
 from thrifty.models.fits.logistic import fit_intercepts, softmax
-from thrifty.models.fits.mixture import folds_by_class
 from thrifty.models.fits.points import Design, oof_scores
 
 __all__ = ["BY_HALF_AS_MANY", "Curve", "curve_of", "judges_worth", "still_falls", "would_pay"]
@@ -95,7 +95,7 @@ def curve_of(values: Floats, y: Ints, categories: Bools, n_classes: int) -> Curv
     ones = np.ones(len(y))
     shares = np.tile(np.bincount(y, minlength=n_classes) / len(y), (len(y), 1))
     alone = mean_loss(shares, y)
-    folds = folds_by_class(y, np.random.default_rng(0))
+    folds = stratified_folds(y, np.random.default_rng(0))
     if folds is None:
         return Curve(shares, alone, 0.0, 0.0)
     design = Design.of(values, ones, categories, _BINS)

@@ -16,8 +16,7 @@ from scipy.special import logit
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.kernels.boosting import boost_trees
-from thrifty.models.fits.tree_bins import bin_edges, in_bins, in_values
-from thrifty.models.fits.tree_sums import TreeSum
+from thrifty.models.fits.tree_sums import TreeSum, bin_edges, in_bins, in_values
 
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -26,15 +25,18 @@ if TYPE_CHECKING:
 
 __all__ = ["HowToGrow", "grow_boosted"]
 
-#: with more features than this a split looks at half of them, as each tree then differs
+#: with more features than this a split looks at half of them, as each tree then differs; by hand
 _WIDE = 60
-#: beyond so many cells scikit-learn's threads are worth starting
+#: beyond so many cells scikit-learn's threads are worth starting; a matter of speed alone
 _MANY = 2_000_000
 
 
 @dataclass(frozen=True)
 class HowToGrow:
     """How trees are grown: small ones, slowly learned, as for tables of some hundred rows.
+
+    The defaults came with the mixture, whose constants were chosen on nhanes, spam and yeast
+    (docs/models.md, Numbers, categories, gaps); of each one alone nothing was noted.
 
     ``ridge``: what stands beside a leaf's weights when its value is found. Weights are then taken
     as they are; without it they are brought to a mean of 1.

@@ -40,7 +40,7 @@ def fit_scaling(p: Floats, y: NDArray[np.int64], weights: Floats) -> Scaling:
     logs = np.log(np.clip(p, 1e-9, 1.0))
     hot = np.eye(n_classes)[y]
     w = weights / weights.sum()
-    few = 2.0 / len(y)  # the pull, worth two rows
+    few = 2.0 / len(y)  # the penalty, worth two rows; set by hand
 
     def loss(at: Floats) -> tuple[float, Floats]:
         scaled = Scaling(float(at[0]), at[1:])(p)

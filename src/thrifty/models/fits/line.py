@@ -1,4 +1,4 @@
-"""Straight lines: a shrunk logistic regression over the values themselves.
+"""Straight lines: a penalised logistic regression over the values themselves.
 
 On a few dozen rows a bin holds a handful of them, and a card that has to find a trend bin by bin
 finds little of it; a line finds it with one number a feature. Numbers are cut off at their outer
@@ -19,26 +19,32 @@ from numpy.typing import NDArray
 
 from thrifty.array_types import Floats, Ints
 from thrifty.models.fits.bins import Bins
-from thrifty.models.fits.logistic import fit_shrunk
+from thrifty.models.fits.logistic import fit_penalised
 from thrifty.models.fits.points import Points
 
 __all__ = ["Line", "LineDesign", "line_left_out"]
 
 #: what a column holds: a number, whether there is a gap, whether it is one category
 _NUMBER, _GAP, _CATEGORY = 0, 1, 2
+# Constants were chosen on made data and scikit-learn's breast_cancer, wine, diabetes and digits,
+# `python benchmarks/small_tables.py` (docs/models.md, Small tables; figures in the text above).
 #: of the values, what is cut off on each side
 _OUTER = 0.02
-#: a column's prior variance: per unit of (chi - 1) / n, and the least unit, each from many columns
-#: to few, and times the columns in between; the most variance
-_PER_UNIT, _UNITS = (3.0, 10.0), 120.0
-_LEAST, _LEASTS = (0.5, 2.0), 24.0
+# A column's prior variance, with m columns on n rows, is
+#     min(clip(_UNITS / m, *_PER_UNIT) max(chi - 1, clip(_LEASTS / m, *_LEAST)) / n, _MOST)
+_PER_UNIT = (3.0, 10.0)
+_UNITS = 120.0
+_LEAST = (0.5, 2.0)
+_LEASTS = 24.0
 _MOST = 1.0
-#: steps of a number, where a line is kept as points
+#: steps of a number, where a line is kept as points; fine enough, set by hand
 _LEVELS = 32
-#: rows that a category needs for a column, and a gap: a few gaps here and there tell nothing, and
-#: as many columns of noise as there are features (72 rows, 15 features, a twentieth of the cells
-#: missing at random: AUROC .755 with 3 rows, .790 with 10)
-_ROWS, _GAPS = 3, 10
+#: rows that a category needs for a column; set by hand
+_ROWS = 3
+#: and a gap: a few gaps here and there say nothing, and make as many columns of noise as there are
+#: features (72 rows, 15 features, a twentieth of the cells missing at random: AUROC .755 with 3
+#: rows, .790 with 10)
+_GAPS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +201,7 @@ class LineDesign:
         m = max(len(chi), 1)
         unit = np.maximum(chi - 1.0, np.clip(_LEASTS / m, *_LEAST)) / len(rows)
         scale = np.sqrt(np.minimum(np.clip(_UNITS / m, *_PER_UNIT) * unit, _MOST))
-        intercepts, slopes = fit_shrunk(part * scale, y, n_classes, w, 1.0)
+        intercepts, slopes = fit_penalised(part * scale, y, n_classes, w, 1.0)
         return Line(self.columns, intercepts, scale[:, None] * slopes)
 
 

@@ -10,7 +10,7 @@ the share among all rows of the task and not among those that were bought.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -18,42 +18,50 @@ import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.errors import BadInput
-from thrifty.models.fits.bins import bins_from_dict
+from thrifty.models.card import Card, card_in_mixture
 from thrifty.models.fits.boosting import grow_boosted
-from thrifty.models.fits.extra_trees import grow_forest, worth_of_forest
+from thrifty.models.fits.extra_trees import forest_weight, grow_extra_trees
+from thrifty.models.fits.folds import stratified_folds
 from thrifty.models.fits.line import LineDesign, line_left_out
-from thrifty.models.fits.logistic import draw_to_one, fit_intercepts, fit_slope, softmax
-from thrifty.models.fits.points import Design, Points, oof_scores
+from thrifty.models.fits.logistic import fit_intercepts, fit_slope, shrink_slope, softmax
+from thrifty.models.fits.plain_trees import PlainTrees, Words, tree_sum_as_trees
+from thrifty.models.fits.points import Design, Points, oof_scores, points_from_dict
 from thrifty.models.fits.quality import Quality, quality_from_dict
 from thrifty.models.fits.tree_sums import TreeSum, add_up, tree_sum_from_dict
 from thrifty.typing import Json, JsonLike
 
-__all__ = ["Stack", "fit_stack", "fit_stack_left_out", "folds_by_class", "stack_from_dict"]
+__all__ = ["Mixture", "fit_mixture", "fit_mixture_left_out", "mixture_from_dict"]
 
 Grow = Callable[[Floats, Ints, Floats], TreeSum]
 
-#: folds, and how many rows of the rarest class they need before trees are tried
-_FOLDS, _FEW = 3, 12
-#: steps of the shares in the mixture that are tried
+#: rows of the rarest class before trees are grown; made sets and four of scikit-learn's, `python
+#: benchmarks/small_tables.py` (20 rows: one set better, one worse; docs/models.md, Small tables)
+_FEW = 12
+#: the shares in the mixture are tried in sixths: 28 mixtures of three parts; set by hand
 _STEPS = 6
 #: the forest's share: its trees err elsewhere than the others do, which rows left out show so badly
-#: that to mix it in by them gained half as much (docs/models.md)
+#: that to mix it in by them gained .9 % where a third gained 1.3 % (docs/models.md, What did not
+#: work); chosen on nhanes, spam, emotions and cal500
 _FOREST = 1 / 3
-#: how much more loss a mixture may have for each squared step from equal shares: so much, and so
-#: many rows' worth, for on few rows the rows left out tell little
-_PULL, _PULL_ROWS = 0.02, 4.0
+# How much more loss a mixture may have for each squared step from equal shares: the factor is
+# 1 + (_PULL + _PULL_ROWS / rows) step^2, since few rows left out say little. They came with the
+# lines, whose constants were chosen on made data and scikit-learn's breast_cancer, wine, diabetes
+# and digits (docs/models.md, Numbers, categories, gaps).
+_PULL = 0.02
+_PULL_ROWS = 4.0
 #: the power of the rows' weights with which they are fitted: full weights make few rows count
 #: for most of it (nhanes, 3 others a rare row: .493 with 1, .502 with .5, .504 with 0); mixing,
 #: stretching and shifting use the weights themselves
 _SOFT = 0.5
-#: rows of each class that did not choose the features, for them alone to judge the mixture
+#: rows of each class that did not choose the features, for them alone to judge the mixture; set by
+#: hand (docs/models.md, Numbers, categories, gaps: 4)
 _JUDGES = 30
-#: the most bins of a number in the card
+#: the most bins of a number in the card, as a ScorecardClassifier has; set by hand before 0.2
 _BINS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Stack:
+class Mixture:
     """A mixture of a card, a line and trees, over class codes.
 
     Attributes
@@ -97,13 +105,40 @@ class Stack:
         likely: Ints = self.classes_[self.predict_proba(values).argmax(axis=1)]
         return likely
 
+    @property
+    def measured(self) -> bool:
+        """Its quality was looked for when it was fitted."""
+        return True
+
+    def summary(self) -> str:
+        """What it is, in a sentence."""
+        _, line, trees = self.shares
+        return card_in_mixture(line, trees, 0 if self.trees is None else len(self.trees.roots))
+
+    def scorecard(
+        self, names: Sequence[str], words: Words, classes: Sequence[Hashable]
+    ) -> Card:
+        """The card that is a part of it."""
+        return self.card.card(names, words, [classes[code] for code in self.classes_.tolist()])
+
+    def as_trees(self, names: Sequence[str], words: Words) -> PlainTrees:
+        """The same scores as a sum of small trees."""
+        card, line, share = self.shares
+        base, trees = self.card.as_trees(names, words, self.slope * card)
+        more, steps = self.line.as_trees(names, words, self.slope * line)
+        base, trees = base + more, trees + steps
+        if self.trees is not None and share:
+            more, grown = tree_sum_as_trees(self.trees, names, words, self.slope * share)
+            base, trees = base + more, trees + grown
+        return PlainTrees(self.classes_, base + self.intercepts, trees)
+
     def to_dict(self) -> Json:
-        """Plain data, for JSON."""
+        """Plain data, for JSON; "Stack" is what stores have always called it."""
         return {
             "model": "Stack",
             "classes": self.classes_.tolist(),
-            "card": _points_to_dict(self.card),
-            "line": _points_to_dict(self.line),
+            "card": self.card.to_dict(),
+            "line": self.line.to_dict(),
             "trees": None if self.trees is None else self.trees.to_dict(),
             "shares": list(self.shares),
             "slope": self.slope,
@@ -112,29 +147,12 @@ class Stack:
         }
 
 
-def _points_to_dict(points: Points) -> Json:
-    return {
-        "bins": [bins.to_dict() for bins in points.bins],
-        "intercepts": points.intercepts.tolist(),
-        "points": [table.tolist() for table in points.points],
-    }
-
-
-def _points_from_dict(data: JsonLike, columns: int) -> Points:
-    return Points(
-        tuple(bins_from_dict(bins) for bins in data["bins"]),
-        np.array(data["intercepts"], dtype=np.float64),
-        tuple(np.array(t, dtype=np.float64).reshape(-1, columns) for t in data["points"]),
-    )
-
-
-def stack_from_dict(data: JsonLike) -> Stack:
-    """The inverse of :meth:`Stack.to_dict`."""
-    columns = len(data["intercepts"])
-    return Stack(
+def mixture_from_dict(data: JsonLike) -> Mixture:
+    """The inverse of :meth:`Mixture.to_dict`."""
+    return Mixture(
         np.array(data["classes"], dtype=np.int64),
-        _points_from_dict(data["card"], columns),
-        _points_from_dict(data["line"], columns),
+        points_from_dict(data["card"]),
+        points_from_dict(data["line"]),
         None if data["trees"] is None else tree_sum_from_dict(data["trees"]),
         (float(data["shares"][0]), float(data["shares"][1]), float(data["shares"][2])),
         float(data["slope"]),
@@ -143,7 +161,7 @@ def stack_from_dict(data: JsonLike) -> Stack:
     )
 
 
-def fit_stack(
+def fit_mixture(
     values: Floats,
     labels: Ints,
     weights: Floats,
@@ -151,7 +169,7 @@ def fit_stack(
     categories: Bools | None = None,
     seed: int = 0,
     shrinkage: float = 1.0,
-) -> Stack:
+) -> Mixture:
     """Fit all parts on the same rows and mix them.
 
     Parameters
@@ -170,17 +188,17 @@ def fit_stack(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 3))
     >>> y = (X[:, 0] > 0.5).astype(int)
-    >>> model = fit_stack(X, y, np.ones(300))
+    >>> model = fit_mixture(X, y, np.ones(300))
     >>> float((model.predict(X) == y).mean()) > 0.95
     True
     """
-    made, _ = fit_stack_left_out(
+    made, _ = fit_mixture_left_out(
         values, labels, weights, categories=categories, seed=seed, shrinkage=shrinkage
     )
     return made
 
 
-def fit_stack_left_out(
+def fit_mixture_left_out(
     values: Floats,
     labels: Ints,
     weights: Floats,
@@ -188,12 +206,12 @@ def fit_stack_left_out(
     categories: Bools | None = None,
     seed: int = 0,
     shrinkage: float = 1.0,
-    lent: Bools | None = None,
+    borrowed: Bools | None = None,
     looked: int = 0,
-) -> tuple[Stack, Floats]:
+) -> tuple[Mixture, Floats]:
     """The same, with the probabilities of every row from parts that did not see it.
 
-    ``lent``: rows of the population whose class is not known, among the others of two classes.
+    ``borrowed``: rows of the population whose class is not known, among the others of two classes.
     ``looked``: so many rows, the first, chose the features, and are no judges of the mixture where
     there are enough others.
     """
@@ -210,11 +228,11 @@ def fit_stack_left_out(
     card = design.fit(everything, codes, n_classes, soft, shrinkage)
     lines = LineDesign.of(values, categories)
     line = lines.fit(everything, codes, n_classes, soft).as_points(values, categories)
-    folds = folds_by_class(codes, np.random.default_rng(seed))
+    folds = stratified_folds(codes, np.random.default_rng(seed))
     if folds is None:
         own = (design.scores(card, everything) + line.scores(values)) / 2
         shift = fit_intercepts(own, codes, weights)
-        return Stack(classes, card, line, None, (0.5, 0.5, 0.0), 1.0, shift), softmax(own + shift)
+        return Mixture(classes, card, line, None, (0.5, 0.5, 0.0), 1.0, shift), softmax(own + shift)
     left_out = [
         oof_scores(design, codes, n_classes, soft, shrinkage, folds),
         line_left_out(lines, codes, n_classes, soft, folds),
@@ -222,22 +240,22 @@ def fit_stack_left_out(
     grow = _ways_to_grow(categories, seed) if np.bincount(codes).min() >= _FEW else []
     by_trees = [_trees_left_out(values, codes, soft, folds, way) for way in grow]
     left_out += by_trees[:1]
-    again, says, counts = _judges(codes, weights, lent, looked)
+    again, says, counts = _judges(codes, weights, borrowed, looked)
     shares = _mix([part[again] for part in left_out], says, counts)
-    outside, of_forest = _mixture(left_out, shares), _FOREST * worth_of_forest(len(codes))
+    outside, of_forest = _mixture(left_out, shares), _FOREST * forest_weight(len(codes))
     if grow:
         shares = tuple((1 - of_forest) * share for share in shares)
         outside = (1 - of_forest) * outside + of_forest * by_trees[1]
-    slope = draw_to_one(fit_slope(outside[again], says, counts)[0], outside[again], says, counts)
+    slope = shrink_slope(fit_slope(outside[again], says, counts)[0], outside[again], says, counts)
     # trees know their own rows too well: the shift is found on rows left out, as the slope was
     shift = fit_intercepts(slope * outside[again], says, counts)
     trees, share = _together([way(values, codes, soft) for way in grow], (*shares[2:], of_forest))
-    made = Stack(classes, card, line, trees, (shares[0], shares[1], share), slope, shift)
+    made = Mixture(classes, card, line, trees, (shares[0], shares[1], share), slope, shift)
     return made, softmax(slope * outside + shift)
 
 
 def _judges(
-    codes: Ints, weights: Floats, lent: Bools | None, looked: int
+    codes: Ints, weights: Floats, borrowed: Bools | None, looked: int
 ) -> tuple[Ints, Ints, Floats]:
     """Which rows, with which class and weight, say how good the mixture is.
 
@@ -252,30 +270,19 @@ def _judges(
         there = np.bincount(codes[fresh], weights=weights[fresh])
         weights = weights * (sizes / there)[codes]
         every = fresh
-    if lent is None or not lent.any():
+    if borrowed is None or not borrowed.any():
         return every, codes[every], weights[every]
-    many = int(codes[lent][0])
+    many = int(codes[borrowed][0])
     rare = every[codes[every] != many]
     share = float(weights[rare].sum() / weights[every].sum())
     counts = weights.copy()
-    counts[lent] /= 1 - share
-    taken_off = -weights[rare] / weights[rare].sum() * share * counts[lent].sum()
+    counts[borrowed] /= 1 - share
+    taken_off = -weights[rare] / weights[rare].sum() * share * counts[borrowed].sum()
     return (
         np.append(every, rare),
         np.append(codes[every], np.full(len(rare), many)),
         np.append(counts[every], taken_off),
     )
-
-
-def folds_by_class(codes: Ints, rng: np.random.Generator) -> Ints | None:
-    """Stratified folds; None where a class has fewer rows than folds."""
-    if np.bincount(codes).min() < _FOLDS:
-        return None
-    folds = np.zeros(len(codes), dtype=np.int64)
-    for label in np.unique(codes):
-        rows = rng.permutation(np.flatnonzero(codes == label))
-        folds[rows] = np.arange(len(rows)) % _FOLDS
-    return folds
 
 
 def _ways_to_grow(categories: Bools, seed: int) -> list[Grow]:
@@ -285,7 +292,7 @@ def _ways_to_grow(categories: Bools, seed: int) -> list[Grow]:
         return grow_boosted(values, codes, weights, categories, seed)
 
     def forest(values: Floats, codes: Ints, weights: Floats) -> TreeSum:
-        return grow_forest(values, codes, weights, categories, seed)
+        return grow_extra_trees(values, codes, weights, categories, seed)
 
     return [boosted, forest]
 

@@ -6,7 +6,8 @@ of least squares that are 0 or more (stacking: Breiman, 1996), drawn a little to
 - *The line*: ridge regression on standardised numbers; a gap is the median and a column of its own,
   a category a column for each value.
 - *Points*: ridge regression over bins, with the prior of the scorecard
-  (:mod:`thrifty.models.fits.bins`); each feature is let go as far as it alone tells something of y.
+  (:mod:`thrifty.models.fits.bins`); each feature is shrunk the less the higher
+  its own score is.
 - *Trees*: scikit-learn's, kept as arrays (:mod:`thrifty.models.fits.boosting`).
 """
 
@@ -20,6 +21,7 @@ from scipy.optimize import nnls
 from thrifty.array_types import Floats, Ints
 from thrifty.models.fits.bins import bins_from_dict
 from thrifty.models.fits.boosting import grow_boosted
+from thrifty.models.fits.folds import folds_in_turn, shuffled_folds
 from thrifty.models.fits.points import Design, Points
 from thrifty.models.fits.ridge import fit_ridge
 from thrifty.models.fits.tree_sums import TreeSum, tree_sum_from_dict
@@ -30,14 +32,22 @@ __all__ = [
     "Additive", "NumberLine", "NumberMix", "error_left_out", "fit_numbers", "number_mix_from_dict",
 ]  # fmt: skip
 
-#: parts of the rows; rows that trees and a mixture need
-_FOLDS, _LEAST = 4, 24
+# All of them were set with the first model of numbers; none was measured by itself. What they give
+# together is in docs/models.md, Numbers as labels (`python benchmarks/regression.py`).
+#: folds of the rows
+_FOLDS = 4
+#: rows that trees and a mixture need: six a fold
+_LEAST = 24
 #: how far the weights are drawn to one third each, in rows
 _PULL = 6.0
 #: values further from the middle than so many spreads count as that far
 _FAR = 4.0
-#: bins of the points; a feature's prior scale: per unit of its statistic, at least, at most
-_BINS, _PER_CHI, _SMALL, _LARGE = 10, 0.02, 0.02, 1.0
+#: the most bins of a number in the points
+_BINS = 10
+# A feature's prior variance is clip(_PER_CHI (chi - 1), _SMALL, _LARGE), in variances of y.
+_PER_CHI = 0.02
+_SMALL = 0.02
+_LARGE = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +213,7 @@ def fit_numbers(table: Table, seed: int = 0) -> NumberMix:
         return NumberMix(line, None, None, np.array([1.0, 0.0, 0.0]), 0.0, np.nan)
     named = np.array(sizes) > 0
     design = Design.of(values, weights, named, _BINS)
-    folds = np.random.default_rng(seed).permutation(len(y)) % _FOLDS
+    folds = shuffled_folds(len(y), _FOLDS, seed)
     left_out = np.zeros((len(y), 3))
     for fold in range(_FOLDS):
         rest, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
@@ -235,9 +245,9 @@ def error_left_out(table: Table) -> float:
         return alone
     values, sizes = table.filled(), table.categories or (0,) * table.width
     design = Design.of(values, weights, np.array(sizes) > 0, _BINS)
-    left_out = np.zeros((len(y), 2))
+    left_out, folds = np.zeros((len(y), 2)), folds_in_turn(len(y), _FOLDS)
     for fold in range(_FOLDS):
-        out = np.arange(len(y)) % _FOLDS == fold
+        out = folds == fold
         rest, w = np.flatnonzero(~out), weights[~out]
         left_out[out, 0] = NumberLine.fit(values[rest], y[rest], w, sizes).predict(values[out])
         left_out[out, 1] = Additive.fit(design, rest, y[rest], w).predict(values[out])

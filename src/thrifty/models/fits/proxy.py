@@ -1,4 +1,4 @@
-"""A quick model for choosing: small boosted trees over bins, in milliseconds.
+"""The proxy model by which questions are chosen: small boosted trees over bins, in milliseconds.
 
 Good enough to compare questions with, and too weak for the answers themselves (three points of
 average precision on intensive care): the prefixes are fitted with the real estimator. Second-order
@@ -10,14 +10,18 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold
 
-__all__ = ["fold_of_rows", "quick_out_of_fold"]
+__all__ = ["proxy_out_of_fold"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ROUNDS, DEPTH, RATE, RIDGE = 30, 3, 0.2, 1.0
+# Set by hand for speed: a second where scikit-learn's boosting took 60 on 57 features
+# (docs/predicting.md, How it works: 1).
+ROUNDS = 30
+DEPTH = 3
+RATE = 0.2
+RIDGE = 1.0
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator,unused-ignore]
@@ -76,24 +80,12 @@ def _boost(codes, target, weights, train, score, n_bins, rounds, depth, rate, ri
             score[i] += rate * G[node[i]] / (H[node[i]] + ridge)
 
 
-def fold_of_rows(y: Ints, folds: int, seed: int) -> Ints:
-    """The fold of each row, stratified; fewer folds where a class has fewer rows."""
-    rarest = int(np.bincount(y)[np.unique(y)].min())
-    if rarest < 2:
-        return np.asarray(np.arange(len(y)) % max(2, folds), dtype=np.int64)
-    split = StratifiedKFold(min(folds, rarest), shuffle=True, random_state=seed)
-    out = np.zeros(len(y), dtype=np.int64)
-    for i, (_, test) in enumerate(split.split(y[:, None], y)):
-        out[test] = i
-    return out
-
-
-def quick_out_of_fold(codes: Ints, y: Ints, weights: Floats, fold: Ints) -> Floats:
+def proxy_out_of_fold(codes: Ints, y: Ints, weights: Floats, fold: Ints) -> Floats:
     """(rows, classes): each row's probabilities from trees that did not see it.
 
     >>> codes = np.repeat([[0], [1]], 50, axis=0)
     >>> y = codes[:, 0]
-    >>> p = quick_out_of_fold(codes, y, np.ones(100), np.arange(100) % 4)
+    >>> p = proxy_out_of_fold(codes, y, np.ones(100), np.arange(100) % 4)
     >>> bool((p.argmax(axis=1) == y).all())
     True
     """

@@ -20,15 +20,18 @@ from scipy.special import expit, logit
 from thrifty.array_types import Floats, Ints
 from thrifty.typing import Json, JsonLike
 
-__all__ = ["Figure", "Quality", "measure", "quality_from_dict", "widened"]
+__all__ = ["Figure", "Quality", "quality_from_dict", "quality_of", "widened"]
 
-#: draws of the interval; at most so many rows times draws at once
-_DRAWS, _AT_ONCE = 200, 4_000_000
-#: rows of every class without which nothing is said
+#: draws of the interval: its ends are the fifth of each side; set by hand
+_DRAWS = 200
+#: at most so many rows times draws at once: 32 MB of numbers
+_AT_ONCE = 4_000_000
+#: rows of every class without which nothing is said: two a fold; set by hand
 _LEAST = 6
-#: how much wider than the draws say; chosen on tmc2007_500, slashdot, nhanes, jester_items, yeast
+#: how much wider than the draws say; chosen on tmc2007_500, slashdot, nhanes, jester_items and
+#: yeast, held to all sets by `python benchmarks/intervals.py`
 _WIDER = 2.0
-#: figures are kept so far from 0 and 1 for it
+#: figures are kept so far from 0 and 1 for it; set by hand
 _EDGE = 1e-3
 
 
@@ -63,8 +66,8 @@ class Quality:
 
     >>> codes = np.array([0] * 30 + [1] * 10)
     >>> right = np.column_stack([1.0 - codes, codes])
-    >>> measured = measure(right, codes, np.ones(40))
-    >>> str(measured.average_precision), measured.guessing, measured.rows
+    >>> found = quality_of(right, codes, np.ones(40))
+    >>> str(found.average_precision), found.guessing, found.rows
     ('1.00 (1.00 to 1.00)', 0.25, 40)
     """
 
@@ -99,7 +102,9 @@ def quality_from_dict(data: JsonLike | None) -> Quality | None:
     )
 
 
-def measure(probabilities: Floats, codes: Ints, weights: Floats, seed: int = 0) -> Quality | None:
+def quality_of(
+    probabilities: Floats, codes: Ints, weights: Floats, seed: int = 0
+) -> Quality | None:
     """Quality of probabilities that came from models without the row; None with too few rows.
 
     Parameters

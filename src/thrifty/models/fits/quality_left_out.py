@@ -2,8 +2,8 @@
 
 Measured when it is first asked for, from the table that was bought: the estimator is fitted on two
 thirds of the rows and judged on the rest, three times. Nothing is bought for it, and learning does
-not wait for it. As everywhere (:mod:`thrifty.models.fits.quality`), the features were chosen with all
-rows, so that the figures lean towards the good side.
+not wait for it. As everywhere (:mod:`thrifty.models.fits.quality`), the features were chosen with
+all rows, so that the figures lean towards the good side.
 """
 
 from __future__ import annotations
@@ -16,16 +16,20 @@ import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.models.fits.fitted import FittedClasses, FittedNumbers
-from thrifty.models.fits.mixture import folds_by_class
-from thrifty.models.fits.quality import Figure, Quality, measure, widened
+from thrifty.models.fits.folds import shuffled_folds, stratified_folds
+from thrifty.models.fits.quality import Figure, Quality, quality_of, widened
 from thrifty.models.table import Table
 
 __all__ = ["NumberQuality", "numbers_left_out", "quality_left_out"]
 
 F = TypeVar("F")
 
-#: parts of the rows, rows that a figure needs, draws of the interval
-_FOLDS, _LEAST, _DRAWS = 3, 24, 200
+#: folds of a regressor's rows, as the classifiers have
+_FOLDS = 3
+#: rows that a figure needs, those that the mixture of numbers needs; set by hand
+_LEAST = 24
+#: draws of the interval, as in :mod:`thrifty.models.fits.quality`
+_DRAWS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ def quality_left_out(
     """Of a classifier; None with too few rows, or where it cannot be fitted on fewer."""
     own = np.flatnonzero(table.rows >= 0)
     codes = table.labels[own].astype(np.int64)
-    folds = folds_by_class(codes, np.random.default_rng(seed))
+    folds = stratified_folds(codes, np.random.default_rng(seed))
     if folds is None:
         return None
     p = np.zeros((len(own), int(table.labels.max()) + 1))
@@ -64,7 +68,7 @@ def quality_left_out(
             return None
         known = np.asarray(fitted.classes_, dtype=np.int64)
         p[np.ix_(folds == fold, known)] = fitted.predict_proba(table.values[out])
-    return measure(p, codes, table.of_rows(own).weighing_as(table).weights, seed)
+    return quality_of(p, codes, table.of_rows(own).weighing_as(table).weights, seed)
 
 
 def numbers_left_out(
@@ -74,7 +78,7 @@ def numbers_left_out(
     y, weights = np.asarray(table.labels, dtype=np.float64), table.weights
     if len(y) < _LEAST or y.min() == y.max():
         return None
-    folds = np.random.default_rng(seed).permutation(len(y)) % _FOLDS
+    folds = shuffled_folds(len(y), _FOLDS, seed)
     found = np.zeros(len(y))
     for fold in range(_FOLDS):
         out = np.flatnonzero(folds == fold)

@@ -1,4 +1,4 @@
-"""Quality of the linear score on rows left out.
+"""Quality of a wide table's model on rows left out.
 
 Its table has holes: a row shows most of the features of a prediction only where the joint features
 were bought, so that it is measured there, and only where these carry most of the score. What a
@@ -20,31 +20,23 @@ from thrifty.models.fits.linear_and_trees import (
     trust_of,
 )
 from thrifty.models.fits.linear_score import LinearScore, fit_linear
-from thrifty.models.fits.quality import Quality, measure
+from thrifty.models.fits.quality import Quality, quality_of
 from thrifty.models.table import Table
 
-__all__ = ["measured_wide"]
+__all__ = ["quality_of_wide"]
 
-#: rows of either class that the joint rows must have
+#: rows of either class that the joint rows must have: with fewer the interval says nothing; by hand
 _LEAST = 30
-#: of the linear score's variance, what the joint features must carry for a figure to be given
+#: of the linear score's variance, what the joint features must carry for a figure to be given; set
+#: by hand, and `python benchmarks/intervals.py` says how often figures then hold on new rows
 _CARRIED = 0.6
 
 
-def measured_wide(
-    fitted: LinearScore | LinearAndTrees, table: Table, joint: JointRows | None, seed: int = 0
-) -> LinearScore | LinearAndTrees:
-    """The same with its quality, where rows of its table can show it."""
-    quality = None if joint is None else _quality(table, fitted, joint, seed)
-    if isinstance(fitted, LinearAndTrees):
-        return replace(fitted, quality=quality)
-    return LinearScore(fitted.coef_, fitted.centres_, fitted.intercept_, quality)
-
-
-def _quality(
-    table: Table, fitted: LinearScore | LinearAndTrees, joint: JointRows, seed: int
+def quality_of_wide(
+    fitted: LinearAndTrees, table: Table, joint: JointRows, seed: int = 0
 ) -> Quality | None:
-    linear = fitted.linear if isinstance(fitted, LinearAndTrees) else fitted
+    """Quality where rows of the table can show it; None elsewhere."""
+    linear = fitted.linear
     sizes = np.bincount(joint.codes, minlength=2)
     if sizes.min() < _LEAST or _carried(linear, joint.features) < _CARRIED:
         return None
@@ -53,17 +45,13 @@ def _quality(
         out = joint.folds == fold
         values = table.values[joint.rows[out]]
         model = fit_linear(_without(table, joint.rows[out]))
-        scores = model.decision_function(values)
-        if isinstance(fitted, LinearAndTrees):
-            kept, trust = joint.but(fold), trust_of(joint)
-            trees = grow_beside(table, model, kept, fitted.share, trust, seed)
-            grown = trees.scores(values[:, joint.features])[:, 0]
-            scores = (1 - fitted.share) * scores + grown
-        found[out] = scores
+        trees = grow_beside(table, model, joint.but(fold), fitted.share, trust_of(joint), seed)
+        again = replace(fitted, linear=model, trees=trees)
+        found[out] = again.decision_function(values)
     p = expit(found)
     # of each class other parts were bought together: the rows weigh what their class does
     weights = table.of_rows(joint.rows).weighing_as(table).weights
-    return measure(np.column_stack([1 - p, p]), joint.codes, weights, seed)
+    return quality_of(np.column_stack([1 - p, p]), joint.codes, weights, seed)
 
 
 def _carried(linear: LinearScore, joint: Ints) -> float:

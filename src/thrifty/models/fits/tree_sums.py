@@ -1,14 +1,15 @@
 """Many small trees as plain arrays: kept as JSON, asked by a kernel, added up.
 
 Boosted trees and forests are both of these, whatever library grew them: a fitted object of
-scikit-learn can only be kept with pickle, which runs code on load.
+scikit-learn can only be kept with pickle, which runs code on load. Both are grown on numbers cut
+into a few bins, and their cuts are numbers again afterwards.
 """
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,8 +19,10 @@ from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.kernels.tree_sums import sum_trees
 from thrifty.typing import Json, JsonLike
 
-__all__ = ["TreeSum", "add_up", "tree_sum_from_dict"]
+__all__ = ["TreeSum", "add_up", "bin_edges", "in_bins", "in_values", "tree_sum_from_dict"]
 
+#: the most bins of a number: enough for tables of some hundred rows; set by hand, not measured
+_BINS = 64
 #: whole numbers, and what there is one of for each node
 _WHOLE = ("roots", "column", "feature", "left", "right")
 _BY_NODE = ("feature", "left", "right", "threshold", "gap_left", "value")
@@ -168,3 +171,42 @@ def _are_trees(left: Ints, right: Ints) -> bool:
     here = np.arange(len(left))
     inner = (left > here) & (right > here) & (left < len(left)) & (right < len(left))
     return bool((inner | ((left == here) & (right == here))).all())
+
+
+def bin_edges(column: Floats) -> Floats:
+    """Limits between at most 64 bins: halfway between values, or at quantiles of many of them.
+
+    scikit-learn bins too, but asks for 254 weighted quantiles a feature, one at a time: on some
+    hundred rows that was nine tenths of the time.
+    """
+    distinct = np.unique(column[~np.isnan(column)])
+    if len(distinct) > _BINS:
+        known = column[~np.isnan(column)]
+        cuts = np.quantile(known, np.arange(1, _BINS) / _BINS, method="nearest")
+        return np.unique(cuts)
+    below, above = distinct[:-1], distinct[1:]
+    with np.errstate(invalid="ignore", over="ignore"):
+        middle = below / 2 + above / 2
+    return np.where(np.isfinite(middle) & (middle > below), middle, above)
+
+
+def in_bins(values: Floats, edges: list[Floats], categories: Bools) -> Floats:
+    """Numbers as bins; categories as they are. A column without a value becomes a constant."""
+    found = np.where(np.isnan(values).all(axis=0), 0.0, values)
+    for f, limits in enumerate(edges):
+        if not categories[f]:
+            known = ~np.isnan(found[:, f])
+            found[known, f] = np.searchsorted(limits, found[known, f], side="right")
+    return found
+
+
+def in_values(trees: TreeSum, edges: list[Floats]) -> TreeSum:
+    """Thresholds between bins as thresholds of values: at most the number before a bin's limit."""
+    threshold = trees.threshold.copy()
+    inner = np.flatnonzero(trees.left != np.arange(len(trees.left)))
+    for node in inner.tolist():
+        limits = edges[int(trees.feature[node])]
+        # a threshold beyond all bins parts gaps from values, and stays infinite
+        if node not in trees.sets and threshold[node] < len(limits):
+            threshold[node] = np.nextafter(limits[int(threshold[node])], -np.inf)
+    return replace(trees, threshold=threshold)

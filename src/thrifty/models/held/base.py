@@ -19,7 +19,7 @@ from thrifty.cells.matching import match_features
 from thrifty.cells.sources.checks import default_names, refuse_masked
 from thrifty.errors import BadInput
 from thrifty.models.fits.estimators import in_words
-from thrifty.models.fits.fitting import NotBrought, fitted_to_dict
+from thrifty.models.fits.fitted import Fitted, NotBrought
 from thrifty.models.table import Table, table_from_dict
 from thrifty.typing import (
     AnyArray,
@@ -33,9 +33,7 @@ from thrifty.typing import (
 
 __all__ = ["OnCells", "check_lengths", "one_column", "words_of"]
 
-
-
-F = TypeVar("F")  # what is fitted on the table
+F = TypeVar("F", bound=Fitted)  # what is fitted on the table
 P = TypeVar("P")  # what is kept for a beginning of its features
 Q = TypeVar("Q")  # how its quality is told
 
@@ -62,7 +60,7 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
 
     @staticmethod
     def _load(data: JsonLike) -> F:
-        """The inverse of :func:`~thrifty.models.fits.fitting.fitted_to_dict`."""
+        """The inverse of what is fitted's ``to_dict``."""
         raise NotImplementedError
 
     def _open(self, X: TableLike, y: LabelsLike) -> tuple[Cells, Source]:
@@ -128,7 +126,7 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
         """Plain data, for JSON: the bought table, and the model where it is our own."""
         return {
             "table": self.table_.to_dict(),
-            "fitted": fitted_to_dict(self.estimator_),
+            "fitted": self.estimator_.to_dict(),
             "words": {name: list(said) for name, said in self.words_.items()},
             "feature_names": list(self.feature_names_),
             "estimator": self._words,

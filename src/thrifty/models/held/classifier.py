@@ -16,16 +16,15 @@ from thrifty.html import pre_html
 from thrifty.labels.classes import read_classes
 from thrifty.lazy import Asked
 from thrifty.lazy.stopping import StoppingRule
-from thrifty.models.asking.at_the_door import ask_model
+from thrifty.models.asking.ask import ask_classes
 from thrifty.models.asking.prefixes import Prefixes
-from thrifty.models.fits.estimators import Prepared, check_estimator
-from thrifty.models.fits.fitted import FittedClasses
-from thrifty.models.fits.fitting import classes_from_dict, fit_classes
+from thrifty.models.card import Card
+from thrifty.models.fits.estimators import check_estimator
+from thrifty.models.fits.fitted import FittedClasses, classes_from_dict
+from thrifty.models.fits.fitting import fit_classes
 from thrifty.models.fits.quality import Quality
 from thrifty.models.fits.quality_left_out import quality_left_out
-from thrifty.models.held.as_card import model_card
 from thrifty.models.held.base import OnCells, check_lengths, one_column
-from thrifty.models.held.card import Card
 from thrifty.models.held.text import in_plain_words
 from thrifty.models.learning import learn_table
 from thrifty.models.memory.memory import Memory
@@ -109,7 +108,7 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Prefixes, Quality]
         """The scorecard, where the model is one or has one as a part; with the user's names."""
         check_is_fitted(self, "estimator_")
         names = [self.feature_names_[f] for f in self.features_.tolist()]
-        card = model_card(self.estimator_, names, self.words_, self.classes_.tolist())
+        card = self.estimator_.scorecard(names, self.words_, self.classes_.tolist())
         if card is None:
             raise AttributeError(
                 f"{type(self.estimator_).__name__} has no scorecard in it; learn with "
@@ -123,9 +122,8 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Prefixes, Quality]
 
         A user's own estimator is measured when this is first asked for.
         """
-        if not isinstance(self.estimator_, Prepared) or self.estimator is None:
-            found: Quality | None = getattr(self.estimator_, "quality", None)
-            return found
+        if self.estimator_.measured or self.estimator is None:
+            return self.estimator_.quality
         if not self._measured:
             seed = self.random_state or 0
             fit_again = partial(fit_classes, estimator=self.estimator, seed=seed)
@@ -163,7 +161,7 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Prefixes, Quality]
     ) -> Asked:  # fmt: skip
         """Answer rows through a door; with a rule or a limit in order, until each is decided."""
         self.check_kinds(cells)
-        return ask_model(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
+        return ask_classes(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
 
     def predict(self, X: TableLike) -> AnyArray:
         """The most likely class of every row."""

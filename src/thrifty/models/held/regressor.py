@@ -16,11 +16,10 @@ from thrifty.cells import Cells
 from thrifty.labels.numbers import read_numbers
 from thrifty.lazy import Asked
 from thrifty.lazy.stopping import StoppingRule
-from thrifty.models.asking.asking_numbers import ask_numbers
+from thrifty.models.asking.ask import ask_numbers
 from thrifty.models.fits.estimators import check_estimator
-from thrifty.models.fits.fitted import FittedNumbers
-from thrifty.models.fits.fitting import NotBrought, fit_regressor
-from thrifty.models.fits.number_mixture import number_mix_from_dict
+from thrifty.models.fits.fitted import FittedNumbers, NotBrought, numbers_from_dict
+from thrifty.models.fits.fitting import fit_regressor
 from thrifty.models.fits.quality_left_out import NumberQuality, numbers_left_out
 from thrifty.models.held.base import OnCells, check_lengths, one_column
 from thrifty.models.learning import learn_numbers
@@ -30,7 +29,7 @@ from thrifty.typing import EstimatorLike, Json, LabelsLike, TableLike
 
 __all__ = ["ModelRegressor"]
 
-#: features that a model names when it is printed
+#: features that a model names when it is printed; a screen of them, set by hand
 _SHOWN = 30
 
 
@@ -71,7 +70,7 @@ class ModelRegressor(RegressorMixin, OnCells[FittedNumbers, FittedNumbers, Numbe
     """
 
     _fit = staticmethod(fit_regressor)
-    _load = staticmethod(number_mix_from_dict)
+    _load = staticmethod(numbers_from_dict)
 
     def fit(self, X: TableLike, y: LabelsLike) -> Self:
         """Learn from the cells of X that ``spend`` buys, or the default rule."""
@@ -118,7 +117,7 @@ class ModelRegressor(RegressorMixin, OnCells[FittedNumbers, FittedNumbers, Numbe
         names = [self.feature_names_[f] for f in self.features_.tolist()]
         shown = "\n".join(f"  {name}" for name in names[:_SHOWN])
         more = f"\n  and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        error = getattr(self.estimator_, "error", np.nan)
+        error = self.estimator_.error
         off = f" On rows left out it is off by {error:.4g} (root mean square)."
         off = "" if np.isnan(error) else off
         return (

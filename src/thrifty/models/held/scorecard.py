@@ -12,18 +12,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from thrifty.array_types import Floats
+from thrifty.cells.sources.kinds import ColumnReader, has_texts
 from thrifty.errors import BadInput, BadParameter
-from thrifty.models.column_reader import ColumnReader, has_texts
-from thrifty.models.fits.bins import bins_from_dict
+from thrifty.models.card import Card
+from thrifty.models.fits.folds import folds_by_content
 from thrifty.models.fits.logistic import softmax
-from thrifty.models.fits.points import Design, Points, same_folds
-from thrifty.models.held.card import Card
-from thrifty.models.held.card_points import card_of_points
+from thrifty.models.fits.points import Design, Points, points_from_dict
 from thrifty.typing import AnyArray, Json, JsonLike, LabelsLike, TableLike
 
 __all__ = ["ScorecardClassifier"]
 
-#: folds of the calibration
+#: folds of the calibration, as the mixture has; set by hand before 0.2
 _FOLDS = 3
 
 
@@ -32,7 +31,7 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
 
     Numbers are cut at quantiles, categories have a bin each (rare ones share one), a gap is a bin
     of its own, a category never seen gets no points. The points are a logistic regression over
-    the bins, shrunk so that neighbouring bins stay alike and features that tell nothing get
+    the bins, shrunk so that neighbouring bins stay alike and features that say nothing get
     nothing, then stretched to what rows left out ask for (calibration). Infinite values fall into
     the outermost bin. Any number of classes; gaps need no imputation.
 
@@ -54,7 +53,7 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     card_ : Card
-        the points as a table that prints and exports, a :class:`thrifty.models.held.card.Card`
+        the points as a table that prints and exports, a :class:`thrifty.models.card.Card`
     points_ : Points
         the same in logits
     classes_, n_features_in_, feature_names_in_ : array, int and array of str
@@ -114,7 +113,7 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
                 f"{self.classes_[0]!r}. Bring rows of another class."
             )
         design = Design.of(values, weights, self._category_mask(values.shape[1]), self.max_bins)
-        folds = same_folds(values, codes, _FOLDS) if self.calibrated else None
+        folds = folds_by_content(values, codes, _FOLDS) if self.calibrated else None
         n_classes = len(self.classes_)
         fitted = design.calibrated(codes, n_classes, weights, float(self.shrinkage), folds)
         self.points_ = self._rounded(fitted) if self.whole_points else fitted
@@ -159,12 +158,7 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
         """The inverse of :meth:`to_dict`."""
         model = cls(**data["parameters"])
         model.classes_ = np.array(data["classes"])
-        columns = len(data["intercepts"])
-        model.points_ = Points(
-            tuple(bins_from_dict(bins) for bins in data["bins"]),
-            np.array(data["intercepts"], dtype=np.float64),
-            tuple(np.array(t, dtype=np.float64).reshape(-1, columns) for t in data["points"]),
-        )
+        model.points_ = points_from_dict(data)
         model.n_features_in_ = len(data["bins"])
         if data["feature_names"] is not None:
             model.feature_names_in_ = np.array(data["feature_names"], dtype=object)
@@ -224,10 +218,10 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
         mask = np.zeros(n, dtype=bool)
         if which.dtype.kind in "OU":
             names = list(getattr(self, "feature_names_in_", [f"x{f}" for f in range(n)]))
-            strangers = [name for name in which if name not in names]
-            if strangers:
+            unknown = [name for name in which if name not in names]
+            if unknown:
                 raise BadParameter(
-                    f"categorical_features names {strangers[:3]}, which X does not have; its "
+                    f"categorical_features names {unknown[:3]}, which X does not have; its "
                     f"features are {names[:5]}."
                 )
             which = np.array([names.index(name) for name in which], dtype=np.int64)
@@ -248,4 +242,4 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
         texts = zip(names, self.reader_.categories)
         words = {str(name): told for name, told in texts if told is not None}
         labels = self.classes_.tolist()
-        return card_of_points(self.points_, list(map(str, names)), words, labels, self.doubling)
+        return self.points_.card(list(map(str, names)), words, labels, self.doubling)

@@ -3,45 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from thrifty.models.fits.estimators import Prepared
-from thrifty.models.fits.linear_and_trees import LinearAndTrees
-from thrifty.models.fits.linear_score import LinearScore
-from thrifty.models.fits.mixture import Stack
+from thrifty.array_types import Ints
+from thrifty.models.fits.fitted import FittedClasses, NotBrought
 from thrifty.models.fits.quality import Quality
+from thrifty.typing import AnyArray
 
-if TYPE_CHECKING:
-    from thrifty.models.held.classifier import ModelClassifier
+__all__ = ["Described", "in_plain_words", "quality_words"]
 
-__all__ = ["in_plain_words", "made_of", "quality_words"]
+#: features that a model names when it is printed; a screen of them, set by hand
+_SHOWN = 30
+#: lines of its card, likewise
+_LINES = 60
 
-#: features that a model names, and lines of its card, when it is printed
-_SHOWN, _LINES = 30, 60
 
+class Described(Protocol):
+    """What the words are about: a fitted classifier."""
 
-def made_of(model: ModelClassifier) -> str:
-    """What a fitted ModelClassifier is, in a sentence."""
-    fitted = model.estimator_
-    if isinstance(fitted, LinearScore):
-        return "A scorecard: add up the points."
-    if isinstance(fitted, Stack | LinearAndTrees):
-        if isinstance(fitted, LinearAndTrees):
-            line, trees = 0.0, fitted.share
-        else:
-            _, line, trees = fitted.shares
-        n = len(fitted.trees.roots) if fitted.trees is not None else 0
-        others = [f"{line:.0%} straight lines over the same values"] if line else []
-        others += [f"{trees:.0%} trees ({n:,} of them)"] if trees and n else []
-        if not others:
-            return "A scorecard: add up the points."
-        near = "close to it, and not the same" if line + trees <= 0.6 else "a rough picture of it"
-        return (
-            f"A mixture: {1 - line - trees:.0%} this scorecard, {', '.join(others)}, not shown. "
-            f"The card alone is {near}."
-        ).replace("%", " %")
-    own = fitted.fitted if isinstance(fitted, Prepared) else fitted
-    return f"{type(own).__name__}, fitted on what was bought."
+    feature_names_: tuple[str, ...]
+    features_: Ints
+    classes_: AnyArray
+    n_features_in_: int
+    estimator_: FittedClasses | NotBrought
+
+    @property
+    def quality_(self) -> Quality | None: ...
 
 
 def quality_words(quality: Quality | None, classes: Sequence[object] | Mapping[int, object]) -> str:
@@ -60,12 +47,12 @@ def quality_words(quality: Quality | None, classes: Sequence[object] | Mapping[i
     )
 
 
-def in_plain_words(model: ModelClassifier, card: bool = True) -> str:
+def in_plain_words(model: Described, card: bool = True) -> str:
     """A fitted ModelClassifier as text, with its card or without."""
     names = [model.feature_names_[f] for f in model.features_.tolist()]
     classes = ", ".join(map(str, model.classes_.tolist()))
     head = f"a model of {classes} on {len(names)} of {model.n_features_in_} features"
-    said = f"{made_of(model)}\n{quality_words(model.quality_, model.classes_.tolist())}"
+    said = f"{model.estimator_.summary()}\n{quality_words(model.quality_, model.classes_.tolist())}"
     points = getattr(model, "card_", None)
     if points is not None and not card:
         return f"{head}. {said}"

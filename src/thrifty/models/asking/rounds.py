@@ -1,0 +1,182 @@
+"""Asking in order: all rows together, prefix by prefix, until each has been asked enough.
+
+In a round every row that is still undecided buys the next prefix, the model of that prefix says
+what it thinks, and the rule says who stops. Rows stop because they are ``"sure"``, because going
+on is not ``"worth"`` it, because of ``"per_row"`` or ``"spend"``, or ``"finished"``: with all that
+the model has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.array_types import Floats, Ints
+from thrifty.lazy.stopping import StoppingRule, entropy, expected_loss
+from thrifty.models.asking.plan import StoppingPlan, expected_falls, plan_for
+from thrifty.models.asking.prefixes import Prefixes
+from thrifty.typing import AnyArray
+
+__all__ = ["Answers", "ask_in_order"]
+
+#: from so many rows on a plan is followed by its shares instead of its entropy; spam showed that it
+#: should be (docs/predicting.md, How it works: 3), the number itself was set by hand
+MANY = 50
+
+Get = Callable[[Ints, Ints], AnyArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What was found out, row by row.
+
+    Attributes
+    ----------
+    values : array
+        the decision of each row: the likeliest class, or the cheapest where errors cost
+    probabilities : array of float
+        (rows, classes), calibrated
+    stopped : array of str
+        why each row stopped: "sure", "worth", "per_row", "spend" or "finished"
+    asked : array of int
+        how many features each row was asked
+    cost : array of float
+        what each row cost
+    """
+
+    values: AnyArray
+    probabilities: Floats
+    stopped: NDArray[np.str_]
+    asked: Ints
+    cost: Floats
+
+
+def ask_in_order(
+    prefixes: Prefixes,
+    get: Get,
+    n_rows: int,
+    *,
+    stop: StoppingRule | None = None,
+    spend: float | None = None,
+    per_row: float | None = None,
+    owned_price: Callable[[Ints, int, int], Floats] | None = None,
+) -> Answers:
+    """Ask every row in order.
+
+    Parameters
+    ----------
+    get : Get
+        ``get(rows, features)`` buys and returns values, rows x features
+    stop : StoppingRule or None
+        a rule; None: all the model has, or with ``spend`` the rule that spends it best
+    spend : float or None
+        at most so much for all rows together
+    per_row : float or None
+        at most so much for each row
+    owned_price : callable or None
+        ``(rows, from prefix, to prefix)`` -> what that costs each row, where some cells are owned
+        already; None: what the prefixes cost where nothing is
+    """
+    plan = None
+    if stop is None and spend is not None and n_rows:
+        plan = plan_for(prefixes, min(spend / n_rows, np.inf if per_row is None else per_row))
+        stop = plan.rule
+    return _Asking(prefixes, get, n_rows, stop, spend, per_row, plan, owned_price).run()
+
+
+class _Asking:
+    def __init__(
+        self,
+        prefixes: Prefixes,
+        get: Get,
+        n_rows: int,
+        stop: StoppingRule | None,
+        spend: float | None,
+        per_row: float | None,
+        plan: StoppingPlan | None,
+        owned_price: Callable[[Ints, int, int], Floats] | None,
+    ) -> None:
+        self.prefixes, self.get, self.stop, self.plan = prefixes, get, stop, plan
+        self.last = len(prefixes) if plan is None else plan.last
+        self.left = np.inf if spend is None else float(spend)
+        self.per_row = np.inf if per_row is None else float(per_row)
+        self._owned_price = owned_price
+        n_features = len(prefixes.parts[-1].features)
+        self.values = np.full((n_rows, n_features), np.nan)
+        self.p = np.repeat(prefixes.shares[None, :], n_rows, axis=0)
+        self.at = np.full(n_rows, -1)
+        self.cost = np.zeros(n_rows)
+        self.why = np.full(n_rows, "", dtype="<U12")
+        weighs = stop is not None and stop.weighs_falls
+        self.falls = expected_falls(prefixes, stop) if stop is not None and weighs else None
+
+    def price(self, rows: Ints, start: int, end: int) -> Floats:
+        """What going from one prefix to another costs each row; -1: from nothing."""
+        if self._owned_price is not None:
+            return self._owned_price(rows, start, end)
+        prices = self.prefixes.prices
+        before = prices[start] if start >= 0 else 0.0
+        return np.full(len(rows), prices[end] - before)
+
+    def run(self) -> Answers:
+        going = np.arange(len(self.p))
+        for k in range(len(self.prefixes)):
+            going = self._afford(going, k)
+            if not len(going):
+                break
+            self._buy(going, k)
+            going = self._decide(going, k)
+        p = self.p
+        chosen = p.argmax(axis=1) if self.stop is None else self.stop.decide(p)
+        sizes = np.array([0] + [len(part.features) for part in self.prefixes.parts])
+        return Answers(self.prefixes.classes[chosen], p, self.why, sizes[self.at + 1], self.cost)
+
+    def _afford(self, rows: Ints, k: int) -> Ints:
+        """Who can pay for prefix k: each within its own limit, the least certain first."""
+        price = self.price(rows, k - 1, k)
+        within = self.cost[rows] + price <= self.per_row + 1e-9
+        self.why[rows[~within]] = "per_row"
+        rows, price = rows[within], price[within]
+        if np.isfinite(self.left):
+            doubt = np.argsort(-expected_loss(self.p[rows]), kind="stable")
+            fits = np.zeros(len(rows), dtype=bool)
+            fits[doubt] = np.cumsum(price[doubt]) <= self.left + 1e-9
+            self.why[rows[~fits]] = "spend"
+            rows, price = rows[fits], price[fits]
+            self.left -= float(price.sum())
+        self.cost[rows] += price
+        return rows
+
+    def _buy(self, rows: Ints, k: int) -> None:
+        part = self.prefixes.parts[k]
+        have = len(self.prefixes.parts[k - 1].features) if k else 0
+        new = np.array(part.features[have:], dtype=np.int64)
+        if len(new):
+            self.values[rows, have : len(part.features)] = self.get(rows, new)
+        at = self.values[np.ix_(rows, np.arange(len(part.features)))]
+        self.p[rows] = part.probabilities(at, self.prefixes.shares)
+        self.at[rows] = k
+
+    def _decide(self, rows: Ints, k: int) -> Ints:
+        """Who goes on."""
+        if k + 1 >= self.last:
+            self.why[rows] = "finished" if k + 1 >= len(self.prefixes) else "spend"
+            return rows[:0]
+        if self.stop is None:
+            return rows
+        p = self.p[rows]
+        if self.plan is not None and len(self.p) >= MANY:
+            n = int(np.ceil(self.plan.go_on[k] * len(rows) - 1e-9))
+            done = np.ones(len(rows), dtype=bool)
+            done[np.argsort(-entropy(p), kind="stable")[:n]] = False
+        elif self.falls is None:
+            done = self.stop.stops(p, self.prefixes.shares)
+        else:
+            later = range(k + 1, len(self.prefixes))
+            price = np.stack([self.price(rows, k, j) for j in later], axis=1)
+            done = self.stop.stops(p, self.prefixes.shares, price, self.falls.fall(k, p))
+        self.why[rows[done]] = self.stop.reason
+        return rows[~done]

@@ -1,0 +1,76 @@
+"""Every kind of model stands behind one protocol, and comes back from JSON by its name."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from thrifty import ScorecardClassifier
+from thrifty.errors import BadInput
+from thrifty.models.fits.estimators import fit_user, in_words
+from thrifty.models.fits.fitted import (
+    CLASSIFIERS,
+    REGRESSORS,
+    classes_from_dict,
+    numbers_from_dict,
+)
+from thrifty.models.fits.fitting import fit_classes, fit_regressor
+from thrifty.models.fits.linear_score import LinearScore
+from thrifty.models.table import Table
+
+NAMES = ["a", "b"]
+
+
+def table(labels, **more):
+    n = len(labels)
+    values = np.random.default_rng(0).normal(size=(n, 2))
+    return Table(np.arange(2), np.arange(n), values, np.ones((n, 2), bool), np.ones(n), labels,
+                 **more)  # fmt: skip
+
+
+CLASSES = table(np.arange(60) % 2)
+
+
+def test_a_store_keeps_the_mixture_by_its_first_name():
+    fitted = fit_classes(CLASSES)
+    kept = json.loads(json.dumps(fitted.to_dict()))
+    assert kept["model"] == "Stack"
+    again = classes_from_dict(kept)
+    assert (again.predict_proba(CLASSES.values) == fitted.predict_proba(CLASSES.values)).all()
+    assert again.quality == fitted.quality and again.summary() == fitted.summary()
+
+
+def test_every_name_in_a_store_has_a_reader():
+    assert sorted(CLASSIFIERS) == ["LinearAndTrees", "LinearScore", "Stack"]
+    assert sorted(REGRESSORS) == ["NumberMix"]
+    old = LinearScore(np.ones(2), np.zeros(2), 0.5).to_dict()
+    del old["model"]
+    assert isinstance(classes_from_dict(old), LinearScore)
+    numbers = fit_regressor(table(np.linspace(0, 1, 60)))
+    again = numbers_from_dict(numbers.to_dict())
+    assert (again.predict(CLASSES.values) == numbers.predict(CLASSES.values)).all()
+
+
+def test_a_users_estimator_says_what_it_is_and_that_it_is_fitted_again():
+    fitted = fit_user(CLASSES, LogisticRegression(), 0)
+    assert fitted.summary() == "LogisticRegression, fitted on what was bought."
+    assert fitted.to_dict() is None and fitted.scorecard(NAMES, {}, [0, 1]) is None
+    assert not fitted.measured and np.isnan(fit_user(CLASSES, Ridge(), 0).error)
+    with pytest.raises(BadInput, match="fitted with LogisticRegression"):
+        fitted.as_trees(NAMES, {})
+
+
+def test_a_users_scorecard_has_its_card_and_its_trees():
+    rows = table((np.random.default_rng(0).normal(size=(60, 2))[:, 0] > 0).astype(int))
+    fitted = fit_user(rows, ScorecardClassifier(doubling=20.0), 0)
+    card = fitted.scorecard(NAMES, {}, ["no", "yes"])
+    assert card.doubling == 20.0 and {row.for_class for row in card} == {"yes"}
+    assert fitted.as_trees(NAMES, {}).codes.tolist() == [0, 1]
+
+
+def test_stores_know_our_scorecard_by_the_name_it_had_first():
+    words = in_words(ScorecardClassifier())
+    assert words["class"] == "thrifty.models.scorecard.ScorecardClassifier"
