@@ -37,6 +37,7 @@ from thrifty.lifetime.feature_matching import (
 )
 from thrifty.lifetime.learned import Learned, model_to_store, receipt_to_store
 from thrifty.lifetime.prediction_runs import PredictionRuns
+from thrifty.protocol import traits_of
 from thrifty.stores.pages import SqlPages, TaskRow
 from thrifty.stores.saved import Finished, Snapshot, commit_in_memory
 from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, TableLike
@@ -122,7 +123,7 @@ class Desk(PredictionRuns):
         return Finished(row, task.cells.counted, task.cells.currency, count)
 
     def _read_spend(self, spend: object, cells: Cells) -> float | None:
-        if not getattr(self.family, "stops_anywhere", False):
+        if not traits_of(self.family).stops_anywhere:
             raise BadParameter(
                 f"{type(self.family).__name__} learns all of a task or nothing and cannot stop "
                 "where the money ends: leave out spend=, and limit what a task may cost with "
@@ -139,7 +140,7 @@ class Desk(PredictionRuns):
         return found
 
     def _no_gaps(self, match: Match | None) -> None:
-        if match is None or getattr(self.family, "takes_absent", True) or not match.absent.any():
+        if match is None or traits_of(self.family).takes_absent or not match.absent.any():
             return
         lacking = [match.names[i] for i in np.flatnonzero(match.absent)[:5].tolist()]
         raise FeaturesChanged(

@@ -21,7 +21,7 @@ from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.open_lifetime import OpenLifetime
 from thrifty.lifetime.prediction import Prediction, out_of_money
 from thrifty.lifetime.quote import Quote, quote_task
-from thrifty.protocol import AnyFamily, Representation
+from thrifty.protocol import AnyFamily, Representation, traits_of
 from thrifty.stores.saved import FeaturesMoved, Snapshot, task_exists
 from thrifty.typing import KindsLike, LabelsLike, MoneyLike, TableLike
 from thrifty.wrapped.metered import Metered, match_model
@@ -231,15 +231,15 @@ class Lifetime(OpenLifetime):
         >>> life.background(np.eye(50, dtype=bool), rows=20).cells
         1000
         """
-        buy = getattr(self.family, "buy_background", None)
-        if buy is None:
+        if not traits_of(self.family).buys_background:
             raise BadParameter(
                 f"{type(self.family).__name__} keeps no background of the features; a cohort is "
                 "for thrifty.Models()."
             )
         self.refresh()
         task = self._desk.open_background(X, self._now, kinds)
-        lesson = buy(task.cells, rows)
+        family: Any = self.family  # one that buys backgrounds
+        lesson = family.buy_background(task.cells, rows)
         after = replace(
             self._now,
             representation=self._taught(self._now.representation, lesson, task),

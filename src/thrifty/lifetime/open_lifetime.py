@@ -16,7 +16,7 @@ from thrifty.lifetime.booking import Desk
 from thrifty.lifetime.learned import Learned, Parts, parts_of_row
 from thrifty.lifetime.progress import Progress
 from thrifty.models import Models
-from thrifty.protocol import AnyFamily
+from thrifty.protocol import AnyFamily, traits_of, with_seed
 from thrifty.stores import existing_store, open_store
 from thrifty.stores.base import StoreLike
 from thrifty.stores.pages import TaskHead
@@ -243,7 +243,7 @@ class OpenLifetime:
     def __repr__(self) -> str:
         known, tasks = len(self.representation), len(self)
         learned = f"{tasks} {'task' if tasks == 1 else 'tasks'}"
-        words = getattr(self.family, "remembers", "metafeatures")
+        words = traits_of(self.family).remembers
         return f"Lifetime({self.family!r}, {learned}, {known} {words})"
 
     def bill(self) -> pandas.DataFrame:
@@ -284,11 +284,4 @@ class OpenLifetime:
 
 def _seeded(family: AnyFamily, given: Settings) -> AnyFamily:
     """A family that draws and was given no seed takes the lifetime's."""
-    seed = given.random_state
-    if seed is None or getattr(family, "random_state", seed) is not None:
-        return family
-    from copy import copy
-
-    seeded = copy(family)
-    object.__setattr__(seeded, "random_state", seed)
-    return seeded
+    return with_seed(family, given.random_state)
