@@ -20,8 +20,8 @@ from threadpoolctl import threadpool_limits
 
 import thrifty
 from regression import load
+from studies.model_tasks import model_tasks
 from thrifty.benchmarks.measure import table
-from thrifty.benchmarks.model_tasks import model_tasks
 
 NUMBERS = ("friedman60", "friedman110", "linear100", "diabetes", "friedman210")
 SETS = ("tmc2007_500", "slashdot", "nhanes", "jester_items", "yeast")

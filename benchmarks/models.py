@@ -15,11 +15,10 @@ import argparse
 import json
 from pathlib import Path
 
-from thrifty.benchmarks.measure import machine, one_thread, table
-from thrifty.benchmarks.model_run import BILLS, PARTS, Kept, Kind, run_set
-from thrifty.benchmarks.model_tables import calibration_rows, memory_rows, ratio_rows
-from thrifty.benchmarks.model_tasks import MIXED, WIDE
-from thrifty.benchmarks.model_verdicts import (
+from studies.model_run import BILLS, PARTS, Kept, Kind, run_set
+from studies.model_tables import calibration_rows, memory_rows, ratio_rows
+from studies.model_tasks import MIXED, WIDE
+from studies.model_verdicts import (
     cohort_rows,
     compact,
     expand,
@@ -28,6 +27,7 @@ from thrifty.benchmarks.model_verdicts import (
     other_rows,
     window_rows,
 )
+from thrifty.benchmarks.measure import machine, one_thread, table
 
 KEPT = Path(__file__).resolve().parent / "results" / "models.jsonl"
 TABLES = (

@@ -1,11 +1,13 @@
-"""Another version of Thrifty against this one: the same bills, the same trees, ratios of CPU time.
+"""Another version of Thrifty against this one: same bills, models and answers, ratios of CPU time.
 
-    git worktree add ../thrifty-0.1 <commit>
-    python benchmarks/old_and_new.py ../thrifty-0.1 [--rounds 5]
+    git worktree add ../before <commit>
+    python benchmarks/old_and_new.py ../before [--rounds 5] [--only trees | default]
 
 Each version runs in its own process on the workloads of ``race.py``, ``scratch.py`` and
-``ledger.py``; the two alternate, so that both meet the same weather. CPU time of one thread, the
-best of the rounds for each task; a ratio above 1 means that this version is slower.
+``ledger.py`` (``--only trees``) and on the twelve streams of ``default_streams.py`` (``--only
+default``), whose hashes it prints; the two alternate, so that both meet the same weather. CPU time
+of one thread, the best of the rounds for each task; a ratio above 1 means that this version is
+slower. It ends with 1 where a stream of the default family differs.
 """
 
 from __future__ import annotations
@@ -78,7 +80,7 @@ def scratch(thrifty: Any) -> dict[str, Any]:
             model = fit(max_depth=8).fit(X, y)
             took.append(time.process_time() - start)
         out[f"scratch.py, {name}"] = {
-            "seconds": [min(took)], "bills": [], "trees": [str(model.tree_.to_dict())],
+            "seconds": [min(took)], "bills": [], "models": [str(model.tree_.to_dict())],
         }  # fmt: skip
     return out
 
@@ -101,36 +103,46 @@ def paid(thrifty: Any) -> dict[str, Any]:
         learned = life.learn("all", source, values[:, 0])
         seconds = time.process_time() - start
     bill = [learned.receipt.cells, learned.receipt.cost]
-    return {"ledger.py, SQLite": {"seconds": [seconds], "bills": [bill], "trees": []}}
+    return {"ledger.py, SQLite": {"seconds": [seconds], "bills": [bill], "models": []}}
 
 
-def worker() -> None:
-    """Run everything with whichever Thrifty is on the path; JSON on stdout."""
-    import thrifty
-
+def trees(thrifty: Any) -> dict[str, Any]:
+    """Trees and lists on the workloads that both versions have."""
     # 0.2 takes rows in an order of the lifetime's own; with seed 0 it is that of 0.1.
     same_rows = {"random_state": 0} if hasattr(thrifty, "Race") else {}
     out = {**scratch(thrifty), **paid(thrifty)}
     for name, family, tasks in lifetimes(thrifty):
         for _ in range(2):  # the first time compiles
             life = thrifty.Lifetime(family, **same_rows)
-            took, bills, trees = [], [], []
+            took, bills, models = [], [], []
             for task in tasks:
                 start = time.process_time()
                 learned = life.learn(task.name, task.X, task.y)
                 took.append(time.process_time() - start)
                 receipt = learned.receipt
                 bills.append([learned.route, receipt.cells, receipt.max_cells_per_example])
-                trees.append(str(learned.model.tree_.to_dict()))
-        out[name] = {"seconds": took, "bills": bills, "trees": trees}
+                models.append(str(learned.model.tree_.to_dict()))
+        out[name] = {"seconds": took, "bills": bills, "models": models}
+    return out
+
+
+def worker(only: str) -> None:
+    """Run what is asked for with whichever Thrifty is on the path; JSON on stdout."""
+    import thrifty
+
+    out = trees(thrifty) if only != "default" else {}
+    if only != "trees":
+        from default_streams import run_streams
+
+        out |= run_streams(thrifty)
     print(json.dumps(out))
 
 
-def run(checkout: Path) -> dict[str, Any]:
+def run(checkout: Path, only: str) -> dict[str, Any]:
     """One round of a version, in a process of its own."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     environment = {**os.environ, **threads, "PYTHONPATH": str(checkout / "src")}
-    command = [sys.executable, __file__, "--worker"]
+    command = [sys.executable, __file__, "--worker", "--only", only]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{checkout}:\n{done.stderr}")
@@ -138,28 +150,46 @@ def run(checkout: Path) -> dict[str, Any]:
     return found
 
 
+def table_of(rounds: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, bool]:
+    """The rows of results/old_and_new.md, and whether all the streams' hashes are equal."""
+    lines = [
+        "| workload | bills | models | answers | old, ms | new, ms | ratio |",
+        "|---|---|---|---|---:|---:|---:|",
+    ]
+    equal = True
+    for name, old in rounds[0][0].items():
+        new = rounds[0][1][name]
+        seconds = [
+            sum(map(min, zip(*(one[side][name]["seconds"] for one in rounds)))) for side in (0, 1)
+        ]
+        said = []
+        for what in ("bills", "models", "answers"):
+            same = old.get(what) == new.get(what)
+            equal &= same or "answers" not in old
+            hashed = f" `{new[what]}`" if isinstance(new.get(what), str) else ""
+            said.append("" if what not in old else f"{'same' if same else 'DIFFER'}{hashed}")
+        old_s, new_s = seconds
+        times = f"{old_s * 1e3:.1f} | {new_s * 1e3:.1f} | {new_s / old_s:.2f}"
+        lines.append(f"| {name} | {' | '.join(said)} | {times} |")
+    return "\n".join(lines), equal
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("old", nargs="?", type=Path, help="a checkout of the other version")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", choices=["trees", "default", "all"], default="all")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.worker:
-        worker()
+        worker(arguments.only)
         return
     if arguments.old is None:
         parser.error("give the checkout of the other version")
-    rounds = [(run(arguments.old.resolve()), run(HERE)) for _ in range(arguments.rounds)]
-    print(f"{'workload':34} {'bills':>8} {'trees':>8} {'old':>9} {'new':>9} {'ratio':>6}")
-    for name in rounds[0][0]:
-        old, new = rounds[0][0][name], rounds[0][1][name]
-        old_s, new_s = (
-            sum(map(min, zip(*(one[side][name]["seconds"] for one in rounds)))) for side in (0, 1)
-        )
-        bills = "same" if old["bills"] == new["bills"] else "DIFFER"
-        trees = "same" if old["trees"] == new["trees"] else "DIFFER"
-        row = f"{name:34} {bills:>8} {trees:>8} {old_s * 1e3:7.1f}ms {new_s * 1e3:7.1f}ms"
-        print(f"{row} {new_s / old_s:6.2f}")
+    old, only = arguments.old.resolve(), arguments.only
+    table, equal = table_of([(run(old, only), run(HERE, only)) for _ in range(arguments.rounds)])
+    print(table)
+    raise SystemExit(not equal)
 
 
 if __name__ == "__main__":

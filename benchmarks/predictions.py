@@ -23,8 +23,8 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 import thrifty
+from thrifty.benchmarks.data import data_folder
 from thrifty.benchmarks.measure import one_thread
-from thrifty.benchmarks.real_sets import data_folder
 from thrifty.cells import Cells
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes
@@ -167,7 +167,7 @@ def precision(life, task, spend=None):
 
 def elsewhere(given):
     """A third of the features; cells a row against trees."""
-    from thrifty.benchmarks.model_tasks import model_tasks
+    from studies.model_tasks import model_tasks
 
     for name in given.sets:
         kept, worse, points = [], [], 0

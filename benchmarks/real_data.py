@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--parts", nargs="*", default=PARTS, help="learners, sites, money")
     parser.add_argument("--write", action="store_true", help="into docs/real_data.md and images")
     given = parser.parse_args()
-    from thrifty.benchmarks import real_sets
+    from studies import real_sets
 
     names = given.sets or ["digits", *real_sets.LIMITS]
     if real_sets.data_folder() is None:
@@ -53,7 +53,7 @@ def main() -> None:
 def run(
     names: list[str], parts: list[str], seeds: int, most: int | None, only: list[str]
 ) -> None:
-    from thrifty.benchmarks import real_data, real_sets
+    from studies import real_data, real_sets
 
     for name in names:
         data = real_sets.load(name)
@@ -90,7 +90,7 @@ def keep(part: str, rows: list[dict[str, Any]]) -> None:
 
 def write(kept: dict[str, list[dict[str, Any]]]) -> None:
     """Between the two marks of docs/real_data.md; the words around them stay."""
-    from thrifty.benchmarks import real_data, real_pictures, real_sets
+    from studies import real_data, real_pictures, real_sets
 
     known = {"digits", *real_sets.LIMITS}
     rows = [row for row in kept["learners"] if row["set"] in known]

@@ -17,8 +17,8 @@ from sklearn.metrics import average_precision_score
 from threadpoolctl import threadpool_limits
 
 import thrifty
+from studies.real_sets import load, site_tasks
 from thrifty.benchmarks.measure import table
-from thrifty.benchmarks.real_sets import load, site_tasks
 
 
 def stream(name: str, labels: int, seed: int, recurring: bool) -> list[dict]:

@@ -10,7 +10,7 @@ Ours finds an order of the tests on the learning rows, fits a model at every pre
 a patient for the next test while that is expected to save more in errors than it costs
 (thrifty.Worth(errors=...)). Random forests below 1,000 rows, boosted trees and a forest of wide
 trees above, their probabilities averaged; nothing else is chosen by hand. EG2, CS-ID3, IDX and a
-plain tree run on the same splits and prices (thrifty.benchmarks.cost_trees). Learning reads every
+plain tree run on the same splits and prices (studies/cost_trees.py). Learning reads every
 cell, for all of them. With --save a run that was stopped goes on where it stopped.
 """
 
@@ -33,7 +33,7 @@ from sklearn.ensemble import (
 from threadpoolctl import threadpool_limits
 
 import thrifty
-from thrifty.benchmarks.cost_trees import RULES, grow_cost_tree
+from studies.cost_trees import RULES, grow_cost_tree
 from thrifty.benchmarks.measure import table
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import pytest
 import scipy.stats
 
 import thrifty
-from thrifty.attempt import Found
+from thrifty.attempt import Found, Traits
 from thrifty.testing import family_checks
 
 FAMILIES = [
@@ -70,9 +70,49 @@ class Sloppy(thrifty.Lists):
         return Found("scratch", replace(found).model)
 
 
+@dataclass(frozen=True)
+class Silent(thrifty.Lists):
+    """Does not say what it can."""
+
+    traits = None
+
+
+@dataclass(frozen=True)
+class Misspelt(thrifty.Lists):
+    """Says beside its traits what is read from them alone."""
+
+    stops_anywhere = True
+
+
+@dataclass(frozen=True)
+class Boasting(thrifty.Lists):
+    """Promises what it has not."""
+
+    @property
+    def traits(self):
+        return replace(super().traits, draws=True)
+
+
+def test_a_family_without_traits_is_refused_by_name():
+    with pytest.raises(thrifty.errors.BadParameter, match=r"Silent\.traits must be a .*Traits"):
+        thrifty.Lifetime(Silent(4), random_state=0)
+
+
+def test_a_trait_that_is_unknown_or_missing_is_named():
+    said = {f.name: getattr(thrifty.Models.traits, f.name) for f in fields(Traits)}
+    with pytest.raises(TypeError, match="stops_anywere"):
+        Traits(**said, stops_anywere=True)
+    for name in said:
+        with pytest.raises(TypeError, match=name):
+            Traits(**{other: said[other] for other in said if other != name})
+
+
 @pytest.mark.parametrize(
     "family, falls_short",
     [
+        (Silent(4), {"traits_are_declared"}),
+        (Misspelt(4), {"traits_are_declared"}),
+        (Boasting(4), {"traits_are_declared"}),
         (Forgetful(4), {"the_protocol_is_kept", "names_are_kept", "columns_in_any_order"}),
         (Sloppy(4), {"the_protocol_is_kept", "numpy_integers"}),
     ],

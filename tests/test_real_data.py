@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thrifty.benchmarks import real_data, real_learners, real_pictures, real_sets
+from studies import real_data, real_learners, real_pictures, real_sets
 
 
 @pytest.fixture(scope="module")

@@ -17,15 +17,19 @@ import thrifty
 
 #: rooms that any work may pass through: values, words, the door itself
 COMMON = {
-    "attempt", "checks", "errors", "kernels", "protocol", "agnostic", "lifetime", "learned",
-    "open_lifetime", "brought", "desk", "doors", "prediction_runs", "progress", "strangers",
-    "cells", "cells.sources", "cells.prices", "cells.ledger", "stores", "trees",
+    "attempt", "checks", "errors", "kernels", "protocol", "agnostic", "lifetime", "labels",
+    "untrusted", "cells", "cells.sources", "cells.prices", "cells.ledger", "stores", "trees",
 }  # fmt: skip
 LEARNING = {"trees.gains", "trees.growing", "trees.paper", "trees.race"}
+#: what the default family needs to learn
+MODELS = {"models", "models.buying", "models.fits", "models.memory", "models.held"}
+#: modules that a cell of the default family may enter, of an array and paid for: a reader has to
+#: follow it through all of them
+MOST_OF_AN_ARRAY, MOST_PAID = 40, 60
 
 
-def rooms(work: Callable[[], object]) -> set[str]:
-    """The rooms whose functions ran during the work."""
+def modules(work: Callable[[], object]) -> set[str]:
+    """The modules of Thrifty whose functions ran during the work."""
     entered: set[str] = set()
 
     def note(frame: object, event: str, argument: object) -> None:
@@ -37,17 +41,51 @@ def rooms(work: Callable[[], object]) -> set[str]:
         work()
     finally:
         sys.setprofile(None)
-    return {_room(name) for name in entered if name.startswith("thrifty.")}
+    return {name for name in entered if name.startswith("thrifty.")}
+
+
+def rooms(work: Callable[[], object]) -> set[str]:
+    """The rooms whose functions ran during the work."""
+    return set(map(_room, modules(work)))
 
 
 def _room(module: str) -> str:
     parts = module.split(".")[1:]
-    inner = parts[0] in ("trees", "cells") and len(parts) > 2
+    inner = parts[0] in ("trees", "cells", "models") and len(parts) > 2
     return ".".join(parts[:2] if inner else parts[:1])
 
 
 def task(seed=0):
     return next(iter(thrifty.streams.trees(1, 20, 2, 300, 3, random_state=seed)))
+
+
+def numbers(seed):
+    """A small table of numbers and two classes."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 8))
+    return X, (X[:, 1] + X[:, 4] + rng.normal(size=200) > 1).astype(int)
+
+
+def clinic(X, prices):
+    """A laboratory that sells orders, with free columns."""
+    names = [f"t{j}" for j in range(X.shape[1])]
+
+    def ask(ids, asked):
+        return X[np.ix_([int(i) for i in ids], [names.index(name) for name in asked])]
+
+    return thrifty.Source.from_callable(
+        ask, examples=range(len(X)), features=names, prices=prices, name="clinic",
+        kinds=dict.fromkeys(names, "number"),
+    )  # fmt: skip
+
+
+def orders():
+    """Two columns for nothing, two orders that overlap, the rest alone."""
+    names = [f"t{j}" for j in range(8)]
+    return thrifty.PriceList(
+        {name: 0 if j < 2 else 3 for j, name in enumerate(names)},
+        orders={"blood": (5, names[2:5]), "urine": (4, names[4:7])},
+    )
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -57,6 +95,9 @@ def compiled():
     life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
     life.learn("warm", one.X, one.y)
     life.predict("warm", one.X)
+    life = thrifty.Lifetime(random_state=0)
+    life.learn("warm", *numbers(0))
+    life.predict("warm", numbers(1)[0], stop=thrifty.Sure(0.9))
 
 
 def test_from_an_array():
@@ -109,3 +150,55 @@ def test_a_report_reads_and_never_buys():
     assert "report" in walked
     learns = {"trees.gains", "trees.growing"}  # a learner's name and parameters are told
     assert not walked & (learns | {"cells", "cells.sources", "engines"}), "a report buys nothing"
+
+
+def test_the_default_family_from_an_array():
+    life = thrifty.Lifetime(random_state=0)
+    X, y = numbers(2)
+    walked = modules(lambda: life.learn("array", X, y, spend="40 %"))
+    entered = set(map(_room, walked))
+    print(f"an array cell of the default family: {len(walked)} modules")
+    assert entered <= COMMON - {"trees"} | MODELS
+    assert {"cells", "models.buying", "models.fits", "lifetime", "protocol"} <= entered
+    assert not entered & {"report", "commands", "testing", "models.asking"}
+    assert len(walked) <= MOST_OF_AN_ARRAY, sorted(walked)
+
+
+def test_the_default_family_paid_for_with_orders(tmp_path):
+    X, y = numbers(3)
+    life = thrifty.Lifetime(
+        store=tmp_path / "paid.db", budget=thrifty.Budget(total=5000), random_state=0
+    )
+    walked = modules(lambda: life.learn("paid", clinic(X, orders()), y, spend=900))
+    entered = set(map(_room, walked))
+    print(f"a paid cell of the default family: {len(walked)} modules")
+    assert entered <= COMMON - {"trees"} | MODELS
+    assert {"cells.ledger", "cells.prices", "stores", "models.buying"} <= entered
+    assert life.balance().spent > 0
+    assert len(walked) <= MOST_PAID, sorted(walked)
+
+
+def test_the_default_family_stops_when_sure():
+    life = thrifty.Lifetime(random_state=0)
+    life.learn("sure", *numbers(4), spend="40 %")
+    new = numbers(5)[0]
+    walked = modules(lambda: life.predict("sure", new, stop=thrifty.Sure(0.8)))
+    entered = set(map(_room, walked))
+    print(f"a cell of a prediction that stops when sure: {len(walked)} modules")
+    # What is asked next is chosen by the evidence that what is bought next is chosen by.
+    assert entered <= COMMON | MODELS | {"lazy", "models.asking"}
+    assert {"models.asking", "cells", "lifetime"} <= entered
+    assert not walked & {"thrifty.models.family", "thrifty.models.learning"}, "it learns nothing"
+
+
+def test_a_report_of_the_default_family_reads_and_never_buys():
+    pytest.importorskip("matplotlib")
+    from thrifty.report import view_of
+    from thrifty.report.page import report_page
+
+    life = thrifty.Lifetime(random_state=0)
+    life.learn("told", *numbers(6), spend="40 %")
+    walked = rooms(lambda: report_page(view_of(life)))
+    assert "report" in walked
+    buys = {"models.buying", "models.asking", "cells", "cells.sources", "engines"}
+    assert not walked & buys, "a report buys nothing"

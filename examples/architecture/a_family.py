@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 import thrifty
-from thrifty.attempt import Expected, Failed, Failure, Found
+from thrifty.attempt import Expected, Failed, Failure, Found, Traits
 from thrifty.checks import set_checked, whole_number
 from thrifty.labels.classes import Labels, read_classes
 from thrifty.testing import family_checks
@@ -41,6 +41,11 @@ class OneFeature:
     """The feature that agrees with most labels, if it agrees with enough of them."""
 
     kind: ClassVar[Literal["classifier"]] = "classifier"
+    #: what it can, all of it said
+    traits: ClassVar[Traits] = Traits(
+        stops_anywhere=False, takes_absent=True, allows_missing=False, reads_categories=False,
+        one_after_another=False, remembers="features seen", draws=False, buys_background=False,
+    )  # fmt: skip
 
     #: a feature decides a task if it is wrong about at most one example in so many
     one_in: int = 3

@@ -10,7 +10,7 @@ from thrifty.typing import Json, JsonLike
 
 __all__ = [
     "Attempt", "Expected", "Failed", "Failure", "Found", "KnowsRows", "Ordered", "Representation",
-    "Route",
+    "Route", "Traits",
 ]  # fmt: skip
 
 Route = Literal["reused", "screened", "scratch"]
@@ -93,6 +93,49 @@ class Expected:
     reused_at_most: int | None = None
     grows_with_examples: bool = True
     buys_everything: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """What a family can, and what has to be known of it: all of it said, nothing by default.
+
+    Attributes
+    ----------
+    stops_anywhere : bool
+        ``spend=`` gives the best model for at most that; otherwise it is refused.
+    takes_absent : bool
+        A task may lack features that the lifetime knows.
+    allows_missing : bool
+        NaN may come in.
+    reads_categories : bool
+        Cells of a category hold its place in ``cells.categories[feature]``; otherwise a table with
+        categories is refused.
+    one_after_another : bool
+        Each task teaches something that the next uses, so that ``learn_many`` tries none ahead.
+    remembers : str
+        What the parts of its representation are, in a reader's words.
+    draws : bool
+        It has a ``random_state``; where that is None it takes the lifetime's.
+    buys_background : bool
+        It has ``buy_background`` and ``with_background``, for ``life.background``.
+
+    Examples
+    --------
+    >>> trees = Traits(
+    ...     stops_anywhere=False, takes_absent=True, allows_missing=False, reads_categories=True,
+    ...     one_after_another=False, remembers="metafeatures", draws=False, buys_background=False)
+    >>> trees.reads_categories
+    True
+    """
+
+    stops_anywhere: bool
+    takes_absent: bool
+    allows_missing: bool
+    reads_categories: bool
+    one_after_another: bool
+    remembers: str
+    draws: bool
+    buys_background: bool
 
 
 @runtime_checkable

@@ -9,16 +9,18 @@ variant of the paper, every agnostic rule and every engine is built from these t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from thrifty.attempt import Attempt, Expected, Failed, Found, Ordered, Representation
+from thrifty.attempt import Attempt, Expected, Failed, Found, Ordered, Representation, Traits
 from thrifty.cells import Cells
+from thrifty.errors import BadParameter
 from thrifty.lazy import Estimator
 from thrifty.typing import Json, JsonLike, LabelsLike
 
 __all__ = [
-    "AnyFamily", "Block", "Family", "InBlocks", "Ordered", "Representation", "attempt_task",
-    "learn_task",
+    "AnyFamily", "Block", "Family", "InBlocks", "Ordered", "Representation", "Traits",
+    "attempt_task", "learn_task", "traits_of", "with_seed",
 ]  # fmt: skip
 
 
@@ -51,6 +53,10 @@ class Family(Protocol[Known, Labels, Model]):
     @property
     def kind(self) -> Literal["classifier", "regressor"]:
         """What its estimators are."""
+
+    @property
+    def traits(self) -> Traits:
+        """What it can; a class attribute will do."""
 
     def start(self) -> Known:
         """The empty representation."""
@@ -85,6 +91,27 @@ class Family(Protocol[Known, Labels, Model]):
 
 #: a family that a user brought: what it learns and how is its own business
 AnyFamily: TypeAlias = Family[Any, Any, Any]
+
+
+def traits_of(family: AnyFamily) -> Traits:
+    """What a family says that it can; one that says nothing is refused."""
+    said = getattr(family, "traits", None)
+    if isinstance(said, Traits):
+        return said
+    raise BadParameter(
+        f"{type(family).__name__}.traits must be a thrifty.protocol.Traits, which says what the "
+        f"family can; got {said!r}. examples/architecture/a_family.py declares one."
+    )
+
+
+def with_seed(family: AnyFamily, seed: object) -> AnyFamily:
+    """A family that draws and was given no seed takes this one."""
+    mine: Any = family
+    if seed is None or not traits_of(family).draws or mine.random_state is not None:
+        return family
+    seeded = copy(family)
+    object.__setattr__(seeded, "random_state", seed)
+    return seeded
 
 
 def attempt_task(

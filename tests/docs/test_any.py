@@ -40,8 +40,7 @@ BORDERS = {
         wrapped/xgboost_trees
     """,
     "experiments and tools for tests, which take any model or answer": """
-        benchmarks/cost_trees benchmarks/kernels benchmarks/measure
-        benchmarks/model_verdicts benchmarks/real_data reproduce/row reproduce/table_1
+        benchmarks/kernels benchmarks/measure reproduce/row reproduce/table_1
         reproduce/table_1_powers reproduce/table_2 streams/anchor_tasks streams/list_tasks
         streams/real_tasks testing/malformed testing/postgres testing/provider
         testing/tribunal/provider_process testing/tribunal/rooms testing/tribunal/tribunal

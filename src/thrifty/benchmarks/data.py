@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.benchmarks.real_sets import data_folder
 from thrifty.typing import AnyArray
 
-__all__ = ["DataSet", "data_sets"]
+__all__ = ["DataSet", "data_folder", "data_sets"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +22,16 @@ class DataSet:
     name: str
     X: AnyArray
     y: NDArray[np.int64]
+
+
+def data_folder() -> Path | None:
+    """Where the sets are: THRIFTY_DATA, or ``shared/data`` beside the repository."""
+    given = os.environ.get("THRIFTY_DATA")
+    beside = Path(__file__).resolve().parents[4] / "shared" / "data"
+    for folder in ([Path(given)] if given else []) + [beside, Path("../shared/data")]:
+        if folder.is_dir():
+            return folder
+    return None
 
 
 def data_sets(max_rows: int | None = None) -> Iterator[DataSet]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells, as_source
 from thrifty.labels.alignment import aligned_labels
-from thrifty.protocol import AnyFamily
+from thrifty.protocol import AnyFamily, traits_of
 from thrifty.typing import LabelsLike, TableLike
 
 __all__ = ["LookedCells", "Tried", "TriedFamily", "try_task"]
@@ -53,7 +53,7 @@ def try_task(
 ) -> Tried | None:
     """UseRep on a source that is free to read; None where it raises (its turn will raise again)."""
     try:
-        cells = Cells(as_source(X, allow_missing=getattr(family, "allow_missing", False)))
+        cells = Cells(as_source(X, allow_missing=traits_of(family).allows_missing))
         cells.row_seed = row_seed
         labels = family.read_labels(aligned_labels(X, y))
         attempt = family.use_rep(representation, cells, labels)

@@ -36,6 +36,7 @@ from thrifty.lifetime.feature_matching import (
     read_features,
 )
 from thrifty.lifetime.learned import Learned, model_to_store, receipt_to_store
+from thrifty.protocol import traits_of
 from thrifty.stores.pages import SqlPages, TaskRow
 from thrifty.stores.saved import Finished, Snapshot, commit_in_memory
 from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, TableLike
@@ -131,7 +132,7 @@ class Booking:
 
     def _read_spend(self, spend: object, cells: Cells) -> float | None:
         family = self._doors.family
-        if not getattr(family, "stops_anywhere", False):
+        if not traits_of(family).stops_anywhere:
             raise BadParameter(
                 f"{type(family).__name__} learns all of a task or nothing and cannot stop "
                 "where the money ends: leave out spend=, and limit what a task may cost with "
@@ -149,7 +150,7 @@ class Booking:
 
     def _no_gaps(self, match: Match | None) -> None:
         family = self._doors.family
-        if match is None or getattr(family, "takes_absent", True) or not match.absent.any():
+        if match is None or traits_of(family).takes_absent or not match.absent.any():
             return
         lacking = [match.names[i] for i in np.flatnonzero(match.absent)[:5].tolist()]
         raise FeaturesChanged(

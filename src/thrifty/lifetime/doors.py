@@ -14,7 +14,7 @@ from thrifty.cells.ledger.purge import purged_rows
 from thrifty.cells.ledger.remembered import RememberedTables
 from thrifty.errors import ExamplePurged
 from thrifty.lifetime.feature_matching import kinds_here, known_categories
-from thrifty.protocol import AnyFamily
+from thrifty.protocol import AnyFamily, traits_of
 from thrifty.stores import MemoryStore
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import SavedLifetime
@@ -76,8 +76,8 @@ class Doors:
         kept: Fields = {**known_categories(words, X), **kinds_here(self.settings.kinds, X)}
         return as_source(
             X,
-            allow_missing=getattr(self.family, "allow_missing", False),
-            categories=getattr(self.family, "reads_categories", False),
+            allow_missing=traits_of(self.family).allows_missing,
+            categories=traits_of(self.family).reads_categories,
             kinds={**kept, **(kinds or {})} or None,
             lazily=True,
         )

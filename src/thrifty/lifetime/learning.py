@@ -17,7 +17,7 @@ from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quote, quote_task
 from thrifty.lifetime.shelf import Shelf
-from thrifty.protocol import AnyFamily, Representation
+from thrifty.protocol import AnyFamily, Representation, traits_of
 from thrifty.stores.saved import FeaturesMoved, Snapshot, task_exists
 from thrifty.typing import KindsLike, LabelsLike, MoneyLike, TableLike
 
@@ -116,15 +116,15 @@ class Learning:
     def background(self, X: TableLike, rows: int, kinds: KindsLike) -> Receipt:
         """Buy rows for what they teach of the features; see :meth:`thrifty.Lifetime.background`."""
         shelf = self._shelf
-        buy = getattr(shelf.family, "buy_background", None)
-        if buy is None:
+        if not traits_of(shelf.family).buys_background:
             raise BadParameter(
                 f"{type(shelf.family).__name__} keeps no background of the features; a cohort is "
                 "for thrifty.Models()."
             )
         shelf.refresh()
         task = self._booking.open_background(X, shelf.now, kinds)
-        lesson = buy(task.cells, rows)
+        family: Any = shelf.family  # one that buys backgrounds
+        lesson = family.buy_background(task.cells, rows)
         after = replace(
             shelf.now,
             representation=self._taught(shelf.now.representation, lesson, task),

@@ -20,7 +20,7 @@ from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quote
 from thrifty.lifetime.shelf import Shelf
-from thrifty.protocol import AnyFamily
+from thrifty.protocol import AnyFamily, traits_of
 from thrifty.stores.base import StoreLike
 from thrifty.stores.settings import Settings, row_seed
 from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, TableLike
@@ -416,7 +416,7 @@ class Lifetime:
     def __repr__(self) -> str:
         known, tasks = len(self.representation), len(self)
         learned = f"{tasks} {'task' if tasks == 1 else 'tasks'}"
-        words = getattr(self.family, "remembers", "metafeatures")
+        words = traits_of(self.family).remembers
         return f"Lifetime({self.family!r}, {learned}, {known} {words})"
 
     def bill(self) -> pandas.DataFrame:

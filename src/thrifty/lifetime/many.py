@@ -25,7 +25,7 @@ from thrifty.engines.attempts import Tried, TriedFamily, try_task
 from thrifty.engines.pools import Pool, Promise, open_pool
 from thrifty.errors import BadInput
 from thrifty.lifetime.learned import Learned
-from thrifty.protocol import AnyFamily, Representation
+from thrifty.protocol import AnyFamily, Representation, traits_of
 from thrifty.typing import LabelsLike, TableLike
 
 __all__ = ["Life", "Tasks", "learn_many"]
@@ -134,7 +134,7 @@ def _fill(
 
 
 def _may_be_tried(life: Life, X: TableLike) -> bool:
-    if getattr(life.family, "one_after_another", False):
+    if traits_of(life.family).one_after_another:
         return False
     if life.budget is not None or not life.fits_in(X):
         return False

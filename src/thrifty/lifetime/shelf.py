@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from copy import copy
 from dataclasses import replace
 
 from thrifty.agnostic import Counts, Rule, as_rule
@@ -12,7 +11,7 @@ from thrifty.lazy import Estimator
 from thrifty.lifetime.doors import Doors
 from thrifty.lifetime.learned import Learned, Parts, parts_of_row
 from thrifty.models import Models
-from thrifty.protocol import AnyFamily
+from thrifty.protocol import AnyFamily, with_seed
 from thrifty.stores import existing_store, open_store
 from thrifty.stores.base import StoreLike
 from thrifty.stores.pages import TaskHead
@@ -143,9 +142,4 @@ class Shelf:
 
 def _seeded(family: AnyFamily, given: Settings) -> AnyFamily:
     """A family that draws and was given no seed takes the lifetime's."""
-    seed = given.random_state
-    if seed is None or getattr(family, "random_state", seed) is not None:
-        return family
-    seeded = copy(family)
-    object.__setattr__(seeded, "random_state", seed)
-    return seeded
+    return with_seed(family, given.random_state)

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thrifty.attempt import Expected, Failed, Found
+from thrifty.attempt import Expected, Failed, Found, Traits
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.labels.classes import Labels
@@ -75,11 +75,13 @@ class Models:
     'classifier'
     """
 
-    #: ``spend=`` gives the best model for at most that
-    stops_anywhere: ClassVar[bool] = True
-    #: ``learn_many`` takes its tasks one after another: each teaches something that the next uses,
-    #: so that whatever was tried ahead would be thrown away
-    one_after_another: ClassVar[bool] = True
+    #: gaps are values like others; a task ahead of its turn would be thrown away, since each
+    #: teaches something that the next uses
+    traits: ClassVar[Traits] = Traits(
+        stops_anywhere=True, takes_absent=True, allows_missing=True, reads_categories=True,
+        one_after_another=True, remembers="features found useful", draws=True,
+        buys_background=True,
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -108,21 +110,6 @@ class Models:
     def kind(self) -> Literal["classifier", "regressor"]:
         """What its estimators are, unless a task's labels show otherwise."""
         return "regressor" if self._said == "numbers" else "classifier"
-
-    @property
-    def reads_categories(self) -> bool:
-        """Cells of a category hold its place in ``cells.categories[feature]``."""
-        return True
-
-    @property
-    def remembers(self) -> str:
-        """What the parts of its representation are, in a reader's words."""
-        return "features found useful"
-
-    @property
-    def allow_missing(self) -> bool:
-        """Gaps are values like others."""
-        return True
 
     def start(self) -> Memory:
         return Memory()

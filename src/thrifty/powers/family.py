@@ -8,7 +8,7 @@ from typing import ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 
-from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
+from thrifty.attempt import Attempt, Expected, Failed, Failure, Found, Traits
 from thrifty.cells import Cells
 from thrifty.lazy import Estimator
 from thrifty.powers.evidence import coarsest
@@ -39,7 +39,10 @@ class PowersFamily(ABC, Generic[Formula, Posed]):
 
     kind: ClassVar[Literal["regressor"]] = "regressor"
     #: a feature that is not there has no value that a formula could do without
-    takes_absent: ClassVar[bool] = False
+    traits: ClassVar[Traits] = Traits(
+        stops_anywhere=False, takes_absent=False, allows_missing=False, reads_categories=False,
+        one_after_another=False, remembers="metafeatures", draws=False, buys_background=False,
+    )  # fmt: skip
     #: what users hold
     regressor: ClassVar[type[_Regressor]]
 

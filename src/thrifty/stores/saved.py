@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from copy import copy
 from dataclasses import dataclass, replace
 
 from thrifty.agnostic import Counts, Rule, as_rule, rule_from_dict, rule_to_dict
 from thrifty.cells import Ledger
 from thrifty.cells.ledger.crash_points import reached
 from thrifty.errors import BadParameter, TaskExists, UnknownTask
-from thrifty.protocol import AnyFamily, Representation
+from thrifty.protocol import AnyFamily, Representation, with_seed
 from thrifty.stores.base import LifetimeBook, StoreLike, open_store
 from thrifty.stores.families import as_written_now, family_from_dict
 from thrifty.stores.in_parts import begin_again, load_parts, write_parts
@@ -287,12 +286,7 @@ class SavedLifetime:
 
 def _same_seed(family: AnyFamily, kept: Mapping[str, object]) -> AnyFamily:
     """A family that is brought again without a seed has the one it was begun with."""
-    seed = kept.get("random_state")
-    if seed is None or getattr(family, "random_state", seed) is not None:
-        return family
-    seeded = copy(family)
-    object.__setattr__(seeded, "random_state", seed)
-    return seeded
+    return with_seed(family, kept.get("random_state"))
 
 
 def _settings(kept: JsonLike, given: Settings | None) -> Settings:

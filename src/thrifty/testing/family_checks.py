@@ -2,8 +2,8 @@
 
 ``family_checks(family)`` generates named checks, as scikit-learn's ``check_estimator`` and River's
 do: columns in any order, names, numpy integers, JSON there and back, a source equals an array,
-ignored parameters refused, one class, one row, constant features, prices, receipts, and the
-protocol itself. Every family of Thrifty passes them all.
+ignored parameters refused, one class, one row, constant features, prices, receipts, traits, and
+the protocol itself. Every family of Thrifty passes them all.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.attempt import Expected, Failed, Found
+from thrifty.attempt import Expected, Failed, Found, Traits
 from thrifty.cells import Cells, Source
-from thrifty.errors import ThriftyError
+from thrifty.errors import BadParameter, ThriftyError
 from thrifty.lifetime import Learned, Lifetime
-from thrifty.protocol import AnyFamily
+from thrifty.protocol import AnyFamily, traits_of
 from thrifty.typing import AnyArray, Json, LabelsLike, TableLike
 
 if TYPE_CHECKING:
@@ -272,6 +272,46 @@ def _receipts(s: _Subject) -> None:
     assert again.cells == len(asked) - before, "a cell is paid for once"
 
 
+def _traits_are_declared(s: _Subject) -> None:
+    try:
+        said = traits_of(s.family)
+    except BadParameter as error:
+        raise AssertionError(str(error)) from error
+    for trait in fields(Traits):
+        value, kind = getattr(said, trait.name), str if trait.name == "remembers" else bool
+        assert isinstance(value, kind), f"traits.{trait.name} must be a {kind.__name__}: {value!r}"
+        assert not hasattr(s.family, trait.name), (
+            f"{trait.name} is read from traits: say it there, and nowhere else"
+        )
+    # what a trait promises is there, and what is there is promised
+    for trait_name, members in _MEMBERS.items():
+        for member in members:
+            assert getattr(said, trait_name) == hasattr(s.family, member), (
+                f"traits.{trait_name} is {getattr(said, trait_name)}, and the family "
+                f"{'has' if hasattr(s.family, member) else 'lacks'} {member}"
+            )
+
+
+def _spend_is_kept_or_refused(s: _Subject) -> None:
+    life, most = s.life(), s.X.size // 2
+    if traits_of(s.family).stops_anywhere:
+        cells = life.learn("task", s.X.copy(), s.y, spend=most).receipt.cells
+        assert cells <= most, "traits.stops_anywhere: spend= is the most that a task may cost"
+        return
+    try:
+        life.learn("task", s.X.copy(), s.y, spend=most)
+    except BadParameter:
+        return
+    raise AssertionError("traits.stops_anywhere is False: spend= must be refused")
+
+
+#: what a family has where it says so
+_MEMBERS = {
+    "draws": ("random_state",),
+    "buys_background": ("buy_background", "with_background"),
+}
+
+
 def _parameters(what: object) -> Json:
     """The parameters that a value was made with, where it keeps them under their names."""
     names = inspect.signature(type(what)).parameters.values()
@@ -283,5 +323,6 @@ def _parameters(what: object) -> Json:
 _CHECKS: tuple[Callable[[_Subject], None], ...] = (
     _it_learns, _the_protocol_is_kept, _columns_in_any_order, _names_are_kept, _numpy_integers,
     _json_there_and_back, _a_source_equals_an_array, _ignored_parameters_are_refused, _one_class,
-    _one_row, _constant_features, _prices, _receipts,
+    _one_row, _constant_features, _prices, _receipts, _traits_are_declared,
+    _spend_is_kept_or_refused,
 )  # fmt: skip

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Generic, Literal
 
-from thrifty.attempt import Attempt, Expected, Failed, Found
+from thrifty.attempt import Attempt, Expected, Failed, Found, Traits
 from thrifty.cells import Door
 from thrifty.labels.classes import Labels, read_classes
 from thrifty.trees.learner import Learner
@@ -36,8 +36,6 @@ class LearnedTrees(ABC, Generic[Known]):
     kind: ClassVar[Literal["classifier"]] = "classifier"
     #: what users hold
     classifier: ClassVar[type[TreeClassifier]] = TreeClassifier
-    #: categories come as bits
-    reads_categories: ClassVar[bool] = True
 
     max_depth: int
 
@@ -51,9 +49,13 @@ class LearnedTrees(ABC, Generic[Known]):
         return getattr(self.how, "reads", frozenset({"boolean", "number"}))
 
     @property
-    def allow_missing(self) -> bool:
-        """Whether NaN may come in: where it has a rule, or where gaps are bits of their own."""
-        return allows_missing(self.how.missing) or "number" not in self._reads
+    def traits(self) -> Traits:
+        """Categories come as bits; NaN where it has a rule, or where gaps are bits of their own."""
+        return Traits(
+            stops_anywhere=False, takes_absent=True, reads_categories=True,
+            allows_missing=allows_missing(self.how.missing) or "number" not in self._reads,
+            one_after_another=False, remembers="metafeatures", draws=False, buys_background=False,
+        )  # fmt: skip
 
     def start(self) -> Known:
         """The learner's empty representation."""

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
-from thrifty.benchmarks.model_tasks import ModelTask, model_tasks
-from thrifty.benchmarks.model_ways import (
+from studies.model_tasks import ModelTask, model_tasks
+from studies.model_ways import (
     additive_model,
     cegb_model,
     full_models,

@@ -7,8 +7,8 @@ from collections import defaultdict
 import numpy as np
 from numpy.typing import NDArray
 
+from studies.model_run import BILLS, Kind
 from thrifty.array_types import Floats
-from thrifty.benchmarks.model_run import BILLS, Kind
 from thrifty.typing import Fields
 
 __all__ = ["Line", "Row", "SetLines", "by_set", "calibration_rows", "memory_rows", "ratio_rows"]

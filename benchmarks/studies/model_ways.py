@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 
+from studies.model_tasks import ModelTask
 from thrifty.array_types import Floats
-from thrifty.benchmarks.model_tasks import ModelTask
 from thrifty.typing import AnyArray, Fields
 
 __all__ = [

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.array_types import Ints
+from thrifty.benchmarks.data import data_folder
 
-__all__ = ["LIMITS", "RealTask", "SetTable", "data_folder", "label_tasks", "load", "site_tasks"]
+__all__ = ["LIMITS", "RealTask", "SetTable", "label_tasks", "load", "site_tasks"]
 
 #: the sets with a target: the largest share of cells (%) at which 0.98 of the quality must be kept
 LIMITS = {
@@ -47,16 +46,6 @@ class RealTask:
     y: Ints
     X_test: NDArray[np.uint8]
     y_test: Ints
-
-
-def data_folder() -> Path | None:
-    """Where the sets are: THRIFTY_DATA, or ``shared/data`` beside the repository."""
-    given = os.environ.get("THRIFTY_DATA")
-    beside = Path(__file__).resolve().parents[4] / "shared" / "data"
-    for folder in ([Path(given)] if given else []) + [beside, Path("../shared/data")]:
-        if folder.is_dir():
-            return folder
-    return None
 
 
 def load(name: str) -> SetTable:

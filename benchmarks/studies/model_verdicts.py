@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.benchmarks.model_run import BILLS, Kind
-from thrifty.benchmarks.model_tables import Line, Row, SetLines, by_set
+from studies.model_run import BILLS, Kind
+from studies.model_tables import Line, Row, SetLines, by_set
 from thrifty.typing import Fields
 
 __all__ = ["compact", "expand", "half_bill_rows", "lead_rows", "other_rows", "window_rows"]

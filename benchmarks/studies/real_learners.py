@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from studies.real_sets import RealTask
 from thrifty.array_types import Floats, Ints
-from thrifty.benchmarks.real_sets import RealTask
 
 if TYPE_CHECKING:
     from sklearn.tree._tree import Tree as SklearnTree

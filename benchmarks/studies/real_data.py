@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, balanced_accuracy_score
 
 import thrifty
-from thrifty.array_types import Floats
-from thrifty.benchmarks.real_learners import (
+from studies.real_learners import (
     DEPTH,
     FeaturesSeen,
     PilotLearner,
@@ -21,7 +20,8 @@ from thrifty.benchmarks.real_learners import (
     Scratch,
     leaf_probabilities,
 )
-from thrifty.benchmarks.real_sets import RealTask, SetTable, label_tasks, site_tasks
+from studies.real_sets import RealTask, SetTable, label_tasks, site_tasks
+from thrifty.array_types import Floats
 from thrifty.cells import Cells
 from thrifty.typing import Fields
 
