@@ -57,7 +57,9 @@ class Diary:
     def close(self, life: Any) -> None:
         """The whole bill of a lifetime, and its balance."""
         for row in life.bill_rows():
-            self.note("bills", {key: row[key] for key in row if key not in VOLATILE})
+            kept = {key: row[key] for key in row if key not in VOLATILE}
+            # a cohort has a name that is drawn
+            self.note("bills", re.sub(r"background [0-9a-f]{8}", "background", repr(kept)))
         balance = life.balance()
         self.note("bills", balance.spent, balance.learning, balance.predictions)
 
