@@ -134,7 +134,8 @@ def named_in(begins: str) -> set[str]:
 #: rooms that the page draws file by file
 DRAWN = [
     "", "trees", "models", "models/buying", "models/fits", "models/asking", "models/memory",
-    "models/held", "lifetime", "labels", "cells",
+    "models/held", "lifetime", "labels", "cells", "cells/sources", "cells/prices", "cells/ledger",
+    "stores", "lazy",
 ]  # fmt: skip
 
 

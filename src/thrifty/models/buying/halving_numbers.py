@@ -100,7 +100,7 @@ class HalvingNumbers:
         rng: np.random.Generator,
     ) -> Bought:  # fmt: skip
         _check_allowance(cells, allowance)
-        search = _Search(self, cells, labels.values, memory, allowance, rng)
+        search = _NumberSearch(self, cells, labels.values, memory, allowance, rng)
         if not search.take_everything():
             search.halve()
             search.check_values()
@@ -108,7 +108,7 @@ class HalvingNumbers:
         return Bought(search.table(), search.lesson(), {"way": "numbers"})
 
 
-class _Search:
+class _NumberSearch:
     """One task: what is bought, what is still a candidate, what was chosen."""
 
     def __init__(

@@ -71,13 +71,13 @@ class InOrder:
         self, cells: Cells, labels: Labels, memory: Memory, allowance: float,
         rng: np.random.Generator,
     ) -> Bought:  # fmt: skip
-        search = _Search(cells, np.asarray(labels.codes, dtype=np.int64), allowance, rng)
+        search = _OrderedSearch(cells, np.asarray(labels.codes, dtype=np.int64), allowance, rng)
         search.run()
         table = search.table()
         return Bought(table, Lesson(useful=table.features), {"way": "in order"})
 
 
-class _Search:
+class _OrderedSearch:
     """One task: a purse, what is still a candidate, what was taken."""
 
     def __init__(
