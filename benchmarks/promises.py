@@ -4,6 +4,7 @@
     python benchmarks/promises.py nodes       tasks from scratch with max_nodes, K = 16
     python benchmarks/promises.py portions    Tested under Doubling: cells where the newest is wrong
     python benchmarks/promises.py twins       Doubling where a bad feature coincides with the target
+    python benchmarks/promises.py doubling    tasks above 1 + 2 x, or twice a restarting rule
     python benchmarks/promises.py shared      Tested: accepted above the error, rows shared or not
     python benchmarks/promises.py posterior   Verified: 32 points beside the true expectation
 
@@ -103,6 +104,31 @@ def twins(n: int) -> None:
     print(f"Doubling {bills[0]:,}, Expansion {bills[1]:,}, the bound without twins {bound:,}")
 
 
+def doubling(n: int) -> None:
+    """Half of 150 tasks are strangers: how many cost more than the two statements allow."""
+    family = thrifty.Trees(max_depth=1, learner=thrifty.Paper())
+    above, twice, known = 0, 0, 0
+    for (N, k, s), seed in itertools.product(((64, 3, 40), (64, 6, 40), (48, 3, 64)), range(n)):
+        random = np.random.default_rng(seed)
+        few = random.choice(N, k, replace=False)
+        rules = (thrifty.Restart(k), thrifty.Restart(2 * k), thrifty.Doubling())
+        lives = [thrifty.Lifetime(family, agnostic=rule, random_state=seed) for rule in rules]
+        used: dict[int, int] = {}
+        for i in range(150):
+            target = int(random.choice(few) if random.random() < 0.5 else random.integers(N))
+            X = random.integers(0, 2, (s, N), np.uint8)
+            *others, ours = (life.learn(f"{i}", X, X[:, target]).receipt.cells for life in lives)
+            newer = sum(when > used.get(target, i) for when in used.values())
+            known += target in used
+            above += target in used and ours > s * (1 + 2 * newer)
+            twice += ours > 2 * min(others)
+            used[target] = i
+    print(
+        f"{known:,} tasks whose feature was known: {above} above 1 + 2 x cells an example; "
+        f"{twice} tasks above twice a restarting rule"
+    )
+
+
 def shared(n: int) -> None:
     """32 tasks with one label in ten flipped: how many are promised and wrong on new rows."""
     new = np.random.default_rng(99).random((20_000, 40)) < 0.5
@@ -149,7 +175,7 @@ def posterior(n: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    what = {f.__name__: f for f in (monomials, nodes, portions, twins, shared, posterior)}
+    what = {f.__name__: f for f in (monomials, nodes, portions, twins, doubling, shared, posterior)}
     parser.add_argument("what", choices=list(what))
     parser.add_argument("-n", type=int, default=3, help="seeds")
     arguments = parser.parse_args()

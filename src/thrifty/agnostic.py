@@ -182,9 +182,11 @@ class Doubling(Rule):
     What that assumes: no other stored feature agrees with a good task's labels on its rows. Where
     one does, it is as good an answer as the task's own and is found first if it is newer. So that
     the task's own does not stay old, all that agree become new: those whose cells were bought, and
-    some of the older, looked at on eight rows each for a quarter of a cell an example at most.
+    some of the older, which are looked at on eight rows each and on all the others if they agree
+    there, for what lies between the bill and 1 + 2 x. What becomes new agrees on every row, so a
+    stranger never pushes a good feature back.
     Without the assumption only a cap is proven, on every task: never more than Expansion, because
-    what a portion buys, and that quarter, is part of what the whole buys, and both store the same.
+    what a portion buys, and those looks, are part of what the whole buys, and both store the same.
 
     For trees the price is this: a portion may hold another consistent tree than the whole does,
     and only "not much above Expansion" is proven (``thrifty.bounds.doubling``).
