@@ -45,7 +45,7 @@ BAD_TASKS = [
     (pd.DataFrame({"day": pd.date_range("2020-01-01", periods=60)}), Y, BadInput, r"'day' holds d"),
     (np.array([[{1: 2}]] * 60, dtype=object), Y, BadInput, r"'x0' holds a dict"),
     (X, Y[:-1], BadInput, r"60 examples and y has 59"),
-    (X, np.full(60, np.nan), BadInput, r"y contains NaN"),
+    (X, np.full(60, np.nan), BadInput, r"every label is empty"),
     (X, RNG.random(60), BadInput, r"continuous"),
     (X, np.zeros((60, 2)), BadInput, r"one-dimensional"),
     (X[:, :7], Y, FeaturesChanged, r"has 8 features; the new task has 7"),

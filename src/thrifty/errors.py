@@ -27,9 +27,11 @@
     ├── UnknownFeature (KeyError)        no feature of that name
     └── UnknownTask (KeyError)           no task of that name
 
-A message says what was expected, what came, and what to do next. Two warnings (UserWarning) are no
-errors: ``LabelLeftOut``, a column that is a label was not used as a feature, and ``ExamplePurged``,
-values that were taken out of the store on purpose are bought again.
+A message says what was expected, what came, and what to do next. Some warnings (UserWarning) are no
+errors: ``LabelLeftOut``, a column that is a label was not used as a feature; ``ExamplePurged``,
+values that were taken out of the store on purpose are bought again; ``TakenForGap``, words among
+numbers were read as gaps; ``RowsLeftOut``, rows without a label were left out; ``GivesAway``, a
+feature alone tells the label; ``LooksMisspelt``, prices name a feature that is nearly one of X.
 """
 
 from __future__ import annotations
@@ -46,8 +48,10 @@ __all__ = [
     "DamagedFile",
     "ExamplePurged",
     "FeaturesChanged",
+    "GivesAway",
     "LabelLeftOut",
     "LifetimeExists",
+    "LooksMisspelt",
     "MalformedAnswer",
     "MixedCurrencies",
     "NotAStore",
@@ -57,10 +61,12 @@ __all__ = [
     "ProviderError",
     "PurchaseFailed",
     "PurchaseInDoubt",
+    "RowsLeftOut",
     "StoreBusy",
     "StoreError",
     "StoreTooNew",
     "StoreUnwritable",
+    "TakenForGap",
     "TaskExists",
     "ThriftyError",
     "UnknownFeature",
@@ -181,6 +187,22 @@ class LabelLeftOut(UserWarning):
 
 class ExamplePurged(UserWarning):
     """The values of an example were taken out of the store on purpose; they cost again."""
+
+
+class TakenForGap(UserWarning):
+    """A column holds numbers but for one or two words, which were read as gaps."""
+
+
+class RowsLeftOut(UserWarning):
+    """Rows without a label were left out; nothing was bought on them."""
+
+
+class GivesAway(UserWarning):
+    """A feature alone gives the label away: it may be the label by another name."""
+
+
+class LooksMisspelt(UserWarning):
+    """A name that is no feature of X, and nearly one."""
 
 
 class StoreError(ThriftyError):

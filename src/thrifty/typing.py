@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "AnyArray", "EstimatorLike", "FrameLike", "Fields", "Json", "JsonLike", "KindsLike",
-    "LabelsLike", "MoneyLike", "PerFeatureLike", "SourceLike", "SparseLike", "TableLike",
+    "LabelsLike", "MoneyLike", "NaLike", "PerFeatureLike", "SourceLike", "SparseLike", "TableLike",
 ]  # fmt: skip
 
 #: plain data, as ``to_dict`` gives it and JSON holds it: made here, read by others
@@ -71,3 +71,5 @@ PerFeatureLike: TypeAlias = ArrayLike | Mapping[str, Any] | None
 MoneyLike: TypeAlias = SupportsFloat | str | None
 #: what features are, by name: "number", "category", "boolean" or a list of categories
 KindsLike: TypeAlias = Mapping[str, str | Sequence[str]] | None
+#: codes that stand for a gap: ["-", 999], or by feature {"weight": [999]}
+NaLike: TypeAlias = Sequence[object] | Mapping[str, object] | None

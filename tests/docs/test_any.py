@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[2] / "src" / "thrifty"
 #: where something comes in that no type of ours describes
 BORDERS = {
     "what users bring": """
-        typing labels/alignment cells/sources/base cells/sources/frame cells/sources/kinds
+        typing labels/alignment labels/empty cells/sources/base cells/sources/frame
+        cells/sources/gaps cells/sources/kinds
         cells/sources/questions cells/sources/sparse cells/prices/price_list
         cells/prices/reading lifetime/many packed/inputs powers/laws
         streams/task labels/classes trees/tree

@@ -101,13 +101,24 @@ def test_arrays_that_are_no_features(learn, X, said) -> None:
     [
         (np.zeros(N, int), "one class, 0.*Bring rows of another"),
         (np.r_[1, np.zeros(N - 1, int)], "2 rows at least; 1 has 1"),
-        (np.array([None, *["a", "b"] * (N // 2 - 1), "a"], dtype=object), "none for example 0"),
-        (np.r_[np.nan, np.zeros(N - 1)], "y contains NaN"),
+        (np.array([None] * N, dtype=object), "every label"),
     ],
 )
 def test_labels_that_cannot_be_learned(learn, y, said) -> None:
     with pytest.raises(BadInput, match=said):
         learn(people()[0], y)
+
+
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [
+        (np.array([None, *["a", "b"] * (N // 2 - 1), "a"], dtype=object), "none for example 0"),
+        (np.r_[np.nan, np.zeros(N - 1)], "y contains NaN"),
+    ],
+)
+def test_an_estimator_by_itself_leaves_no_row_out(y, said) -> None:
+    with pytest.raises(BadInput, match=said):
+        by_itself(people()[0], y)
 
 
 @DOORS

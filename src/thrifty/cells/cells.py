@@ -6,7 +6,7 @@ however often and in whatever shape it is asked for. A learner never sees the so
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -78,6 +78,8 @@ class Cells:
 
     #: of the order in which learners take rows; 0: the same for everybody
     row_seed: int = 0
+    #: sees what comes through: (rows, features, values)
+    watch: Callable[[NDArray[np.int64], NDArray[np.int64], AnyArray], None] | None = None
 
     def __init__(
         self,
@@ -191,12 +193,15 @@ class Cells:
         at = checked_indices(rows, self.n_examples, "row")
         which = self._which(features)
         if not self._features.matched:
-            return self._account.get(at, which)
-        columns = self._features.columns(which)
-        here = columns >= 0
-        block = self._account.get(at, columns[here])
-        out = np.zeros((len(block), len(columns)), dtype=block.dtype)
-        out[:, here] = block
+            out = self._account.get(at, which)
+        else:
+            columns = self._features.columns(which)
+            here = columns >= 0
+            block = self._account.get(at, columns[here])
+            out = np.zeros((len(block), len(columns)), dtype=block.dtype)
+            out[:, here] = block
+        if self.watch is not None:
+            self.watch(at, which, out)
         return out
 
     def columns(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from thrifty.commands.opening import AsJson, money, print_json, visible
+from thrifty.commands.opening import AsJson, money, print_json, said_plainly, visible
 from thrifty.commands.task_file import TaskFile, read_any_file
-from thrifty.commands.task_source import open_source
+from thrifty.commands.task_source import Knowledge, open_source
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.protocol import AnyFamily
@@ -109,6 +109,21 @@ def register(app: typer.Typer) -> None:
         spend: Annotated[
             str | None, typer.Option(help='Of a table: what a task may cost, such as "5 %".')
         ] = None,
+        na: Annotated[
+            list[str] | None,
+            typer.Option(help="Of a table: this stands for a gap, such as 999; several times."),
+        ] = None,
+        kinds: Annotated[
+            list[str] | None,
+            typer.Option(help="Of a table: what a column is, such as tsh=number; several times."),
+        ] = None,
+        duplicates: Annotated[
+            str | None,
+            typer.Option(help="Of a table: an id that comes twice: refuse, first or newest."),
+        ] = None,
+        list_features: Annotated[
+            bool, typer.Option("--list-features", help="List every feature, and buy nothing.")
+        ] = False,
         store: Annotated[
             str | None, typer.Option(help="Another place for the lifetime than the file says.")
         ] = None,
@@ -122,9 +137,14 @@ def register(app: typer.Typer) -> None:
         With a table: thrifty learn patients.csv --label diabetes --id patient.
         """
         spec = read_any_file(
-            file, label or (), id=id, features=feature or (), without=without or (), spend=spend
-        )
-        _learn_and_tell(spec, store, task, as_json)
+            file, label or (), id=id, features=feature or (), without=without or (), spend=spend,
+            na=na or (), kinds=kinds or (), duplicates=duplicates,
+        )  # fmt: skip
+        with said_plainly():
+            if list_features:
+                typer.echo(visible("\n".join(open_source(spec).source.feature_names)))
+            else:
+                _learn_and_tell(spec, store, task, as_json)
 
 
 def _learn_and_tell(
@@ -182,7 +202,8 @@ def features_line(names: Sequence[str]) -> str:
     >>> features_line(["age", "sex"])
     '2 features: age, sex (leave others out with --without, or without: in a task file)'
     """
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    more = f" and {len(names) - _NAMED:,} more (all: --list-features)"
+    more = more if len(names) > _NAMED else ""
     listed = ", ".join(names[:_NAMED])
     how = "(leave others out with --without, or without: in a task file)"
     return visible(f"{len(names):,} features: {listed}{more} {how}")
@@ -199,7 +220,7 @@ def _learn_all(
     unknown = sorted(set(only or ()) - {task.name for task in spec.tasks})
     if unknown:
         raise BadInput(f"the file has no task {unknown[0]!r}.")
-    opened = open_source(spec)
+    opened = open_source(spec, Knowledge(na=life.na))
     console.print(features_line(opened.source.feature_names), highlight=False, markup=False)
     for task in spec.tasks:
         if only and task.name not in only:

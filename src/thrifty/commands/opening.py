@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -20,6 +23,7 @@ __all__ = [
     "money",
     "open_lifetime",
     "print_json",
+    "said_plainly",
     "visible",
 ]
 
@@ -78,3 +82,16 @@ def visible(text: str) -> str:
 
 def print_json(data: object) -> None:
     typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+@contextmanager
+def said_plainly() -> Iterator[None]:
+    """Warnings of what is done inside, as lines for a reader instead of a programmer."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+
+        def show(message: Warning | str, *_: object, **__: object) -> None:
+            typer.echo(visible(f"note: {message}"), err=True)
+
+        warnings.showwarning = show
+        yield

@@ -56,7 +56,7 @@ def register(app: typer.Typer) -> None:
             progress=False if as_json else None,
         )  # fmt: skip
         words = getattr(life[task], "words_", {})
-        opened = open_source(spec, Knowledge(life.kinds, words))
+        opened = open_source(spec, Knowledge(life.kinds, words, life.na))
         ended: BudgetExceeded | None = None
         try:
             made = life.predict(task, opened.source, stop=None if sure is None else Sure(sure))

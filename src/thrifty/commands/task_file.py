@@ -77,20 +77,26 @@ def read_any_file(
     features: Sequence[str] = (),
     without: Sequence[str] = (),
     spend: str | None = None,
+    na: Sequence[str] = (),
+    kinds: Sequence[str] = (),
+    duplicates: str | None = None,
 ) -> TaskFile:
     """A task file; or a table, of which the options say what a task file would."""
-    given = [*labels, *features, *without, *([id] if id else []), *([spend] if spend else [])]
+    given = [*labels, *features, *without, *na, *kinds, id, spend, duplicates]
     if path.suffix not in _TABLES:
-        if given:
+        if any(given):
             raise BadInput(
-                f"--label, --id, --feature, --without and --spend are for tables (.csv, "
-                f".parquet); {path} is a task file: write them there."
+                "--label, --id, --feature, --without, --spend, --na, --kinds and --duplicates are "
+                f"for tables (.csv, .parquet); {path} is a task file: write them there."
             )
         return read_task_file(path)
     source: Json = {_TABLES[path.suffix]: path.name, "allow_missing": True}
     source |= {"id": id} if id else {}
     source |= {"features": list(features)} if features else {}
     source |= {"without": list(without)} if without else {}
+    source |= {"na": list(na)} if na else {}
+    source |= {"kinds": _kinds(kinds)} if kinds else {}
+    source |= {"duplicates": duplicates} if duplicates else {}
     return TaskFile(
         folder=path.parent,
         store=str(path.with_suffix(".db")),
@@ -102,6 +108,24 @@ def read_any_file(
         tasks=tuple(TaskSpec(label, label, spend=spend) for label in labels),
         lenient=True,
     )
+
+
+def _kinds(said: Sequence[str]) -> Json:
+    """``--kinds tsh=number``, ``--kinds stage=I,II,III``.
+
+    >>> _kinds(["tsh=number", "stage=I,II"])
+    {'tsh': 'number', 'stage': ['I', 'II']}
+    """
+    kinds: Json = {}
+    for one in said:
+        name, equals, kind = one.rpartition("=")
+        if not equals or not name or not kind:
+            raise BadInput(
+                "--kinds must be NAME=number, NAME=category, NAME=boolean or NAME=A,B,C; got "
+                f"{one!r}."
+            )
+        kinds[name] = kind.split(",") if "," in kind else kind
+    return kinds
 
 
 def read_task_file(path: Path) -> TaskFile:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from thrifty.cells import Source
+from thrifty.cells.sources.gaps import Codes, read_na, with_na
 from thrifty.cells.sources.kinds import read_column
 from thrifty.commands.csv_file import read_csv, the_pandas
 from thrifty.commands.task_file import TaskFile, TaskSpec, _only
-from thrifty.errors import BadInput
+from thrifty.errors import BadInput, TakenForGap
 from thrifty.lifetime.feature_matching import kinds_here
 from thrifty.typing import Fields, JsonLike
 from thrifty.untrusted import readable
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Knowledge", "OpenedSource", "open_source"]
 
 _COMMON = {"id", "name", "features", "without", "boolean", "kinds", "allow_missing"}
+#: of a table that is read as a whole
+_WHOLE = {"na", "duplicates"}
 _CALL = {
     "callable", "examples", "features", "boolean", "kinds", "idempotent", "name", "allow_missing",
     "max_examples", "max_features", "max_cells", "concurrency", "per_second", "timeout", "attempts",
@@ -59,13 +63,12 @@ class OpenedSource:
                 f"{task.labels} must have two columns, id and label; it has {len(frame.columns)}."
             )
         by_id = dict(zip(map(str, frame.iloc[:, 0]), frame.iloc[:, 1].tolist()))
-        lacking = [i for i in self.ids if i not in by_id]
-        if lacking:
+        if not any(i in by_id for i in self.ids):
             raise BadInput(
-                f"{task.labels} has no label for {len(lacking)} of {len(self.ids)} examples; the "
-                f"first is {lacking[0]!r}."
+                f"{task.labels} has no label for any of the {len(self.ids)} examples; the first is "
+                f"{self.ids[0]!r}."
             )
-        return [by_id[i] for i in self.ids]
+        return [by_id.get(i) for i in self.ids]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,7 @@ class Knowledge:
 
     kinds: JsonLike = field(default_factory=dict)
     words: JsonLike = field(default_factory=dict)
+    na: Codes = field(default_factory=dict)
 
     def of(self, frame: pandas.DataFrame, told: JsonLike | None) -> Fields:
         """What the columns of a frame are; what the file says of them comes first.
@@ -117,7 +121,7 @@ def _gaps(file: TaskFile) -> bool:
 
 def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSource:
     given = file.source
-    _only(given, {"csv"} | (_COMMON - {"boolean"}), "source")
+    _only(given, {"csv"} | _WHOLE | (_COMMON - {"boolean"}), "source")
     frame = read_csv(file.folder / given["csv"])
     ids = _ids(frame, given, str(given["csv"]))
     aside = {*labels, *given.get("without", ()), *([given["id"]] if "id" in given else [])}
@@ -131,7 +135,7 @@ def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSour
         )
     kinds = known.of(frame[list(features)], given.get("kinds"))
     if file.lenient and not given.get("features"):
-        features = _usable(frame, features, kinds)
+        features = _usable(frame, features, kinds, with_na(known.na, read_na(given.get("na"))))
     source = Source.from_frame(
         frame[list(features)],
         examples=ids,
@@ -139,6 +143,8 @@ def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSour
         name=str(given.get("name") or given.get("id") or given["csv"]),
         kinds=kinds or None,
         allow_missing=_gaps(file),
+        na=with_na(known.na, read_na(given.get("na"))) or None,
+        duplicates=given.get("duplicates", "refuse"),
     )
     rest = {c: frame[c].tolist() for c in frame.columns if c not in features}
     return OpenedSource(source, source.examples or (), rest)
@@ -148,7 +154,9 @@ def _word(value: object) -> str:
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-def _usable(frame: pandas.DataFrame, names: list[str], kinds: JsonLike) -> list[str]:
+def _usable(
+    frame: pandas.DataFrame, names: list[str], kinds: JsonLike, na: Codes
+) -> list[str]:
     """The columns that can be features; the others are named, with why."""
     usable = []
     for name in names:
@@ -156,7 +164,9 @@ def _usable(frame: pandas.DataFrame, names: list[str], kinds: JsonLike) -> list[
             usable.append(name)
             continue
         try:
-            read_column(frame[name].to_numpy(), str(name))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", TakenForGap)  # said when it is read for good
+                read_column(frame[name].to_numpy(), str(name), na=na)
         except BadInput as error:
             typer.echo(f"left out: {error}", err=True)
         else:

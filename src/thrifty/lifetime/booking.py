@@ -22,12 +22,15 @@ from thrifty.cells.ledger.everything import ToBuy
 from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match
 from thrifty.cells.sources.checks import can_be_stored, default_names
+from thrifty.cells.sources.gaps import read_na, with_na
+from thrifty.cells.sources.some_rows import of_rows
 from thrifty.errors import (
     BadInput,
     BadParameter,
     FeaturesChanged,
 )
 from thrifty.labels.alignment import aligned_labels
+from thrifty.labels.empty import known_labels, labels_of_kept, say_left_out
 from thrifty.lifetime.doors import Doors, Words
 from thrifty.lifetime.feature_matching import (
     Features,
@@ -39,7 +42,7 @@ from thrifty.lifetime.learned import Learned, model_to_store, receipt_to_store
 from thrifty.protocol import traits_of
 from thrifty.stores.pages import SqlPages, TaskRow
 from thrifty.stores.saved import Finished, Snapshot, commit_in_memory
-from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, TableLike
+from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
 
 __all__ = ["Booking", "OpenTask"]
 
@@ -61,6 +64,8 @@ class OpenTask:
     place: str
     #: what the user said of its features that the lifetime did not know
     kinds: JsonLike = field(default_factory=dict)
+    #: codes that stand for a gap, told now or found
+    na: JsonLike = field(default_factory=dict)
 
 
 class Booking:
@@ -73,23 +78,32 @@ class Booking:
 
     def open_task(
         self, name: str, X: TableLike, y: LabelsLike, now: Snapshot, *, spend: MoneyLike = None,
-        features: Sequence[str] | None = None, kinds: KindsLike = None, to_buy: bool = True,
+        features: Sequence[str] | None = None, kinds: KindsLike = None, na: NaLike = None,
+        to_buy: bool = True,
     ) -> OpenTask:  # fmt: skip
         """Check what a user brought, and open a door to it."""
         can_be_stored([str(name)], "name of a task")
         new = new_kinds(self._doors.settings.kinds, kinds)
-        source = self._doors.source_of(X, kinds, _words(now)).recoded(_words(now))
+        source = self._doors.source_of(X, kinds, _words(now), na).recoded(_words(now))
         matched = read_features(
-            now.features, now.named, source, self._label_columns(source, y), features
-        )
+            now.features, now.named, source, self._label_columns(source, y), features,
+            retired=self._doors.settings.retired,
+        )  # fmt: skip
         self._no_gaps(matched.match)
-        labels = self._doors.family.read_labels(aligned_labels(X, y))
-        if len(labels) != source.n_examples:
+        codes = with_na(read_na(na), source.gaps)
+        brought = aligned_labels(X, labels_of_kept(y, source.kept))
+        said, rows = known_labels(brought)
+        labels, n = self._doors.family.read_labels(said), source.n_examples
+        n_labels = len(labels) if rows is None else len(brought)
+        if n_labels != n:
             raise BadInput(
-                f"y must hold one label per example; X has {source.n_examples} examples and y has "
-                f"{len(labels)} labels."
+                f"y must hold one label per example; X has {n} examples and y has {n_labels} "
+                "labels."
             )
-        owned, place = self._doors.owned_of(X, source)
+        if rows is not None:
+            say_left_out(name, rows, n, _TO_THE_CALLER)
+            source = of_rows(source, rows)
+        owned, place = self._doors.owned_of(X, source, rows, n)
         ledger = self._doors.ledger_for(source)
 
         def door(most: float | None) -> Cells:
@@ -104,7 +118,7 @@ class Booking:
         if spend is not None:
             cells = door(self._read_spend(spend, cells))
         self._doors.say_purged(source, cells, _TO_THE_CALLER)
-        return OpenTask(name, source, labels, matched, cells, owned, place, new)
+        return OpenTask(name, source, labels, matched, cells, owned, place, new, codes)
 
     def open_background(self, X: TableLike, now: Snapshot, kinds: KindsLike) -> OpenTask:
         """A door to rows that are bought for what they teach of the features."""
@@ -225,6 +239,10 @@ class Booking:
                 doors.saved.tell_kinds(opened.kinds)
             kinds = {**(doors.settings.kinds or {}), **opened.kinds}
             doors.settings = replace(doors.settings, kinds=kinds)
+        if opened.na:
+            if doors.saved is not None:
+                doors.saved.tell_na(opened.na)
+            doors.settings = replace(doors.settings, na=with_na(doors.settings.na, opened.na))
         doors.keep(opened)
 
 

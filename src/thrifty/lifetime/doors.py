@@ -8,18 +8,22 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from thrifty.cells import Cells, Ledger, Owned, Source, as_source
 from thrifty.cells.ledger.counted import count_as_owned, owned_by_id
 from thrifty.cells.ledger.purge import purged_rows
-from thrifty.cells.ledger.remembered import RememberedTables
-from thrifty.errors import ExamplePurged
+from thrifty.cells.ledger.remembered import PartOwned, RememberedTables
+from thrifty.cells.sources.gaps import read_na, with_na
+from thrifty.errors import BadInput, ExamplePurged
 from thrifty.lifetime.feature_matching import kinds_here, known_categories
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.stores import MemoryStore
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import SavedLifetime
 from thrifty.stores.settings import Settings
-from thrifty.typing import Fields, KindsLike, TableLike
+from thrifty.typing import Fields, KindsLike, NaLike, TableLike
 
 __all__ = ["Doors", "Opened", "Words"]
 
@@ -71,8 +75,12 @@ class Doors:
                     self._ledger = Ledger(book, self.settings.budget)
         return self._ledger
 
-    def source_of(self, X: TableLike, kinds: KindsLike, words: Words) -> Source:
+    def source_of(
+        self, X: TableLike, kinds: KindsLike, words: Words, na: NaLike = None
+    ) -> Source:
         """What a user brought as a source, its columns read as this lifetime knows them."""
+        if na is not None and isinstance(X, Source):
+            raise BadInput("a Source says what stands for a gap when it is made: na= there.")
         kept: Fields = {**known_categories(words, X), **kinds_here(self.settings.kinds, X)}
         return as_source(
             X,
@@ -80,6 +88,7 @@ class Doors:
             categories=traits_of(self.family).reads_categories,
             kinds={**kept, **(kinds or {})} or None,
             lazily=True,
+            na=with_na(self.settings.na, read_na(na)) or None,
         )
 
     def ledger_for(self, source: Source) -> Ledger | None:
@@ -91,8 +100,16 @@ class Doors:
         budget = self.settings.budget
         return budget is not None or not source.free or source.examples is not None
 
-    def owned_of(self, X: TableLike, source: Source) -> tuple[Owned, str]:
-        """What was paid for before: of this very object, or of its examples by their ids."""
+    def owned_of(
+        self, X: TableLike, source: Source, rows: NDArray[np.int64] | None = None, n: int = 0
+    ) -> tuple[Owned, str]:
+        """What was paid for before: of this very object, or of its examples by their ids.
+
+        ``rows``: the source holds only these of the object's ``n``.
+        """
+        if source.examples is None and rows is not None:
+            whole, place = self.remembered.of(X, source, n)
+            return PartOwned(whole, rows), place
         if source.examples is None:
             return self.remembered.of(X, source)
         if not source.free:

@@ -53,11 +53,12 @@ def read_features(
     source: Source,
     labels: Collection[str],
     chosen: Sequence[str] | None,
+    retired: Collection[str] = (),
 ) -> Features:
     """Match a source with the features that a lifetime has; new ones come after them.
 
     ``labels`` are columns that are, or were, labels: they are left out unless ``chosen`` names
-    them.
+    them. ``retired`` ones can no longer be had.
     """
     there = source.feature_names
     if chosen is not None:
@@ -68,8 +69,10 @@ def read_features(
         left_out = tuple(name for name in there if name in labels)
     else:
         use, left_out = there, ()
+    if retired and source.named:
+        use = tuple(name for name in use if name not in retired)
     if not use:
-        raise BadInput("no feature is left: every column of X is a label.")
+        raise BadInput("no feature is left: every column of X is a label, or was retired.")
     if source.unread:  # a set of all names is what a thousand features would pay for otherwise
         check_read(source, set(use))
     if known is None:
@@ -98,7 +101,7 @@ def _chosen(source: Source, chosen: Sequence[str]) -> tuple[str, ...]:
 
 
 def _match(names: tuple[str, ...], there: tuple[str, ...], use: tuple[str, ...]) -> Match | None:
-    if names is there or names == there:
+    if names is there or (names == there and len(use) == len(names)):
         return None
     wanted = set(use)
     at = {name: i for i, name in enumerate(there) if name in wanted}

@@ -13,13 +13,14 @@ from thrifty.cells import Receipt
 from thrifty.errors import BadParameter, LabelLeftOut
 from thrifty.lifetime.booking import Booking, OpenTask
 from thrifty.lifetime.feature_matching import label_name
+from thrifty.lifetime.giveaway import watch_for_giveaways
 from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quote, quote_task
 from thrifty.lifetime.shelf import Shelf
 from thrifty.protocol import AnyFamily, Representation, traits_of
 from thrifty.stores.saved import FeaturesMoved, Snapshot, task_exists
-from thrifty.typing import KindsLike, LabelsLike, MoneyLike, TableLike
+from thrifty.typing import KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
 
 __all__ = ["Learning"]
 
@@ -44,6 +45,7 @@ class Learning:
         spend: MoneyLike,
         features: Sequence[str] | None,
         kinds: KindsLike,
+        na: NaLike = None,
     ) -> Learned:
         """Learn one task; see :meth:`thrifty.Lifetime.learn`."""
         shelf = self._shelf
@@ -52,7 +54,7 @@ class Learning:
             if name in shelf.tasks:
                 raise task_exists(name)
             task = self._booking.open_task(
-                name, X, y, shelf.now, spend=spend, features=features, kinds=kinds
+                name, X, y, shelf.now, spend=spend, features=features, kinds=kinds, na=na
             )
             try:
                 return self._learn(family, task, good, label_name(y, task.source))
@@ -70,6 +72,8 @@ class Learning:
                 stacklevel=5,  # the user's line: this, learning, learn_as and learn are above it
             )
         shelf, cells, now = self._shelf, task.cells, self._shelf.now
+        if traits_of(family).buys_background:  # labels with noise: a perfect feature is a sign
+            watch_for_giveaways(task.name, cells, task.labels)
         with self._progress.shown(task.name, cells, shelf.doors):
             found, representation, counts = learn_agnostic(
                 family, shelf.rule, now.representation, now.counts, cells, task.labels

@@ -23,7 +23,7 @@ from thrifty.lifetime.shelf import Shelf
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.stores.base import StoreLike
 from thrifty.stores.settings import Settings, row_seed
-from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, TableLike
+from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
 from thrifty.wrapped.metered import Metered
 
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ class Lifetime:
         spend: MoneyLike = None,
         features: Sequence[str] | None = None,
         kinds: KindsLike = None,
+        na: NaLike = None,
         good: bool | None = None,
     ) -> Learned:
         """Learn a task: from the representation if it can, from scratch if it must.
@@ -153,6 +154,10 @@ class Lifetime:
             ``{name: "number" | "category" | "boolean" | [categories]}`` says what a feature is
             where its dtype does not. The lifetime keeps it for later tasks and predictions;
             something else is said with :meth:`change`
+        na : sequence, mapping or None
+            codes that stand for a gap: ``["-", 999]``, or by feature ``{"weight": [999]}``; kept
+            as ``kinds`` are. Words in a column that is numeric but for one or two of them are found
+            by themselves, with a warning. Rows without a label are left out, with another
         good : bool or None
             changes nothing but the bill, which then says of each task whether it is related to the
             others, where a stream knows that
@@ -161,7 +166,7 @@ class Lifetime:
         stay paid: learning again under the same name buys only what is missing.
         """
         return self.learn_as(
-            self.family, name, X, y, spend=spend, features=features, kinds=kinds, good=good
+            self.family, name, X, y, spend=spend, features=features, kinds=kinds, na=na, good=good
         )
 
     def learn_many(
@@ -200,10 +205,11 @@ class Lifetime:
         spend: MoneyLike = None,
         features: Sequence[str] | None = None,
         kinds: KindsLike = None,
+        na: NaLike = None,
     ) -> Learned:
         """``learn`` with another object in the family's place, as engines need it."""
         return self._learning.learn(
-            family, name, X, y, good=good, spend=spend, features=features, kinds=kinds
+            family, name, X, y, good=good, spend=spend, features=features, kinds=kinds, na=na
         )
 
     def background(self, X: TableLike, *, rows: int, kinds: KindsLike = None) -> Receipt:
@@ -354,6 +360,11 @@ class Lifetime:
     def kinds(self) -> JsonLike:
         """What was said of features that their columns do not say: ``learn(..., kinds=)``."""
         return dict(self._shelf.doors.settings.kinds or {})
+
+    @property
+    def na(self) -> JsonLike:
+        """Codes that stand for a gap, by feature ("": in every one): told, or found."""
+        return dict(self._shelf.doors.settings.na or {})
 
     @property
     def ledger(self) -> Ledger:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from thrifty.agnostic import Counts, Rule, as_rule, rule_from_dict, rule_to_dict
 from thrifty.cells import Ledger
 from thrifty.cells.ledger.crash_points import reached
+from thrifty.cells.sources.gaps import Codes, with_na
 from thrifty.errors import BadParameter, TaskExists, UnknownTask
 from thrifty.protocol import AnyFamily, Representation, with_seed
 from thrifty.stores.base import LifetimeBook, StoreLike, open_store
@@ -144,6 +145,31 @@ class SavedLifetime:
 
         self.settings = replace(self.settings, kinds=self.book.write(work))
 
+    def tell_na(self, new: Codes) -> None:
+        """Codes that stand for a gap, told or found by a task."""
+
+        def work(pages: SqlPages) -> JsonLike:
+            kept = pages.state().settings
+            na = with_na(kept.get("na"), new)
+            pages.put_settings({**kept, "na": na})
+            return na
+
+        self.settings = replace(self.settings, na=self.book.write(work))
+
+    def retire(self, names: tuple[str, ...]) -> None:
+        """Which features can no longer be had, from now on."""
+
+        def work(pages: SqlPages) -> None:
+            kept = pages.state().settings
+            before = kept.get("retired", [])
+            if before == list(names):
+                return  # written already, as the connection was lost
+            pages.put_settings({**kept, "retired": list(names)})
+            pages.note_change(time.time(), "retired", before, list(names))
+
+        self.book.write(work)
+        self.settings = replace(self.settings, retired=names)
+
     def change(self, family: AnyFamily | None, rule: Rule | None) -> None:
         """Another family, which begins with an empty representation, or another rule."""
 
@@ -186,7 +212,10 @@ class SavedLifetime:
             self._follow(state.family)
         if data["rule"] != rule_to_dict(self.rule):
             self.rule = rule_from_dict(data["rule"])
-        self.settings = replace(self.settings, kinds=state.settings.get("kinds"))
+        self.settings = replace(
+            self.settings, kinds=state.settings.get("kinds"), na=state.settings.get("na"),
+            retired=tuple(state.settings.get("retired", ())),
+        )  # fmt: skip
         representation, stored = load_parts(pages, data, self.family)
         counts = Counts.from_dict(data["counts"])
         return Snapshot(

@@ -35,6 +35,10 @@ class Settings:
     versions: Mapping[str, str] | None = None
     #: what the user said a feature is, where its column does not
     kinds: JsonLike | None = None
+    #: codes that stand for a gap, by feature
+    na: JsonLike | None = None
+    #: features that can no longer be had
+    retired: tuple[str, ...] = ()
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
@@ -45,6 +49,8 @@ class Settings:
             "row_seed": self.row_seed,
             "versions": dict(self.versions or {}),
             **({} if self.kinds is None else {"kinds": _plain(self.kinds)}),
+            **({} if not self.na else {"na": _plain(self.na)}),
+            **({} if not self.retired else {"retired": list(self.retired)}),
         }
 
     @classmethod
@@ -58,6 +64,8 @@ class Settings:
             data.get("row_seed"),
             data.get("versions"),
             data.get("kinds"),
+            data.get("na"),
+            tuple(data.get("retired", ())),
         )
 
     def check_currency(self, kept: str) -> None:

@@ -16,8 +16,9 @@ from thrifty.cells.sources.checks import (
     checked_table,
     default_names,
 )
+from thrifty.cells.sources.gaps import read_na
 from thrifty.cells.sources.kinds import read_columns, read_kinds
-from thrifty.typing import AnyArray, KindsLike, TableLike
+from thrifty.typing import AnyArray, KindsLike, NaLike, TableLike
 
 __all__ = ["ArraySource"]
 
@@ -37,6 +38,7 @@ class ArraySource(Source):
         allow_missing: bool = False,
         kinds: KindsLike = None,
         known: Mapping[str, Sequence[str]] | None = None,
+        na: NaLike = None,
     ) -> None:
         table = checked_table(X)
         self.named = feature_names is not None
@@ -46,8 +48,12 @@ class ArraySource(Source):
             names = checked_names(feature_names, table.shape[1])
         told = read_kinds(kinds, names)
         categories: dict[int, tuple[str, ...]] = {}
-        if told or table.dtype.kind in "OU":
-            table, categories = read_columns(table.T, names, told, known or {})
+        codes, found = read_na(na), dict[str, list[object]]()
+        if told or codes or table.dtype.kind in "OU":
+            table, categories = read_columns(
+                table.T, names, told, known or {}, na=codes, found=found
+            )
+            self.gaps = found
         boolean = boolean_columns(table, names, allow_missing=allow_missing)
         if categories:  # of two categories the places are 0 and 1, too
             boolean[list(categories)] = False

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import checked_ids, checked_source_name
 from thrifty.errors import BadInput
-from thrifty.typing import AnyArray, FrameLike, KindsLike, TableLike
+from thrifty.typing import AnyArray, FrameLike, KindsLike, NaLike, TableLike
 
 if TYPE_CHECKING:
     import sqlalchemy
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from thrifty.cells.sources.callable import CallableSource
     from thrifty.cells.sources.prompts import QuestionsLike
     from thrifty.cells.sources.questions import QuestionSource, TextsLike
+    from thrifty.cells.sources.some_rows import Duplicates
 
 __all__ = ["Source", "as_source"]
 
@@ -64,6 +65,10 @@ class Source(ABC):
     name: str = ""
     categories: Mapping[int, tuple[str, ...]] = MappingProxyType({})
     unread: Mapping[str, BadInput] = MappingProxyType({})
+    #: words that were taken for gaps, by feature
+    gaps: Mapping[str, Sequence[object]] = MappingProxyType({})
+    #: where ids came more than once: the rows that were kept, and of how many
+    kept: tuple[NDArray[np.int64], int] | None = None
 
     def __init__(
         self, n_examples: int, feature_names: Sequence[str], boolean: NDArray[np.bool_]
@@ -127,12 +132,26 @@ class Source(ABC):
                     f"there. Bring its text, or say kinds={{{name!r}: 'category'}}."
                 )
 
-    def known_as(self, examples: Iterable[object] | None, name: str | None = None) -> Source:
+    def known_as(
+        self,
+        examples: Iterable[object] | None,
+        name: str | None = None,
+        duplicates: Duplicates = "refuse",
+    ) -> Source:
         """This source, its examples known by ids from now on, under the source's name."""
         self.name = checked_source_name(name, needed=examples is not None)
-        if examples is not None:
-            self.examples = checked_ids(examples, self.n_examples)
-        return self
+        if examples is None:
+            return self
+        from thrifty.cells.sources.some_rows import of_rows, rows_to_keep
+
+        ids = list(examples)
+        once = rows_to_keep(ids, duplicates) if len(ids) == self.n_examples else None
+        if once is None:
+            self.examples = checked_ids(ids, self.n_examples)
+            return self
+        some = of_rows(self, once)
+        some.examples, some.kept = checked_ids([ids[i] for i in once], len(once)), (once, len(ids))
+        return some
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_examples} examples x {self.n_features} features)"
@@ -146,12 +165,16 @@ class Source(ABC):
         name: str | None = None,
         allow_missing: bool = False,
         kinds: KindsLike = None,
+        na: NaLike = None,
+        duplicates: Duplicates = "refuse",
     ) -> Source:
         """A numpy array or a scipy sparse matrix.
 
         Columns that hold only 0 and 1 are Boolean, others are numbers, those of text categories;
         ``kinds={name: "number" | "boolean" | "category" | [categories]}`` says otherwise.
-        ``examples`` are ids and need a ``name`` for the source they are ids of.
+        ``examples`` are ids and need a ``name`` for the source they are ids of. ``na`` are codes
+        that stand for a gap, ``["-", 999]`` or ``{"weight": [999]}``. ``duplicates`` says what to
+        do where an id comes more than once: "refuse", or take its "first" or "newest" (last) row.
 
         >>> Source.from_array(np.eye(3, dtype=bool))
         ArraySource(3 examples x 3 features)
@@ -160,10 +183,9 @@ class Source(ABC):
         from thrifty.cells.sources.sparse import SparseSource
 
         if hasattr(X, "tocsr"):
-            return SparseSource(X, feature_names).known_as(examples, name)
-        return ArraySource(X, feature_names, allow_missing=allow_missing, kinds=kinds).known_as(
-            examples, name
-        )
+            return SparseSource(X, feature_names).known_as(examples, name, duplicates)
+        made = ArraySource(X, feature_names, allow_missing=allow_missing, kinds=kinds, na=na)
+        return made.known_as(examples, name, duplicates)
 
     @staticmethod
     def from_frame(
@@ -174,6 +196,8 @@ class Source(ABC):
         allow_missing: bool = False,
         kinds: KindsLike = None,
         lazily: bool = False,
+        na: NaLike = None,
+        duplicates: Duplicates = "refuse",
     ) -> Source:
         """A pandas or polars frame; its columns name the features and their dtypes say their kind.
 
@@ -182,13 +206,17 @@ class Source(ABC):
         ``examples`` are ids, for instance ``frame.index``, and need a ``name`` for the source: the
         same id of the same source is the same example, and what was paid for it is not counted
         again. ``lazily``: a column that is no feature, dates for instance, is an error only when it
-        is needed.
+        is needed. ``na`` are codes that stand for a gap, ``["-", 999]`` or ``{"weight": [999]}``.
+        ``duplicates`` says what to do where an id comes more than once: "refuse", or take its
+        "first" or "newest" (last) row; labels may then come for all the rows, or for those kept.
         """
         from thrifty.cells.sources.frame import frame_source
 
-        source = frame_source(frame, allow_missing=allow_missing, kinds=kinds, lazily=lazily)
+        source = frame_source(
+            frame, allow_missing=allow_missing, kinds=kinds, lazily=lazily, na=na
+        )
         source.index = getattr(frame, "index", None)
-        return source.known_as(examples, name)
+        return source.known_as(examples, name, duplicates)
 
     @staticmethod
     def from_packed(path: str | PathLike[str]) -> Source:
@@ -390,13 +418,14 @@ def as_source(
     categories: bool = False,
     kinds: KindsLike = None,
     lazily: bool = False,
+    na: NaLike = None,
 ) -> Source:
     """Whatever the user brought, as a source; ``categories``: whether the learner reads them.
 
     ``lazily``: columns of a frame that the learner cannot read are noted in ``source.unread``, with
     the error for whoever needs them.
     """
-    source = _as_source(X, allow_missing, kinds, lazily)
+    source = _as_source(X, allow_missing, kinds, lazily, na)
     if source.categories and not categories:
         errors = {name: _no_categories(name) for name in map(source.feature_names.__getitem__,
                                                              source.categories)}  # fmt: skip
@@ -418,7 +447,9 @@ def _is_frame(X: object) -> TypeGuard[FrameLike]:
     return hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
-def _as_source(X: TableLike, allow_missing: bool, kinds: KindsLike, lazily: bool) -> Source:
+def _as_source(
+    X: TableLike, allow_missing: bool, kinds: KindsLike, lazily: bool, na: NaLike
+) -> Source:
     if isinstance(X, Source):
         if kinds is not None:
             raise BadInput(
@@ -426,10 +457,12 @@ def _as_source(X: TableLike, allow_missing: bool, kinds: KindsLike, lazily: bool
             )
         return X
     if _is_frame(X):
-        return Source.from_frame(X, allow_missing=allow_missing, kinds=kinds, lazily=lazily)
+        return Source.from_frame(
+            X, allow_missing=allow_missing, kinds=kinds, lazily=lazily, na=na
+        )
     if isinstance(X, str | bytes):
         raise BadInput(
             f"X must be an array, a frame, a scipy sparse matrix or a Source; got the text {X!r}. "
             "Read the file first, or use a Source.from_... constructor."
         )
-    return Source.from_array(X, allow_missing=allow_missing, kinds=kinds)
+    return Source.from_array(X, allow_missing=allow_missing, kinds=kinds, na=na)

@@ -27,7 +27,7 @@ class RecodedSource(Source):
     def __init__(self, source: Source, known: Mapping[str, Sequence[str]]) -> None:
         super().__init__(source.n_examples, source.feature_names, source.boolean)
         self.named, self.free, self.examples = source.named, source.free, source.examples
-        self.name = source.name
+        self.name, self.gaps, self.kept = source.name, source.gaps, source.kept
         self._source, self._known = source, known
 
     @property

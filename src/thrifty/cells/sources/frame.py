@@ -10,9 +10,10 @@ import numpy as np
 from thrifty.cells.sources.array import ArraySource
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.checks import checked_names
+from thrifty.cells.sources.gaps import read_na
 from thrifty.cells.sources.kinds import read_columns, read_kinds
 from thrifty.errors import BadInput
-from thrifty.typing import KindsLike
+from thrifty.typing import KindsLike, NaLike
 
 __all__ = ["frame_source"]
 
@@ -24,6 +25,7 @@ def frame_source(
     kinds: KindsLike = None,
     known: Mapping[str, Sequence[str]] | None = None,
     lazily: bool = False,
+    na: NaLike = None,
 ) -> Source:
     """A source over the frame's columns.
 
@@ -39,10 +41,12 @@ def frame_source(
     names = checked_names(given, len(given))
     columns = (np.asarray(frame[name].to_numpy()) for name in given)
     unread: dict[str, BadInput] = {}
+    gaps: dict[str, list[object]] = {}
     table, categories = read_columns(
-        columns, names, read_kinds(kinds, names), known or {}, unread if lazily else None
-    )
+        columns, names, read_kinds(kinds, names), known or {}, unread if lazily else None,
+        na=read_na(na), found=gaps,
+    )  # fmt: skip
     source = ArraySource(table, names, allow_missing=allow_missing)
     source.boolean[list(categories)] = False
-    source.categories, source.unread = categories, unread
+    source.categories, source.unread, source.gaps = categories, unread, gaps
     return source

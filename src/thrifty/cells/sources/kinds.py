@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.array_types import Floats
+from thrifty.cells.sources.gaps import GAPS, Codes, decimal_commas, gap_words, say_gaps, without_na
 from thrifty.errors import BadInput, BadParameter
 from thrifty.typing import AnyArray, TableLike
 
@@ -32,7 +33,6 @@ __all__ = [
 ToldKind = str | tuple[str, ...]
 
 _KINDS = ("number", "boolean", "category")
-_GAPS = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", "."})
 _YES = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
 #: a category with more values than this, most of them on one row, is free text or an identifier
 _MANY = 50
@@ -45,6 +45,8 @@ class ReadColumn:
     values: AnyArray
     boolean: bool
     categories: tuple[str, ...] | None = None
+    #: words that were taken for gaps
+    gaps: tuple[str, ...] = ()
 
 
 def read_kinds(kinds: object, names: Sequence[str]) -> dict[str, ToldKind]:
@@ -84,9 +86,12 @@ def _told(name: str, said: object) -> ToldKind:
 
 
 def read_column(
-    raw: object, name: str, told: ToldKind | None = None, known: Sequence[str] = ()
-) -> ReadColumn:
+    raw: object, name: str, told: ToldKind | None = None, known: Sequence[str] = (),
+    na: Codes | None = None,
+) -> ReadColumn:  # fmt: skip
     """A raw column as cells; ``known`` are categories that have their places already.
+
+    ``na`` are codes that stand for a gap.
 
     >>> column = read_column(np.array(["red", None, "green", "red"], dtype=object), "colour")
     >>> column.categories, column.values.tolist()
@@ -103,14 +108,22 @@ def read_column(
             f"every feature must hold numbers, Booleans or categories; {name!r} holds "
             f"{values.dtype} values. Decode or convert it first, or leave it out with features=."
         )
+    before = values
+    values = values if na is None else without_na(values, name, na)
+    coded = values is not before or bool(na and na.get(name))
     if told is None and values.dtype.kind in "biuf":
         return _numeric(values, name)
     listed = values.astype(object).tolist()
     gaps = np.array([_is_gap(v) for v in listed], dtype=np.bool_)
+    words: tuple[str, ...] = ()
+    if told is None and (words := _words_among_numbers(listed, gaps, name)):
+        gaps |= np.array([isinstance(v, str) and v.strip() in words for v in listed])
+        told = "number"
     if told is None:
-        told = _inferred(listed, gaps, name)
+        numbers = coded and all(gap or _is_number(str(v)) for v, gap in zip(listed, gaps))
+        told = "number" if numbers else _inferred(listed, gaps, name)
     if told == "number":
-        return _numeric(_numbers(listed, gaps, name), name)
+        return replace(_numeric(_numbers(listed, gaps, name), name), gaps=words)
     if told == "boolean":
         return _booleans(listed, gaps, name)
     declared = told if isinstance(told, tuple) else None
@@ -123,21 +136,25 @@ def read_columns(
     told: Mapping[str, ToldKind],
     known: Mapping[str, Sequence[str]],
     unread: dict[str, BadInput] | None = None,
+    na: Codes | None = None,
+    found: dict[str, list[object]] | None = None,
 ) -> tuple[AnyArray, dict[int, tuple[str, ...]]]:
     """Raw columns as one table of cells, and the categories of those features that have them.
 
     With ``unread``, columns that are no features are noted there, with what is to be said should
-    they be needed, and hold zeros.
+    they be needed, and hold zeros. With ``found``, words that were taken for gaps are noted there.
     """
     read = []
     for column, name in zip(columns, names):
         try:
-            read.append(read_column(column, name, told.get(name), known.get(name, ())))
+            read.append(read_column(column, name, told.get(name), known.get(name, ()), na))
         except BadInput as error:
             if unread is None:
                 raise
             unread[name] = error
             read.append(ReadColumn(np.zeros(len(column), dtype=np.uint8), True))
+    if found is not None:
+        found |= {name: list(c.gaps) for name, c in zip(names, read) if c.gaps}
     categories = {f: c.categories for f, c in enumerate(read) if c.categories is not None}
     dtype = np.uint8 if all(column.boolean for column in read) else np.float64
     return np.column_stack([column.values.astype(dtype) for column in read]), categories
@@ -154,6 +171,22 @@ def _is_gap(value: object) -> bool:
     if value is None or (isinstance(value, float) and value != value):
         return True
     return type(value).__name__ in ("NAType", "NaTType")  # pandas' own gaps, without pandas
+
+
+def _words_among_numbers(
+    listed: list[object], gaps: NDArray[np.bool_], name: str
+) -> tuple[str, ...]:
+    """The words of an object column that is numeric but for them, said once; none: it is not."""
+    there = [v for v, gap in zip(listed, gaps) if not gap]
+    texts = [v for v in there if isinstance(v, str)]
+    numbers = {v for v in there if isinstance(v, int | float | np.number)}
+    if len(texts) + sum(isinstance(v, int | float | np.number) for v in there) < len(there):
+        return ()
+    words = gap_words(texts, len(numbers), _is_number)
+    if words:
+        counts = {word: sum(text.strip() == word for text in texts) for word in words}
+        say_gaps(name, counts, len(listed))
+    return tuple(sorted(words))
 
 
 def _inferred(listed: list[object], gaps: NDArray[np.bool_], name: str) -> str:
@@ -216,22 +249,27 @@ def _is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return text.strip().lower() not in _GAPS
+    return text.strip().lower() not in GAPS
 
 
 def _numbers(
     listed: list[Any], gaps: NDArray[np.bool_], name: str
 ) -> NDArray[np.float64]:
     out = np.full(len(listed), np.nan)
+    texts = [v for v, gap in zip(listed, gaps) if not gap and isinstance(v, str) and "," in v]
+    comma = decimal_commas(texts, name) if texts else ""
     for i, value in enumerate(listed):
-        if gaps[i] or (isinstance(value, str) and value.strip().lower() in _GAPS):
+        if gaps[i] or (isinstance(value, str) and value.strip().lower() in GAPS):
             continue
+        if texts and isinstance(value, str) and "," in value:
+            value = value.replace(",", "." if comma else "")
         try:
             out[i] = float(value)
         except (TypeError, ValueError, OverflowError) as error:
             raise BadInput(
-                f"{name!r} must hold numbers; got {value!r:.60} on example {i}. Mend the value, or "
-                f"say kinds={{{name!r}: 'category'}}."
+                f"{name!r} must hold numbers; got {value!r:.60} on example {i}. Mend the value, "
+                f"say kinds={{{name!r}: 'category'}}, or, where it stands for a gap, "
+                f"na=[{value!r:.60}]."
             ) from error
     return out
 
@@ -239,7 +277,7 @@ def _numbers(
 def _booleans(listed: list[object], gaps: NDArray[np.bool_], name: str) -> ReadColumn:
     out = np.full(len(listed), np.nan)
     for i, value in enumerate(listed):
-        if gaps[i] or (isinstance(value, str) and value.strip().lower() in _GAPS):
+        if gaps[i] or (isinstance(value, str) and value.strip().lower() in GAPS):
             continue
         read = _YES.get(str(value).strip().lower().removesuffix(".0"))
         if read is None:
