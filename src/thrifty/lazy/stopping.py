@@ -143,11 +143,22 @@ def expected_loss(p: Floats, errors: Floats | None = None) -> Floats:
 
 @dataclass(frozen=True)
 class Sure(StoppingRule):
-    """Stop a row once the likeliest class, classes weighted equally, has this probability.
+    """Of the rows that stop as sure and are answered with a class, at least p are of that class.
+
+    A row stops once its likeliest class has the probability p, both as it is and with the classes
+    weighted equally. The first makes the promise; the second keeps rare labels from stopping
+    before anything was asked.
+
+    Parameters
+    ----------
+    probability : float
+        p, above 0 and at most 1
 
     Examples
     --------
-    >>> Sure(0.95).stops(np.array([[0.999, 0.001], [0.9, 0.1]]), np.array([0.9, 0.1])).tolist()
+    The second row is likely of the first class, but most rows are: nothing was learned of it yet.
+
+    >>> Sure(0.95).stops(np.array([[0.999, 0.001], [0.96, 0.04]]), np.array([0.9, 0.1])).tolist()
     [True, False]
     """
 
@@ -165,7 +176,9 @@ class Sure(StoppingRule):
     def stops(
         self, p: Floats, class_shares: Floats, price_next: object = 0.0, fall_next: object = None
     ) -> NDArray[np.bool_]:
-        return np.asarray(equal_posterior(p, class_shares).max(axis=1) >= self.probability)
+        each, likely = np.arange(len(p)), p.argmax(axis=1)
+        equal = equal_posterior(p, class_shares)[each, likely]
+        return np.asarray(np.minimum(p[each, likely], equal) >= self.probability)
 
 
 @dataclass(frozen=True)

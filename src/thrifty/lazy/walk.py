@@ -34,7 +34,8 @@ class Stopping:
         stop once the most common class has this share among the training rows of the example's node
         (averaged over the trees)
     balanced : bool
-        weigh the classes equally, however common each is
+        that class must have this share with the classes weighted equally, too, however common each
+        is
     budget : Budget, float or None
         spend no more than this: ``Budget(total=..., per_example=...)`` or a number (total). The
         least certain examples are served first
@@ -181,15 +182,22 @@ def _move(forest: Forest, walked: Walked) -> None:
 
 
 def _sureness(forest: Forest, at: Ints, balanced: bool = False) -> NDArray[np.float64]:
-    """The share of the most common class where each example stands."""
+    """The share of the most common class where each example stands.
+
+    ``balanced``: or its share with classes weighted equally, whichever is less.
+    """
     if forest.share is None:
         raise BadParameter(
             "stopping early needs the class shares of the inner nodes, which Thrifty's trees and "
             "scikit-learn's classification trees and forests keep. Predict without confidence and "
             "budget."
         )
-    share = balanced_shares(forest) if balanced else forest.share
-    return np.asarray(share[at].mean(axis=1).max(axis=1))
+    plain = forest.share[at].mean(axis=1)
+    if not balanced:
+        return np.asarray(plain.max(axis=1))
+    each, likely = np.arange(len(plain)), plain.argmax(axis=1)
+    equal = balanced_shares(forest)[at].mean(axis=1)
+    return np.minimum(plain[each, likely], equal[each, likely])
 
 
 def balanced_shares(forest: Forest) -> NDArray[np.float64]:

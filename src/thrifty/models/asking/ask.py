@@ -8,6 +8,7 @@ beginning of the order is fitted when it is first needed.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -103,8 +104,10 @@ def prefixes_of(model: AsksForClasses, cells: Cells) -> Prefixes:
         # Small fits: more threads than one only wait for each other.
         with threadpool_limits(1):
             seed = model.random_state or 0
-            order = find_order(model.table_, price, orders, seed=seed)
-            kept[signature] = fit_prefixes(model.table_, order, price, model.estimator, seed=seed)
+            choose = partial(find_order, price=price, orders=orders, seed=seed)
+            kept[signature] = fit_prefixes(
+                model.table_, choose(model.table_), price, model.estimator, seed=seed, choose=choose
+            )
     return kept[signature]
 
 

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thrifty.array_types import Floats, Ints
+from thrifty.models.asking.cross_fitted import Choose, all_classes, cross_fitted, useful_rows
 from thrifty.models.asking.order import Order, Price
 from thrifty.models.fits.calibration import Scaling, fit_scaling
 from thrifty.models.fits.fitted import FittedClasses
@@ -68,7 +70,7 @@ class Prefix:
         """(rows, classes) from the values of the prefix's features, in their order."""
         if self.model is None:
             return np.repeat(shares[None, :], len(values), axis=0)
-        return self.scaling(_all_classes(self.model, values, len(shares)))
+        return self.scaling(all_classes(self.model, values, len(shares)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +122,16 @@ def fit_prefixes(
     folds: int = 4,
     seed: int = 0,
     sizes: Sequence[int] | None = None,
+    choose: Choose | None = None,
 ) -> Prefixes:
     """Fit the estimator at every prefix.
 
     Parameters
     ----------
+    choose : Choose or None
+        how an order is found on other rows: probabilities are then scaled on rows that chose
+        neither order nor model (:mod:`thrifty.models.asking.cross_fitted`); None: on rows left out
+        of the models alone
     sizes : sequence of int or None
         steps of each prefix; None: 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, ... and all
     """
@@ -136,23 +143,40 @@ def fit_prefixes(
     first = np.array([at[f] for f in order.features()[:FIRST]], dtype=np.int64)
     judged = _judged(table, first)
     weights = table.of_rows(judged).weighing_as(table).weights
-    parts: list[Prefix] = []
-    seen: list[Floats] = []
+    fits: list[tuple[list[int], float, FittedClasses | None, Floats]] = []
     steps = [0, *(s + 1 for s in (sizes or prefix_sizes(len(order.steps) - 1)))]
     for n in [s for s in steps if s <= len(order.steps)]:
         features = order.features(n if n else 1)
-        if parts and len(features) == len(parts[-1].features):
+        if fits and len(features) == len(fits[-1][0]):
             continue
         part = table.of_features(np.array([at[f] for f in features], dtype=np.int64))
         p, model = _fit_one(part, estimator, shares, folds, seed)
-        scaling = fit_scaling(p[judged], codes[judged], weights)
-        before = parts[-1] if parts else None
-        paid = before.price + price(before.features, features) if before else price((), features)
+        paid = price((), features)
+        if fits:
+            paid = fits[-1][1] + price(fits[-1][0], features)
+        fits.append((features, paid, model, p))
+    p_of, known = np.array([p for *_, p in fits]), np.ones((len(fits), table.n_rows), dtype=bool)
+    lengths, models = [len(one[0]) for one in fits], [one[2] for one in fits]
+    left_out = choose and cross_fitted(table, choose, lengths, models, shares, estimator, seed)
+    if left_out:
+        p_of, known = left_out.p, left_out.known
+    parts, seen = [], []
+    for (features, paid, model, _), p, there in zip(fits, p_of, known):
+        on = judged if model is None else _enough_of(judged, there, codes)
+        of = table.of_rows(on).weighing_as(table).weights
+        scaling = fit_scaling(p[on], codes[on], of)
         parts.append(Prefix(tuple(features), paid, model, scaling))
         seen.append(scaling(p[judged]) if model is not None else p[judged])
     return Prefixes(
         tuple(parts), classes, shares, np.array(seen), codes[judged].astype(np.int64), weights
     )
+
+
+def _enough_of(judged: Ints, there: NDArray[np.bool_], codes: Ints) -> Ints:
+    """Rows on which all cells of a prefix were bought, where there are enough of each class."""
+    some = judged[there[judged]]
+    counts = np.bincount(codes[some], minlength=int(codes.max()) + 1)
+    return some if counts.min() >= _ENOUGH else judged
 
 
 def _judged(table: Table, first: Ints) -> Ints:
@@ -174,12 +198,12 @@ def _fit_one(
     p = np.repeat(shares[None, :], part.n_rows, axis=0)
     if not len(part.features):
         return p, None
-    fit_on = _useful_rows(part)
+    fit_on = useful_rows(part)
     chosen = part.of_rows(fit_on).weighing_as(part)
     p[fit_on], model = _left_out(chosen, estimator, shares, folds, seed)
     rest = np.setdiff1d(np.arange(part.n_rows), fit_on)
     if len(rest):  # rows without all of the prefix's cells: never fitted on, so left out as well
-        p[rest] = _all_classes(model, part.filled()[rest], len(shares))
+        p[rest] = all_classes(model, part.filled()[rest], len(shares))
     return p, model
 
 
@@ -199,28 +223,5 @@ def _left_out(
         if len(np.unique(part.labels[train])) < 2:
             continue
         model = fit_classes(part.of_rows(train).weighing_as(part), estimator, seed=seed)
-        p[test] = _all_classes(model, values[test], len(shares))
+        p[test] = all_classes(model, values[test], len(shares))
     return p, fit_classes(part, estimator, seed=seed)
-
-
-def _useful_rows(part: Table) -> Ints:
-    """Rows with every cell of the prefix, where there are enough of each class; else all rows.
-
-    A table with the background's means at hand fills its holes with them, and needs but one.
-    """
-    everyone = np.arange(part.n_rows)
-    if part.is_whole:
-        return everyone
-    share = part.bought.mean(axis=1)
-    useful = np.flatnonzero(share == 1 if part.centres is None else share > 0)
-    counts = np.bincount(part.labels[useful], minlength=int(part.labels.max()) + 1)
-    return useful if counts.min() >= _ENOUGH else everyone
-
-
-def _all_classes(model: FittedClasses, values: Floats, n_classes: int) -> Floats:
-    """Probabilities over all class codes; a class that a fold lacked gets none."""
-    p = np.zeros((len(values), n_classes))
-    if len(values):
-        p[:, np.asarray(model.classes_, dtype=np.int64)] = model.predict_proba(values)
-    p = np.clip(p, 1e-6, 1.0)
-    return np.asarray(p / p.sum(axis=1, keepdims=True))

@@ -30,7 +30,9 @@ from thrifty.models.fits.quality import Quality, quality_from_dict
 from thrifty.models.fits.tree_sums import TreeSum, add_up, tree_sum_from_dict
 from thrifty.typing import Json, JsonLike
 
-__all__ = ["Mixture", "fit_mixture", "fit_mixture_left_out", "mixture_from_dict"]
+__all__ = [
+    "Mixture", "fit_mixture", "fit_mixture_left_out", "mixture_from_dict", "refit_mixture",
+]  # fmt: skip
 
 Grow = Callable[[Floats, Ints, Floats], TreeSum]
 
@@ -252,6 +254,39 @@ def fit_mixture_left_out(
     trees, share = _together([way(values, codes, soft) for way in grow], (*shares[2:], of_forest))
     made = Mixture(classes, card, line, trees, (shares[0], shares[1], share), slope, shift)
     return made, softmax(slope * outside + shift)
+
+
+def refit_mixture(
+    like: Mixture, values: Floats, labels: Ints, weights: Floats, categories: Bools | None,
+    seed: int = 0,
+) -> Mixture:  # fmt: skip
+    """The parts of a mixture fitted on other rows and features, mixed as they were there.
+
+    A quarter of the work: no rows are left out to find shares, slope and shift again.
+    """
+    classes, codes = np.unique(labels, return_inverse=True)
+    codes = codes.reshape(-1).astype(np.int64)
+    if categories is None:
+        categories = np.zeros(values.shape[1], dtype=bool)
+    soft = (weights / weights.mean()) ** _SOFT
+    n_classes, everything = len(classes), np.arange(len(codes))
+    card = Design.of(values, soft, categories, _BINS).fit(everything, codes, n_classes, soft, 1.0)
+    line = LineDesign.of(values, categories).fit(everything, codes, n_classes, soft)
+    trees, share = None, 0.0
+    if like.trees is not None and np.bincount(codes).min() >= _FEW:
+        of_forest = min(_FOREST * forest_weight(len(codes)), like.shares[2])
+        parts = (like.shares[2] - of_forest, of_forest)
+        grown = [
+            way(values, codes, soft) if part > 0 else None
+            for way, part in zip(_ways_to_grow(categories, seed), parts)
+        ]
+        used = [(part, tree) for part, tree in zip(parts, grown) if tree is not None]
+        trees, share = _together([tree for _, tree in used], [part for part, _ in used])
+    shares = (like.shares[0], like.shares[1], share)
+    return Mixture(
+        classes, card, line.as_points(values, categories), trees, shares, like.slope,
+        like.intercepts,
+    )  # fmt: skip
 
 
 def _judges(

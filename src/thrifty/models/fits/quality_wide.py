@@ -23,7 +23,7 @@ from thrifty.models.fits.linear_score import LinearScore, fit_linear
 from thrifty.models.fits.quality import Quality, quality_of
 from thrifty.models.table import Table
 
-__all__ = ["quality_of_wide"]
+__all__ = ["quality_of_wide", "table_without"]
 
 #: rows of either class that the joint rows must have: with fewer the interval says nothing; by hand
 _LEAST = 30
@@ -44,7 +44,7 @@ def quality_of_wide(
     for fold in np.unique(joint.folds).tolist():
         out = joint.folds == fold
         values = table.values[joint.rows[out]]
-        model = fit_linear(_without(table, joint.rows[out]))
+        model = fit_linear(table_without(table, joint.rows[out]))
         trees = grow_beside(table, model, joint.but(fold), fitted.share, trust_of(joint), seed)
         again = replace(fitted, linear=model, trees=trees)
         found[out] = again.decision_function(values)
@@ -61,13 +61,14 @@ def _carried(linear: LinearScore, joint: Ints) -> float:
     return float(each[joint].sum() / max(each.sum(), 1e-12))
 
 
-def _without(table: Table, out: Ints) -> Table:
-    """The table without some rows, and its beliefs without what those rows said."""
-    assert table.centres is not None and table.effects is not None
+def table_without(table: Table, out: Ints) -> Table:
+    """The table without some rows, and its beliefs, where it has any, without what those said."""
+    rest = np.setdiff1d(np.arange(table.n_rows), out)
+    if table.centres is None or table.effects is None:
+        return table.of_rows(rest)
     mean, variance = table.effects[:, 0], table.effects[:, 1]
     rate = expit(logit(table.centres) + mean)
     rare = out[table.labels[out] == table.rare_code]
     said = np.where(table.bought[rare], table.values[rare] - rate, 0.0).sum(axis=0)
     effects = np.column_stack([mean - said * variance, variance])
-    rest = np.setdiff1d(np.arange(table.n_rows), out)
     return replace(table.of_rows(rest), effects=effects)
