@@ -61,3 +61,57 @@ def test_sure_rows_are_right_as_often_as_said_each_class_apart(share):
         here = sure & (got.values == answer)
         assert here.sum() > 50
         assert (y[1000:][here] == answer).mean() >= 0.9 - 0.03
+
+
+def learned(n=1500, seed=3, noisy=0.5):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n + 3000, 6))
+    score = X[:, :3] @ np.array([3.0, 2.0, 1.0]) + noisy * rng.logistic(size=len(X))
+    y = (score > 0).astype(int)
+    life = thrifty.Lifetime(random_state=0)
+    life.learn("ill", X[:n], y[:n], spend="100 %")
+    return life, X[n:], y[n:]
+
+
+def test_the_receipt_states_what_was_seen_on_rows_left_out():
+    life, X, _ = learned()
+    got = life.predict("ill", X, stop=thrifty.Sure(0.9))
+    assert "rows left out that were sure" in got.receipt.promise
+    assert "90 % limit" in got.receipt.promise
+    assert life.predict("ill", X.copy(), per_row=2).receipt.promise == ""
+
+
+def test_a_certificate_holds_on_new_rows_and_says_what_it_rests_on():
+    life, X, y = learned()
+    got = life.predict("ill", X, stop=thrifty.Sure(0.9, certified=True))
+    sure = np.array(got.stopped) == "sure"
+    assert got.receipt.promise.startswith("certified") and sure.mean() > 0.2
+    for answer in (0, 1):
+        here = sure & (got.values == answer)
+        assert (y[here] == answer).mean() >= 0.9
+
+
+def test_what_cannot_be_certified_is_refused_before_a_cell_is_bought():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 4)), rng.integers(0, 2, 400)
+    life = thrifty.Lifetime(random_state=0)
+    life.learn("noise", X, y, spend="100 %")
+    before = life.balance().spent
+    with pytest.raises(thrifty.errors.BadInput, match="cannot be certified with what is owned"):
+        life.predict("noise", X[:50].copy(), stop=thrifty.Sure(0.9, certified=True))
+    assert life.balance().spent == before
+    few = thrifty.Lifetime(random_state=0)
+    few.learn("few", X[:60], X[:60, 0] > 0, spend="100 %")
+    with pytest.raises(thrifty.errors.BadInput, match="It takes 230 rows"):
+        few.predict("few", X[:50].copy(), stop=thrifty.Sure(0.99, certified=True))
+
+
+def test_certified_is_refused_where_it_means_nothing():
+    with pytest.raises(thrifty.errors.BadParameter, match="probability of 1"):
+        thrifty.Sure(1.0, certified=True)
+    with pytest.raises(thrifty.errors.BadParameter, match="True or False"):
+        thrifty.Sure(0.9, certified=1)
+    trees = thrifty.Lifetime(thrifty.Trees(max_depth=2))
+    trees.learn("or", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
+    with pytest.raises(thrifty.errors.BadParameter, match="without a certificate"):
+        trees.predict("or", [[1, 0]], stop=thrifty.Sure(0.9, certified=True))

@@ -35,11 +35,14 @@ class Asked:
         (rows, classes), or None where the model gives none
     stopped : tuple of str
         why each row stopped: "finished", "sure", "worth", "spend" or "per_row"
+    promise : str
+        what was seen of the rule on rows left out, "" where it promises nothing
     """
 
     values: AnyArray
     probabilities: NDArray[np.float64] | None
     stopped: tuple[str, ...]
+    promise: str = ""
 
 
 class Asks(Protocol):

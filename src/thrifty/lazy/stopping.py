@@ -110,7 +110,9 @@ def probability_for_trees(stop: object) -> float | None:
     """What a user said, as the probability at which trees stop; None: nothing was said."""
     found = stop.for_trees if isinstance(stop, StoppingRule) else None
     if stop is not None and found is None:
-        raise BadParameter(f"trees stop with thrifty.Sure(probability); got {stop!r}.")
+        raise BadParameter(
+            f"trees stop with thrifty.Sure(probability), without a certificate; got {stop!r}."
+        )
     return found
 
 
@@ -153,6 +155,9 @@ class Sure(StoppingRule):
     ----------
     probability : float
         p, above 0 and at most 1
+    certified : bool
+        whether the promise must hold by a finite-sample test on rows that chose nothing, in nine
+        of ten certificates; where it cannot, the prediction says so and buys nothing. For models
 
     Examples
     --------
@@ -163,13 +168,18 @@ class Sure(StoppingRule):
     """
 
     probability: float
+    certified: bool = False
 
     @property
-    def for_trees(self) -> float:
-        return self.probability
+    def for_trees(self) -> float | None:
+        return None if self.certified else self.probability
 
     def __post_init__(self) -> None:
         p = self.probability
+        if not isinstance(self.certified, bool):
+            raise BadParameter(f"certified must be True or False; got {self.certified!r}.")
+        if self.certified and p == 1:
+            raise BadParameter("no number of rows certifies a probability of 1; ask for less.")
         if isinstance(p, bool) or not isinstance(p, int | float) or not 0 < p <= 1:
             raise BadParameter(f"Sure takes a probability above 0, at most 1; got {p!r}.")
 

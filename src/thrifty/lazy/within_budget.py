@@ -112,13 +112,13 @@ class _Answers:
         values = np.full(n, np.nan) if self._numbers else np.full(n, None, dtype=object)
         if self._parts and answered == n:
             values = np.empty(n, dtype=self._parts[0][1].values.dtype)
-        stopped, probabilities = [UNANSWERED] * n, None
+        stopped, probabilities, promise = [UNANSWERED] * n, None, ""
         for places, asked in self._parts:
-            values[places] = asked.values
+            values[places], promise = asked.values, asked.promise
             for place, why in zip(places.tolist(), asked.stopped, strict=True):
                 stopped[place] = why
             if asked.probabilities is not None:
                 if probabilities is None:
                     probabilities = np.full((n, asked.probabilities.shape[1]), np.nan)
                 probabilities[places] = asked.probabilities
-        return Asked(values, probabilities, tuple(stopped))
+        return Asked(values, probabilities, tuple(stopped), promise)

@@ -20,10 +20,11 @@ __all__ = ["Prediction", "out_of_money", "prediction_receipt"]
 _SHOWN = 8
 
 
-def prediction_receipt(cells: Cells) -> PredictionReceipt:
+def prediction_receipt(cells: Cells, promise: str = "") -> PredictionReceipt:
     """What went through a door, in all and for each row."""
     whole = cells.receipt()
     given = {f.name: getattr(whole, f.name) for f in fields(Receipt)}
+    given["promise"] = promise or whole.promise
     return PredictionReceipt(
         **given, cells_per_row=cells.cells_per_row(), cost_per_row=cells.cost_per_row()
     )
@@ -72,7 +73,7 @@ class Prediction:
             [why != UNANSWERED for why in asked.stopped], dtype=np.bool_
         )
         self.classes: AnyArray | None = getattr(model, "classes_", None)
-        self.receipt: PredictionReceipt = prediction_receipt(cells)
+        self.receipt: PredictionReceipt = prediction_receipt(cells, asked.promise)
 
     def __len__(self) -> int:
         return len(self.values)

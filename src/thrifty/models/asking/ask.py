@@ -18,7 +18,9 @@ from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.lazy import FINISHED, Asked
-from thrifty.lazy.stopping import StoppingRule, rule_for_models
+from thrifty.lazy.stopping import StoppingRule, Sure, rule_for_models
+from thrifty.models.asking.certificate import Certificate, certify, seen_of
+from thrifty.models.asking.cross_fitted import Choose
 from thrifty.models.asking.horizon import prefix_lengths
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import Prefixes, fit_prefixes
@@ -32,7 +34,7 @@ __all__ = ["AsksForClasses", "AsksForNumbers", "ask_classes", "ask_numbers", "pr
 
 
 class AsksForClasses(Protocol):
-    """What asking needs of a classifier; ``_prefixes`` keeps what was made, by prices."""
+    """What asking needs of a classifier; what was made is kept with it, by prices."""
 
     table_: Table
     features_: Ints
@@ -40,6 +42,7 @@ class AsksForClasses(Protocol):
     estimator: EstimatorLike | None
     random_state: int | None
     _prefixes: dict[object, Prefixes]
+    _certificates: dict[object, Certificate]
 
     def probabilities(self, values: Floats) -> Floats:
         """From the values of ``features_`` alone."""
@@ -74,9 +77,9 @@ def ask_classes(
         values = np.asarray(cells.get(rows, model.features_), dtype=np.float64)
         p = model.probabilities(values)
         return Asked(model.classes_[p.argmax(axis=1)], p, (FINISHED,) * len(rows))
-    prefixes = prefixes_of(model, cells)
     if stop is not None:
         stop.check_classes(model.classes_)
+    prefixes, stop, promise = _ready(model, cells, stop)
 
     def get(some: Ints, features: Ints) -> AnyArray:
         return np.asarray(cells.get(rows[some], features), dtype=np.float64)
@@ -92,23 +95,57 @@ def ask_classes(
     p = np.zeros((len(rows), len(model.classes_)))
     p[:, np.asarray(prefixes.classes, dtype=np.int64)] = answers.probabilities
     values = model.classes_[np.asarray(answers.values, dtype=np.int64)]
-    return Asked(np.asarray(values), p, tuple(answers.stopped.tolist()))
+    return Asked(np.asarray(values), p, tuple(answers.stopped.tolist()), promise)
+
+
+def _ready(
+    model: AsksForClasses, cells: Cells, stop: StoppingRule | None
+) -> tuple[Prefixes, StoppingRule | None, str]:
+    """Prefixes and rule of a prediction, and what is promised of them."""
+    if not isinstance(stop, Sure):
+        return prefixes_of(model, cells), stop, ""
+    if stop.certified:
+        made = certificate_of(model, cells, stop)
+        return made.prefixes, made.rule, made.words
+    prefixes = prefixes_of(model, cells)
+    return prefixes, stop, seen_of(prefixes, stop)
+
+
+def _signature(model: AsksForClasses, cells: Cells) -> tuple[object, ...]:
+    """The prices that an order was made for."""
+    return tuple(cells.prices[model.features_].tolist()), cells.fees, cells.orders
+
+
+def _choose(model: AsksForClasses, cells: Cells) -> Choose:
+    return partial(
+        find_order, price=cells.price_between, orders=cells.orders, seed=model.random_state or 0
+    )
 
 
 def prefixes_of(model: AsksForClasses, cells: Cells) -> Prefixes:
     """Order and prefixes of a model at the prices of a door; made once for these prices."""
-    price, orders = cells.price_between, cells.orders
-    signature = (tuple(cells.prices[model.features_].tolist()), cells.fees, orders)
-    kept = model._prefixes
+    kept, signature = model._prefixes, _signature(model, cells)
     if signature not in kept:
+        choose, seed = _choose(model, cells), model.random_state or 0
         # Small fits: more threads than one only wait for each other.
         with threadpool_limits(1):
-            seed = model.random_state or 0
-            choose = partial(find_order, price=price, orders=orders, seed=seed)
             kept[signature] = fit_prefixes(
-                model.table_, choose(model.table_), price, model.estimator, seed=seed, choose=choose
-            )
+                model.table_, choose(model.table_), cells.price_between, model.estimator,
+                seed=seed, choose=choose,
+            )  # fmt: skip
     return kept[signature]
+
+
+def certificate_of(model: AsksForClasses, cells: Cells, rule: Sure) -> Certificate:
+    """The certificate of a rule at the prices of a door; made once."""
+    kept, key = model._certificates, (_signature(model, cells), rule.probability)
+    if key not in kept:
+        with threadpool_limits(1):
+            kept[key] = certify(
+                model.table_, rule, _choose(model, cells), cells.price_between, model.estimator,
+                model.random_state or 0,
+            )  # fmt: skip
+    return kept[key]
 
 
 def ask_numbers(

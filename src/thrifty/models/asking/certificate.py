@@ -1,0 +1,215 @@
+"""What was seen of ``Sure`` on rows left out, and the certificate: a finite-sample guarantee.
+
+*Seen.* Every row of the table has what pipelines without it say (``Prefixes.seen``), so the rule can
+be followed on it: n rows stop, w of them wrong, and a lower limit for the share right.
+
+*Certified* (Learn then Test: Angelopoulos, Bates, Candes, Jordan and Lei, 2021). Half of the rows
+that chose no feature are kept aside; order and prefixes are made from the others alone. These also
+say which answers may be given as sure, and which level to try first. The rows aside then test that
+one rule: an answer passes if so few errors, were a share 1 - p of them wrong, had a chance of 10 %
+or less (22 rows without an error for p = .9, 45 for .95, 230 for .99). While all answers pass, a
+laxer level is tried, in an order that was fixed before. Rows were bought by class; rows aside are
+thinned by their weights, so that those left are drawn as new rows are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta, binom
+
+from thrifty.array_types import Floats, Ints
+from thrifty.errors import BadInput
+from thrifty.lazy.stopping import StoppingRule, Sure, equal_posterior
+from thrifty.models.asking.cross_fitted import Choose
+from thrifty.models.asking.order import Price
+from thrifty.models.asking.prefixes import Prefixes, fit_prefixes
+from thrifty.models.table import Table
+from thrifty.typing import EstimatorLike
+
+__all__ = ["Certificate", "certify", "rows_needed", "seen_of"]
+
+#: a limit holds, and a certificate fails, in this share of the cases
+DOUBT = 0.1
+#: levels that are tried: of what is left between p and 1, so much is added
+RUNGS = (0.75, 0.5, 0.25, 0.0)
+#: rows aside of which a class has fewer say nothing at all; set by hand
+LEAST = 10
+
+
+def rows_needed(probability: float) -> int:
+    """Rows that must stop without an error for a certificate.
+
+    >>> [rows_needed(p) for p in (0.9, 0.95, 0.99)]
+    [22, 45, 230]
+    """
+    return math.ceil(math.log(DOUBT) / math.log(probability) - 1e-9)
+
+
+@dataclass(frozen=True)
+class SureOf(StoppingRule):
+    """Some answers only, once they have this level in both posteriors."""
+
+    level: float
+    answers: tuple[int, ...]
+
+    def stops(
+        self, p: Floats, class_shares: Floats, price_next: object = 0.0, fall_next: object = None
+    ) -> NDArray[np.bool_]:
+        each, likely = np.arange(len(p)), p.argmax(axis=1)
+        both = np.minimum(p[each, likely], equal_posterior(p, class_shares)[each, likely])
+        return np.asarray((both >= self.level) & np.isin(likely, self.answers))
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """The prefixes that were made without the rows aside, the rule they passed, and its words."""
+
+    prefixes: Prefixes
+    rule: StoppingRule
+    words: str
+
+
+def followed(
+    seen: Floats, shares: Floats, rule: StoppingRule
+) -> tuple[NDArray[np.bool_], Ints]:
+    """Which rows stop by a rule before the last prefix, and with which answer."""
+    stops = np.array([rule.stops(p, shares) for p in seen[:-1]] or np.zeros((1, seen.shape[1])))
+    stops = stops.astype(bool)
+    at = np.where(stops.any(axis=0), stops.argmax(axis=0), len(seen) - 1)
+    answer = seen[at, np.arange(seen.shape[1])].argmax(axis=1)
+    return np.asarray(stops.any(axis=0)), answer.astype(np.int64)
+
+
+def seen_of(prefixes: Prefixes, rule: Sure) -> str:
+    """What was seen of a rule on rows left out of choosing, in a sentence; "" where none stop.
+
+    Rows weigh what they stand for; the limit is that of as many rows as would say as much.
+    """
+    stopped, answer = followed(prefixes.seen, prefixes.shares, rule)
+    w = prefixes.weights[stopped]
+    if not len(w):
+        return ""
+    wrong = answer[stopped] != prefixes.codes[stopped]
+    n = float(w.sum() ** 2 / (w**2).sum())
+    off = n * float(w @ wrong / w.sum())
+    low = float(beta.ppf(DOUBT, n - off, off + 1)) if off < n else 0.0
+    return (
+        f"of {len(w)} rows left out that were sure {int(wrong.sum())} were answered wrongly: at "
+        f"least {low:.2f} right (90 % limit)"
+    )
+
+
+def certify(
+    table: Table,
+    rule: Sure,
+    choose: Choose,
+    price: Price,
+    estimator: EstimatorLike | None,
+    seed: int,
+) -> Certificate:
+    """Find a rule with a finite-sample guarantee, or say why there is none."""
+    p = rule.probability
+    aside = _aside(table, p, seed)
+    codes = np.unique(table.labels, return_inverse=True)[1]
+    rest = table.of_rows(np.setdiff1d(np.arange(table.n_rows), aside))
+    if len(np.unique(rest.labels)) < len(np.unique(table.labels)):
+        raise _cannot(p, "too few rows are left to learn from")
+    prefixes = fit_prefixes(rest, choose(rest), price, estimator, seed=seed, choose=choose)
+    seen = _said(prefixes, table.of_rows(aside))
+    truth = codes[aside].astype(np.int64)
+    levels = [p + (1 - p) * part for part in RUNGS]
+    answers, first = _plan(prefixes, levels, p, len(aside))
+    if not answers:
+        raise _cannot(p, "on rows left out no answer is that often right")
+    passed: tuple[float, str] | None = None
+    told = ""
+    for level in levels[first:]:
+        stopped, answer = followed(seen, prefixes.shares, SureOf(level, answers))
+        ends = [_tested(stopped & (answer == c), truth == c, p) for c in answers]
+        names = [_name(prefixes, c) for c in answers]
+        told = "; ".join(f"{w} of {n} wrong as {a}" for (n, w, _), a in zip(ends, names))
+        if not all(ok for *_, ok in ends):
+            break
+        passed = level, told
+    if passed is None:
+        raise _cannot(p, f"of {len(aside)} rows aside: {told}")
+    level, told = passed
+    words = (
+        f"certified: each answer that is sure is right with {p:g} or more, in 9 of 10 such "
+        f"certificates (of {len(aside)} rows aside: {told})"
+    )
+    return Certificate(prefixes, SureOf(level, answers), words)
+
+
+def _aside(table: Table, p: float, seed: int) -> Ints:
+    """Half of the rows that chose no feature, thinned to be drawn as new rows are."""
+    if table.effects is not None:
+        raise _cannot(p, "every row of a wide Boolean table took part in choosing its features")
+    fresh = np.arange(table.looked, table.n_rows)
+    fresh = fresh[(table.rows[fresh] >= 0) & table.bought[fresh].all(axis=1)]
+    rng = np.random.default_rng([seed, 77])
+    fresh = rng.permutation(fresh)[: len(fresh) // 2]
+    if len(fresh):
+        kept = rng.random(len(fresh)) < table.weights[fresh] / table.weights[fresh].max()
+        fresh = fresh[kept]
+    if len(fresh) < rows_needed(p):
+        raise _cannot(p, f"{len(fresh)} rows can be kept aside")
+    return np.sort(fresh)
+
+
+def _said(prefixes: Prefixes, aside: Table) -> Floats:
+    """What every prefix says of the rows aside."""
+    at = {int(f): j for j, f in enumerate(aside.features)}
+    found = []
+    for part in prefixes.parts:
+        which = np.array([at[f] for f in part.features], dtype=np.int64)
+        found.append(part.probabilities(aside.values[:, which], prefixes.shares))
+    return np.array(found)
+
+
+def _plan(
+    prefixes: Prefixes, levels: Sequence[float], p: float, n_aside: int
+) -> tuple[tuple[int, ...], int]:
+    """Which answers to certify and the level to begin with, without a look at the rows aside.
+
+    The laxest level at which most answers would pass, were the rows aside like those left out.
+    """
+    best: tuple[tuple[int, ...], int] = ((), 0)
+    n = len(prefixes.codes)
+    for i, level in enumerate(levels):
+        everyone = tuple(range(len(prefixes.shares)))
+        stopped, answer = followed(prefixes.seen, prefixes.shares, SureOf(level, everyone))
+        share = prefixes.weights / prefixes.weights.sum()
+        good = []
+        for c in everyone:
+            here = stopped & (answer == c)
+            stop = float(share[here].sum()) * n_aside
+            wrong = float(share[here & (prefixes.codes != c)].sum()) * n_aside
+            if stop >= LEAST and n and binom.cdf(math.ceil(wrong), int(stop), 1 - p) <= DOUBT / 2:
+                good.append(c)
+        if good and len(good) >= len(best[0]):
+            best = tuple(good), i
+    return best
+
+
+def _tested(here: NDArray[np.bool_], right: NDArray[np.bool_], p: float) -> tuple[int, int, bool]:
+    """How many stop with an answer, how many of them wrongly, and whether that passes."""
+    n, wrong = int(here.sum()), int((here & ~right).sum())
+    return n, wrong, n > 0 and bool(binom.cdf(wrong, n, 1 - p) <= DOUBT)
+
+
+def _name(prefixes: Prefixes, code: int) -> str:
+    return f"answer {prefixes.classes[code]}"
+
+
+def _cannot(p: float, why: str) -> BadInput:
+    return BadInput(
+        f"Sure({p:g}, certified=True) cannot be certified with what is owned: {why}. It takes "
+        f"{rows_needed(p)} rows that chose nothing and stop with an answer, without an error. Learn "
+        "with a larger spend=, ask for less, or leave out certified."
+    )
