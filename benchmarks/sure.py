@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.metrics import average_precision_score
-from studies.model_tasks import WIDE, ModelTask, model_tasks
 
 import thrifty
+from studies.model_tasks import WIDE, ModelTask, model_tasks
 from thrifty.benchmarks.measure import one_thread
 
 REAL = (
@@ -116,9 +116,9 @@ def report(records):
         print(f"  {key}: {right:.3f} ({said:.3f}) of {n}")
     for p in sorted({one["p"] for one in records}):
         some = [one for one in records if one["p"] == p and one["class"] == 1]
-        print(f"Sure({p}): mean AP {np.mean([o['ap'] for o in some]):.4f}, mean cells a row "
-              f"{np.mean([o['cells'] for o in some]):.2f}, sure {np.mean([o['sure'] for o in some]):.0f}"
-              f" of class 1 a task, {len(some)} tasks")  # fmt: skip
+        ap, cells, sure = (np.mean([o[key] for o in some]) for key in ("ap", "cells", "sure"))
+        print(f"Sure({p}): mean AP {ap:.4f}, mean cells a row {cells:.2f}, sure of class 1 "
+              f"{sure:.0f} a task, {len(some)} tasks")  # fmt: skip
 
 
 def main():
@@ -146,8 +146,10 @@ def main():
                 if given.out:
                     with given.out.open("a") as lines:
                         lines.writelines(json.dumps(one) + "\n" for one in found)
-                told = "  ".join(f"{key[0]}/{key[1]}: {right:.2f} ({said:.2f}) of {n}" for key, (n, right, said)
-                                 in pooled(found, ("p", "class")).items())  # fmt: skip
+                told = "  ".join(
+                    f"{p}/{answer}: {right:.2f} ({said:.2f}) of {n}"
+                    for (p, answer), (n, right, said) in pooled(found, ("p", "class")).items()
+                )
                 print(f"{name} {bill} split {split} [{time.process_time() - began:.0f} s]: {told}",
                       flush=True)  # fmt: skip
     report(records)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -115,3 +117,15 @@ def test_certified_is_refused_where_it_means_nothing():
     trees.learn("or", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
     with pytest.raises(thrifty.errors.BadParameter, match="without a certificate"):
         trees.predict("or", [[1, 0]], stop=thrifty.Sure(0.9, certified=True))
+
+
+def test_docs_readme_and_the_command_say_the_same_sentence():
+    sentence = (
+        "of the rows that stop as sure and are answered with a class, at least p are of that class"
+    )
+    root = Path(__file__).resolve().parents[2]
+    places = ["README.md", "docs/predicting.md", "src/thrifty/commands/predict.py"]
+    for place in places:
+        text = (root / place).read_text(encoding="utf-8").replace('"', "")
+        assert sentence in " ".join(text.split()), place
+    assert sentence in " ".join(thrifty.Sure.__doc__.split()).replace("Of the", "of the")

@@ -42,7 +42,11 @@ def register(app: typer.Typer) -> None:
             str | None, typer.Option(help="Of a table: the column that names each example.")
         ] = None,
         sure: Annotated[
-            float | None, typer.Option(help="Stop asking about a row once this sure, such as 0.95.")
+            float | None,
+            typer.Option(
+                help="Stop asking about a row once sure, such as 0.95: of the rows that stop as "
+                "sure and are answered with a class, at least p are of that class."
+            ),
         ] = None,
         as_json: AsJson = False,
     ) -> None:

@@ -197,7 +197,7 @@ def _sureness(forest: Forest, at: Ints, balanced: bool = False) -> NDArray[np.fl
         return np.asarray(plain.max(axis=1))
     each, likely = np.arange(len(plain)), plain.argmax(axis=1)
     equal = balanced_shares(forest)[at].mean(axis=1)
-    return np.minimum(plain[each, likely], equal[each, likely])
+    return np.asarray(np.minimum(plain[each, likely], equal[each, likely]))
 
 
 def balanced_shares(forest: Forest) -> NDArray[np.float64]:

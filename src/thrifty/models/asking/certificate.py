@@ -1,7 +1,7 @@
 """What was seen of ``Sure`` on rows left out, and the certificate: a finite-sample guarantee.
 
-*Seen.* Every row of the table has what pipelines without it say (``Prefixes.seen``), so the rule can
-be followed on it: n rows stop, w of them wrong, and a lower limit for the share right.
+*Seen.* Every row of the table has what pipelines without it say (``Prefixes.seen``), so the rule
+can be followed on it: n rows stop, w of them wrong, and a lower limit for the share right.
 
 *Certified* (Learn then Test: Angelopoulos, Bates, Candes, Jordan and Lei, 2021). Half of the rows
 that chose no feature are kept aside; order and prefixes are made from the others alone. These also
@@ -210,6 +210,6 @@ def _name(prefixes: Prefixes, code: int) -> str:
 def _cannot(p: float, why: str) -> BadInput:
     return BadInput(
         f"Sure({p:g}, certified=True) cannot be certified with what is owned: {why}. It takes "
-        f"{rows_needed(p)} rows that chose nothing and stop with an answer, without an error. Learn "
-        "with a larger spend=, ask for less, or leave out certified."
+        f"{rows_needed(p)} rows that chose nothing and stop with an answer, without an error. "
+        "Learn with a larger spend=, ask for less, or leave out certified."
     )
