@@ -5,8 +5,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints.txt
 
-.PHONY: demo test setup lint guarantees faults mutants bench docs wheel matrix lowest \
-	release-check browser clean
+.PHONY: demo test setup lint guarantees faults mutants bench reproduce everything docs wheel \
+	matrix lowest release-check browser clean
 
 demo: $(VENV)/.demo
 	$(BIN)/thrifty demo
@@ -54,6 +54,15 @@ faults: $(VENV)/.test
 bench: $(VENV)/.test
 	$(BIN)/thrifty bench
 	$(BIN)/python -m pytest -m slow tests/metered tests/commands
+
+# Both tables of the paper, judged as docs/reproduction.md says: an hour. Interrupted, it goes on
+# where it was when the same is typed again.
+reproduce: $(VENV)/.test
+	$(BIN)/python -m pytest -m "slow or not slow" tests/test_reproduce.py
+	$(BIN)/thrifty reproduce --out reproduction
+
+# Every test there is, slow ones too, and every longer check: some hours. CI does it once a week.
+everything: test guarantees faults bench mutants reproduce docs wheel
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict

@@ -130,6 +130,7 @@ def test_deeper_trees_are_improved_from_nothing_after_a_restart():
     """The unfinished tree of a failed attempt belongs to the representation that is forgotten."""
     family = thrifty.Trees(max_depth=4, learner=thrifty.Paper())
     life = thrifty.Lifetime(family, agnostic=thrifty.Restart(1))
+    restarts = 0
     for task in thrifty.streams.trees(12, 40, 3, 400, 4, random_state=3):
         before = life.representation
         learned = life.learn(task.name, task.X, task.y)
@@ -137,6 +138,8 @@ def test_deeper_trees_are_improved_from_nothing_after_a_restart():
         if learned.route == "scratch" and len(before):
             assert len(life.representation) == 1
             assert life.representation[0].split == task.target.split
+            restarts += 1
+    assert restarts >= 2
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -305,3 +305,19 @@ class TestCommand:
     def test_a_table_that_is_none(self, tmp_path):
         result = self.run("--table", "4", "--out", tmp_path / "out")
         assert isinstance(result.exception, BadParameter)
+
+
+def test_a_power_above_the_theorys_is_not_called_bounded_by_it():
+    """K of anchors grew by 0.83 where the sum grows by 0.53: "bounded by" is false of that."""
+    from thrifty.reproduce.fit import Coefficient
+    from thrifty.reproduce.from_runs import SlopeOfPart
+    from thrifty.reproduce.verdicts import _exponents
+
+    def judged(value):
+        slope = Coefficient(value, value - 0.02, value + 0.02)
+        part = SlopeOfPart("anchors", "paper", "reused_cells", "n_metafeatures", slope, 0.53)
+        return next(iter(_exponents([part])))
+
+    assert not judged(0.83).holds and "faster than the sum" in judged(0.83).why
+    assert not judged(0.2).holds and "bounded by it" in judged(0.2).why
+    assert judged(0.53).holds

@@ -110,7 +110,7 @@ def test_anchored_families_over_40_seeds(capsys):
     assert missed <= 6  # 2 expected at delta = 0.05
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(5))
 def test_first_few_from_scratch(seed):
     K, N, d, S, m = 4, 120, 5, 700, 50
     stream = thrifty.streams.anchors(m, N, K, S, d, random_state=seed)
@@ -119,14 +119,14 @@ def test_first_few_from_scratch(seed):
     first = warm_up.n_tasks
     assert first == thrifty.bounds.warm_up_tasks(p_min=1 / K, n_metafeatures=K, delta=0.05)
     assert [task.route for task in life.tasks[:first]] == ["scratch"] * first
-    tops = {task.target.split for task in list(stream)[:first]}
-    if len(tops) == K:
-        assert scratch(life) == first
-        assert max(per_example(life)) <= 2 * (K + d)
-        assert bill(life) <= thrifty.bounds.warm_up(
-            n_tasks=m, n_features=N, n_metafeatures=K, n_examples=S, max_depth=d, p_min=1 / K,
-            delta=0.05,
-        )  # fmt: skip
+    # all were met among the first, as with probability 0.95 or more: else nothing is promised
+    assert len({task.target.split for task in list(stream)[:first]}) == K
+    assert scratch(life) == first
+    assert max(per_example(life)) <= 2 * (K + d)
+    assert bill(life) <= thrifty.bounds.warm_up(
+        n_tasks=m, n_features=N, n_metafeatures=K, n_examples=S, max_depth=d, p_min=1 / K,
+        delta=0.05,
+    )  # fmt: skip
 
 
 def test_a_warm_up_may_be_a_number():

@@ -78,9 +78,9 @@ def test_naive_baseline(seed):
     for task in stream:
         learned = life.learn(task.name, task.X, task.y)
         assert learned.model.tree_ == task.target
-        if learned.route == "reused":
-            assert learned.receipt.max_cells_per_example <= K * s
-    assert sum(task.route == "scratch" for task in life.tasks) <= K
+    reused = [task for task in life.tasks if task.route == "reused"]
+    assert len(reused) >= m - K
+    assert max(task.receipt.max_cells_per_example for task in reused) <= K * s
     assert sum(task.receipt.cells for task in life.tasks) <= thrifty.bounds.trees_features(
         n_tasks=m, n_features=N, n_metafeatures=K, n_examples=S, max_nodes=s
     )

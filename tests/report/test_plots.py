@@ -96,10 +96,11 @@ def test_reused_trees_come_from_metafeatures_and_these_from_scratch_tasks(
     view: LifetimeView,
 ) -> None:
     lineage = lineage_of(view)
-    for task in view.tasks:
-        if task.route == "reused":
-            nodes = {path for path, _ in internal_nodes(task.tree)}
-            assert set(metafeature_of_nodes(task.tree, view.metafeatures)) == nodes
+    reused = [task for task in view.tasks if task.route == "reused"]
+    assert reused
+    for task in reused:
+        nodes = {path for path, _ in internal_nodes(task.tree)}
+        assert set(metafeature_of_nodes(task.tree, view.metafeatures)) == nodes
     assert all(view.tasks[n].route == "scratch" for n in lineage.taught_by)
     for taught, used in zip(lineage.taught_by, lineage.used_by):
         assert all(n > taught for n in used)

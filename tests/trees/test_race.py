@@ -167,8 +167,7 @@ def test_a_lifetime_of_races_is_the_lifetime_without():
         a, b = (life.learn(task.name, task.X, task.y) for life in (full, raced))
         assert (a.route, a.model.tree_) == (b.route, b.model.tree_)
         assert b.receipt.cells < a.receipt.cells
-        if a.failure is not None:
-            assert a.failure.reason == b.failure.reason
+        assert (a.failure and a.failure.reason) == (b.failure and b.failure.reason)
     assert full.representation == raced.representation
 
 

@@ -97,8 +97,7 @@ def _form(records: Sequence[Record], row: Row, grown: Sequence[SlopeOfPart]) -> 
         holds = fit.r_squared >= _ENOUGH and not off
         why = "" if holds else form.bends or "the sum is an upper bound, not the bill itself"
         if off:
-            powers = "; ".join(f"{_what(g)} by {g.slope}, not {g.theory:.2f}" for g in off)
-            why = f"bounded by the sum, not of its order: {powers}. {why}"
+            why = f"{_by_kind(off)}. {why}"
         if not holds and "leaner" in found:
             why += f". {' + '.join(found['leaner'].coefficients)} fits with R^2 = "
             why += f"{found['leaner'].r_squared:.4f}"
@@ -123,13 +122,39 @@ def _as_said(grown: SlopeOfPart) -> bool:
     return low <= grown.theory <= high and grown.slope.high - grown.slope.low <= _WIDEST
 
 
+def _by_kind(off: Sequence[SlopeOfPart]) -> str:
+    """Powers that are not the theory's: what grows faster is not "bounded by" in that letter.
+
+    >>> from thrifty.reproduce.fit import Coefficient
+    >>> slope = SlopeOfPart("r", "paper", "cells", "n_tasks", Coefficient(1.3, 1.2, 1.4), 1.0)
+    >>> print(_by_kind([slope]))
+    faster than the sum's power on this grid: the bill grows with m by 1.3 [1.2, 1.4], not 1.00
+    """
+    kinds = (
+        ("bounded by the sum, not of its order", [g for g in off if not _faster(g)]),
+        ("faster than the sum's power on this grid", [g for g in off if _faster(g)]),
+    )
+    return "; ".join(
+        f"{kind}: " + "; ".join(f"{_what(g)} by {g.slope}, not {g.theory:.2f}" for g in some)
+        for kind, some in kinds
+        if some
+    )
+
+
+def _faster(grown: SlopeOfPart) -> bool:
+    return grown.slope.low > grown.theory
+
+
 def _exponents(grown: Iterable[SlopeOfPart]) -> Iterable[Verdict]:
     for one in grown:
         if (one.axis, one.learner) == ("n_unrelated", "balanced"):
             continue
         holds = _as_said(one)
-        below = one.slope.high < one.theory
-        why = "bounded by it, not of the order of it" if below else "not what the theory says"
+        why = "the interval is too wide to tell"
+        if one.slope.high < one.theory:
+            why = "bounded by it, not of the order of it"
+        elif _faster(one):
+            why = "faster than the sum here, from a lower start: the bound holds, the power does not"
         yield Verdict(
             one.row, f"{_what(one)} ({one.learner}) as the theory's sum does",
             f"{one.theory:.2f} within the interval, give or take {_GIVE}", f"power {one.slope}",
