@@ -52,7 +52,7 @@ def run(K, N, d, S, m, seed):
     return scratch
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("K, N, d, S, m", [(3, 60, 5, 800, 30), (6, 200, 6, 1500, 40)])
 def test_theorem_on_lists(K, N, d, S, m, seed):
     run(K, N, d, S, m, seed)

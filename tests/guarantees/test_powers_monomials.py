@@ -70,7 +70,7 @@ def test_default_mode_in_small():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(6))
 def test_paper_mode_at_length(seed):
     size = {"n_tasks": 100, "n_features": 200, "n_metafeatures": 8, "n_examples": 3000}
     life = lived(
@@ -83,7 +83,7 @@ def test_paper_mode_at_length(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(8))
 def test_default_mode_at_length(seed):
     stream = thrifty.streams.monomials(200, 1000, 10, 300, 10, random_state=seed)
     life = lived(thrifty.Monomials(10), stream)

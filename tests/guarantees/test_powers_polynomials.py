@@ -61,7 +61,7 @@ def test_default_mode_in_small(low, high):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("low, high", [(-1, 1), (1, 2)])
 def test_default_mode_at_length(low, high, seed):
     stream = thrifty.streams.polynomials(
@@ -74,7 +74,7 @@ def test_default_mode_at_length(low, high, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [7, 9, 11])
+@pytest.mark.parametrize("seed", [7, 9, 11, 13, 15, 17])
 @pytest.mark.parametrize("level", [0.03, 0.05])
 def test_noise_gives_the_right_terms_or_a_refusal(seed, level):
     life = thrifty.Lifetime(thrifty.Polynomials(3, 2, label_precision=level))

@@ -31,7 +31,7 @@ def test_the_promise_is_kept_at_moderate_size():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", range(1, 6))
 def test_the_promise_is_kept_at_100_000_rows(seed):
     bills, errors = bills_and_errors(6, 120, 5, 100_000, 100, seed)
     assert np.mean(bills) <= 5_000

@@ -39,7 +39,7 @@ def scratch(life):
     return sum(task.route == "scratch" for task in life.tasks)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("match", ["feature", "threshold", "stored"])
 def test_recurring_thresholds(match, seed):
     K, d = 4, 4
@@ -49,7 +49,7 @@ def test_recurring_thresholds(match, seed):
     assert scratch(life) <= K and len(life.representation) <= K * d
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(6))
 def test_drifting_thresholds_need_matching_by_feature(seed):
     K, d = 4, 4
     stream = list(thrifty.streams.reals(25, 80, K, 800, d, random_state=seed, levels=None))

@@ -55,20 +55,20 @@ def check_lifetime(K, N, d, S, m, seed):
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("K, N, d, S, m", SMALL)
 def test_theorem_1(K, N, d, S, m, seed):
     check_lifetime(K, N, d, S, m, seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(11))
 @pytest.mark.parametrize("K, N, d, S, m", SMALL + LARGE)
 def test_theorem_1_at_length(K, N, d, S, m, seed):
     check_lifetime(K, N, d, S, m, 100 + seed)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(6))
 def test_naive_baseline(seed):
     """The theorem on features seen: at most K from scratch, K s cells an example."""
     K, N, d, S, m = 5, 400, 5, 1000, 40

@@ -154,7 +154,7 @@ def _exponents(grown: Iterable[SlopeOfPart]) -> Iterable[Verdict]:
         if one.slope.high < one.theory:
             why = "bounded by it, not of the order of it"
         elif _faster(one):
-            why = "faster than the sum here, from a lower start: the bound holds, the power does not"
+            why = "faster than the sum here, from a lower start; below the bound"
         yield Verdict(
             one.row, f"{_what(one)} ({one.learner}) as the theory's sum does",
             f"{one.theory:.2f} within the interval, give or take {_GIVE}", f"power {one.slope}",

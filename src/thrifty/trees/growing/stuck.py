@@ -56,12 +56,12 @@ def too_deep(max_depth: int, totals: Ints, labels: Labels, what: str = "tree") -
     """A node at max_depth that is not pure: another tree than the greedy one might be right."""
     classes = ", ".join(repr(labels.value(int(c))) for c in np.flatnonzero(totals)[:4])
     return NotInFamily(
-        f"the {what} grown by the largest gain at each split does not get every example right within "
-        f"max_depth={max_depth}: at depth {max_depth} {int(totals.sum())} examples of the classes "
-        f"{classes} are still together. Another {what} of that depth might (features that tell "
-        "nothing alone can tell together), but none is searched for. Where labels are exact allow a "
-        "larger max_depth; where they are noisy use thrifty.Trees(learner=thrifty.Verified()) or "
-        "thrifty.Models()."
+        f"the {what} grown by the largest gain at each split does not get every example right "
+        f"within max_depth={max_depth}: at depth {max_depth} {int(totals.sum())} examples of the "
+        f"classes {classes} are still together. Another {what} of that depth might (features that "
+        "tell nothing alone can tell together), but none is searched for. Where labels are exact "
+        "allow a larger max_depth; where they are noisy use "
+        "thrifty.Trees(learner=thrifty.Verified()) or thrifty.Models()."
     )
 
 
