@@ -112,6 +112,20 @@ class SqlPages(TaskPages):
         rows = self._run("SELECT number, source, name FROM cell_names WHERE kind = ?", (kind,))
         return {int(number): (str(source), str(name)) for number, source, name in rows}
 
+    def knows_source(self, kind: str, source: str) -> bool:
+        where = "SELECT 1 FROM cell_names WHERE kind = ? AND source = ? LIMIT 1"
+        return bool(self._run(where, (kind, source)))
+
+    def words(self) -> dict[int, tuple[str, ...]]:
+        rows = self._run(
+            "SELECT source, name FROM cell_names WHERE kind = ? AND source <> ? ORDER BY number",
+            ("word", "sources"),
+        )
+        found: dict[int, list[str]] = {}
+        for feature, word in rows:
+            found.setdefault(int(feature), []).append(str(word))
+        return {feature: tuple(words) for feature, words in found.items()}
+
     # -- purchases ----------------------------------------------------------------------------
 
     def add(self, purchase: Purchase) -> Purchase:
@@ -352,7 +366,8 @@ def _reading(method: Callable[..., object]) -> Callable[..., object]:
 
 
 for _name in (
-    "number", "numbers", "names", "numbered", "sources_of", "with_keys", "purchase", "blocking",
+    "number", "numbers", "names", "numbered", "sources_of", "knows_source", "words",
+    "with_keys", "purchase", "blocking",
     "answered", "settled_after", "all_settled", "settled_of", "purchases", "latest",
     "last_compacted", "columns", "balance", "accounts", "example_costs", "_chunk", "currency",
     "version", "state", "forgets", "changes", "n_features", "task_token", "heads", "task",

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import pack_arrays
+from thrifty.cells.ledger.words import place_of
 from thrifty.cells.sources.checks import unmasked
 from thrifty.errors import MalformedAnswer
 from thrifty.typing import AnyArray
@@ -63,14 +64,20 @@ def read_answer(
     boolean: NDArray[np.bool_],
     *,
     allow_missing: bool = False,
+    words: Mapping[int, Sequence[str]] | None = None,
 ) -> NDArray[np.float64]:
     """The values of an answer, rows x features; anything odd is an error that says what.
 
+    ``words`` are the categories of those columns that are one. An answer is first held against what
+    was asked, as it came; only then are words turned into their places.
+
     >>> read_answer([[True, 0]], ["p1"], ["a", "b"], np.array([True, True])).tolist()
     [[1.0, 0.0]]
+    >>> read_answer([["red"]], ["p1"], ["a"], np.array([False]), words={0: ["red"]}).tolist()
+    [[0.0]]
     """
     try:
-        return _read(answer, examples, features, boolean, allow_missing)
+        return _read(answer, examples, features, boolean, allow_missing, words or {})
     except MalformedAnswer:
         raise
     except Exception as error:  # an object of the provider's that fails when it is looked at
@@ -82,20 +89,22 @@ def read_answer(
 
 def _read(
     answer: object, examples: Sequence[object], features: Sequence[str], boolean: NDArray[np.bool_],
-    allow_missing: bool,
+    allow_missing: bool, words: Mapping[int, Sequence[str]],
 ) -> NDArray[np.float64]:  # fmt: skip
     asked = f"{len(examples)} examples x {len(features)} features"
     if isinstance(answer, MalformedAnswer):
         raise answer
     if answer is None:
         raise MalformedAnswer(f"the provider answered nothing (None) where {asked} were asked.")
-    table = _table(answer, examples, features, asked)
+    table = _table(answer, examples, features, asked, mixed=bool(words))
     if table.ndim != 2 or table.shape != (len(examples), len(features)):
         raise MalformedAnswer(
             f"the provider was asked for {asked} and answered with shape {table.shape}. It must "
             "give one row per example and one column per feature, in the order asked, no more and "
             "no less."
         )
+    if words:
+        table = _in_places(table, examples, features, words)
     values = _numbers(table, examples, features, allow_missing)
     bad = ~np.isfinite(values)
     if allow_missing:
@@ -112,22 +121,53 @@ def _read(
 
 
 def _table(
-    answer: object, examples: Sequence[object], features: Sequence[str], asked: str
-) -> AnyArray:
+    answer: object, examples: Sequence[object], features: Sequence[str], asked: str,
+    *, mixed: bool,
+) -> AnyArray:  # fmt: skip
+    """The answer as an array; ``mixed``: words and numbers, which numpy would turn into text."""
+    kind = object if mixed else None
     if hasattr(answer, "columns") and hasattr(answer, "index") and hasattr(answer, "to_numpy"):
         _same_order([str(c) for c in answer.columns], list(features), "features")
         _same_order([str(i) for i in answer.index], [str(e) for e in examples], "examples")
-        return unmasked(answer.to_numpy())
+        return unmasked(answer.to_numpy(dtype=kind))
     if isinstance(answer, str | bytes | Mapping | set):
         raise MalformedAnswer(
             f"the provider must answer with a table of {asked}; it gave a {type(answer).__name__}."
         )
     try:
-        return unmasked(np.ma.asanyarray(answer) if np.ma.isMA(answer) else np.asarray(answer))
+        if np.ma.isMA(answer):
+            return _gaps_for_masked(answer) if mixed else unmasked(answer)
+        return np.asarray(answer, dtype=kind)
     except ValueError as error:
         raise MalformedAnswer(
             f"the provider must answer with a table of {asked}; its rows have different lengths."
         ) from error
+
+
+def _gaps_for_masked(answer: AnyArray) -> AnyArray:
+    """What is masked is not there; what lies under the mask is nobody's answer."""
+    out = np.array(np.ma.getdata(answer), dtype=object)
+    out[np.ma.getmaskarray(answer)] = None
+    return out
+
+
+def _in_places(
+    table: AnyArray, examples: Sequence[object], features: Sequence[str],
+    words: Mapping[int, Sequence[str]],
+) -> AnyArray:  # fmt: skip
+    """Words in their places; whatever is none of them is no answer."""
+    out = table.astype(object)
+    for j, listed in words.items():
+        for i, value in enumerate(out[:, j]):
+            try:
+                out[i, j] = place_of(value, listed)
+            except ValueError:
+                shown = redacted(_shown(value)[:40])
+                raise MalformedAnswer(
+                    f"{features[j]} must be one of {', '.join(map(repr, listed[:8]))}; the "
+                    f"provider gave {shown} for example {examples[i]!r}."
+                ) from None
+    return out
 
 
 def _same_order(got: list[str], asked: list[str], what: str) -> None:

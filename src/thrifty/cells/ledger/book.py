@@ -51,6 +51,12 @@ class Pages(Protocol):
         """Every name of a source that has a number."""
 
     def names(self, kind: str, numbers: Iterable[int]) -> list[str]: ...
+    def knows_source(self, kind: str, source: str) -> bool:
+        """Whether a source has any name of this kind."""
+
+    def words(self) -> dict[int, tuple[str, ...]]:
+        """The words of every category of the store, in their places, by the feature's number."""
+
     def add(self, purchase: Purchase) -> Purchase:
         """Write a purchase down; one with the same key that is there already is returned."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
@@ -26,6 +26,8 @@ from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.next_calls import Asking, lease
 from thrifty.cells.ledger.owner import IN_FLIGHT, me
 from thrifty.cells.ledger.purchase import CellBlock, Purchase
+from thrifty.cells.ledger.settlement import Names
+from thrifty.cells.ledger.words import Places
 from thrifty.cells.prices.bill_lines import BillLine, Lines, lines_of_counts
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.price_list import Tariff
@@ -52,10 +54,13 @@ class Buyer:
     """
 
     def __init__(
-        self, ledger: Ledger, source: CallableSource, tariff: Tariff, known: Known, task: str
-    ) -> None:
+        self, ledger: Ledger, source: CallableSource, tariff: Tariff, known: Known, task: str,
+        words: Mapping[int, Places] | None = None,
+    ) -> None:  # fmt: skip
         self.ledger, self.source, self.tariff = ledger, source, tariff
         self.known, self.task = known, task
+        #: of the features that are categories
+        self.words = words or {}
         self.spent = 0
         #: what each example has cost
         self.row_costs = np.zeros(known.n_examples, dtype=np.int64)
@@ -216,7 +221,7 @@ class Buyer:
     ) -> None:
         outcome = Outcome("unknown")
         try:
-            examples, features = self._names(purchase.block)
+            examples, features, _ = self._names(purchase.block)
             reached("before-call")
             outcome = await call_provider(
                 self.source, examples, features, purchase.key, limiter,
@@ -252,10 +257,12 @@ class Buyer:
         except ThriftyError:
             return False  # what cannot be looked up is not called
 
-    def _names(self, block: CellBlock) -> tuple[list[object], list[str]]:
+    def _names(self, block: CellBlock) -> Names:
         at, rows = self.known.place(block)
         ids = self.source.ids_of([self.source.examples[r] for r in rows.tolist()])
-        return ids, [self.source.feature_names[f] for f in at.tolist()]
+        features = [self.source.feature_names[f] for f in at.tolist()]
+        words = {j: self.words[f].words for j, f in enumerate(at.tolist()) if f in self.words}
+        return Names(ids, features, words)
 
     def _step(
         self, done: list[tuple[Purchase, Outcome]], features: NDArray[np.int64],

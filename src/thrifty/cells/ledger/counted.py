@@ -12,6 +12,7 @@ from thrifty import kernels
 from thrifty.cells.ledger.book import Column, Pages
 from thrifty.cells.ledger.compacted import Facts, read_column, write_column
 from thrifty.cells.ledger.meter import Meter, Owned
+from thrifty.cells.ledger.words import Places, words_in_store
 from thrifty.cells.sources import Source
 from thrifty.errors import ChangedValue
 
@@ -55,17 +56,22 @@ def count_as_owned(pages: Pages, source: Source, meter: Meter, now: float) -> No
     names = [source.feature_names[f] for f in features.tolist()]
     numbers = pages.number(_KIND, names, source.name)
     before = {c.number: c for c in pages.columns(_KIND, numbers.tolist())}
+    kept = pages.words()
     everything = np.arange(source.n_examples)
     columns: list[Column] = []
     for f, number in zip(features.tolist(), numbers.tolist()):
         rows = everything if meter.everything else kernels.rows_of_mask(meter.touched[f])
         values = np.asarray(source.read(rows, np.array([f]))[:, 0], dtype=np.float64)
+        if f in source.categories and (number in kept or number not in before):
+            # by word: its place differs from table to table
+            words = words_in_store(pages, number, source.categories[f], write=True)
+            values = Places(source.feature_names[f], source.categories[f], words).here(values)
         order = np.argsort(examples[rows], kind="stable")
         facts = Facts(examples[rows][order], values[order], np.full(len(rows), now))
         boolean, old = bool(source.boolean[f]), before.get(number)
         if old is not None:
             had = read_column(old)
-            if f not in source.categories:  # whose places differ from table to table
+            if f not in source.categories or number in kept:
                 _same_values(pages, source, f, had, facts)
             new = ~np.isin(facts.examples, had.examples)  # who was first has bought it
             facts = Facts(facts.examples[new], facts.values[new], facts.times[new]).merged(had)

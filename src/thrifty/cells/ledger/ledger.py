@@ -24,6 +24,7 @@ from thrifty.cells.ledger.compact import compact
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.purchase import Purchase, is_live
 from thrifty.cells.ledger.settlement import close, find_changes, settle
+from thrifty.cells.ledger.words import agree_on_words
 from thrifty.cells.prices.budget import Budget, Limits
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.prices.price_list import PricesLike, Tariff, as_price_list
@@ -162,7 +163,8 @@ class Ledger:
         def work(pages: Pages) -> tuple[Buyer, bool]:
             self.pay_in(pages, tariff.currency, write=to_buy)
             known = self._known(pages, source, tariff, pages.number if to_buy else pages.numbers)
-            buyer = Buyer(self, source, tariff, known, task)
+            words = agree_on_words(pages, source, write=to_buy)
+            buyer = Buyer(self, source, tariff, known, task, words)
             at_once = np.union1d(self._at_once(pages, source, task), tariff.tied)
             if to_buy and source.n_features <= _FEW:
                 known.number(pages, at_once)
@@ -262,7 +264,9 @@ class Ledger:
         block = purchase.block
         examples = pages.names("example", block.examples)
         features = pages.names("feature", block.features)
-        checked = read_answer(values, examples, features, block.boolean)
+        kept = pages.words()
+        words = {j: kept[f] for j, f in enumerate(block.features.tolist()) if f in kept}
+        checked = read_answer(values, examples, features, block.boolean, words=words)
         # What was known when the purchase was begun had expired, or it would not have been bought;
         # only a value that came later can contradict this one.
         at_once = np.zeros(len(features))

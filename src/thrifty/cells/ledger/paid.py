@@ -151,13 +151,19 @@ class PaidCells:
             if f in self.tariff.computed:
                 out[:, j] = self._computed(f, rows)
             else:
-                out[:, j] = self.known.column(f, rows)
+                out[:, j] = self._column(f, rows)
         return out
+
+    def _column(self, f: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Known values of one feature; a category in the places that the source lists."""
+        values = self.known.column(f, rows)
+        places = self._buyer.words.get(f)
+        return values if places is None else places.here(values)
 
     def _computed(self, f: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         parents, function = self.tariff.computed[f]
         given = [
-            self._computed(p, rows) if p in self.tariff.computed else self.known.column(p, rows)
+            self._computed(p, rows) if p in self.tariff.computed else self._column(p, rows)
             for p in parents
         ]
         values = np.asarray(function(*given), dtype=np.float64)

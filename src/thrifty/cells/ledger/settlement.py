@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,8 +123,12 @@ def _share(costs: NDArray[np.int64], share: float) -> NDArray[np.int64]:
     return np.array([-(-int(c) * top // bottom) for c in costs], dtype=np.int64)
 
 
-#: ids of examples and names of features, as the provider is asked for them
-Names: TypeAlias = tuple[list[object], list[str]]
+class Names(NamedTuple):
+    """What the provider is asked for: ids, features, and the words of columns that have some."""
+
+    examples: list[object]
+    features: list[str]
+    words: Mapping[int, Sequence[str]]
 
 
 def take_answer(
@@ -133,7 +137,7 @@ def take_answer(
     limits: Limits | None = None,
 ) -> tuple[Purchase, Exception | None]:  # fmt: skip
     """Settle an answer, or keep it as malformed or changed, with the error to raise."""
-    examples, features = names
+    examples, features, words = names
     paid: NDArray[np.int64] | None = None
     too_much = ""
     if isinstance(answer, Answered):
@@ -149,7 +153,9 @@ def take_answer(
         f"are not bought again until you say so: {resolve(purchase.id)}."
     )
     try:
-        values = read_answer(answer, examples, features, boolean, allow_missing=allow_missing)
+        values = read_answer(
+            answer, examples, features, boolean, allow_missing=allow_missing, words=words
+        )
     except MalformedAnswer as error:
         done = close(
             pages, purchase, "malformed", now, share=1.0, answer=keep_answer(answer),
@@ -209,12 +215,14 @@ def book_late(
 
     Where its cells are still free it settles them; otherwise it is kept, and counted.
     """
-    examples, features = names
+    examples, features, words = names
     boolean = purchase.block.boolean
     if isinstance(answer, Answered):
         answer = answer.values
     try:
-        values = read_answer(answer, examples, features, boolean, allow_missing=allow_missing)
+        values = read_answer(
+            answer, examples, features, boolean, allow_missing=allow_missing, words=words
+        )
     except MalformedAnswer as error:
         kept, note = keep_answer(answer), f"late, and malformed: {error}"
         return close(pages, purchase, "late", now, share=1.0, answer=kept, note=note)

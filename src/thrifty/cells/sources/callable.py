@@ -23,7 +23,6 @@ from thrifty.cells.sources.checks import (
     checked_names,
     checked_source_name,
 )
-from thrifty.cells.sources.coded import answers_in_codes
 from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, BadParameter
 from thrifty.typing import AnyArray, KindsLike
@@ -115,8 +114,7 @@ class CallableSource(Source):
             )
         super().__init__(len(ids), names, _kinds(boolean, names))
         self._tell(read_kinds(kinds, names))
-        listed = {names[f]: c for f, c in self.categories.items()}
-        self.fn = answers_in_codes(fn, listed) if listed else fn
+        self.fn = fn
         self.idempotent = idempotent
         self.name = checked_source_name(name, needed=True)
         self.prices: PriceList | None = None if prices is None else as_price_list(prices)
@@ -142,6 +140,7 @@ class CallableSource(Source):
             if said is not None:
                 self.boolean[f] = said == "boolean"
             if isinstance(said, tuple):
+                can_be_stored(said, "category")
                 categories[f] = said
         self.categories = categories
 

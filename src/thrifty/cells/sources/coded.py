@@ -1,19 +1,16 @@
-"""Categories in their places: of a source that counts them otherwise, of a provider's answers."""
+"""Categories of a source in the places that they have elsewhere."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.sources.answered import Answered
 from thrifty.cells.sources.base import Source
 from thrifty.typing import AnyArray
 
-__all__ = ["RecodedSource", "answers_in_codes"]
+__all__ = ["RecodedSource"]
 
 
 class RecodedSource(Source):
@@ -64,50 +61,3 @@ def _moved(codes: AnyArray, place: NDArray[np.float64]) -> NDArray[np.float64]:
     there = ~np.isnan(codes)
     out[there] = place[codes[there].astype(np.int64)]
     return out
-
-
-def answers_in_codes(
-    fn: Callable[..., object], categories: Mapping[str, Sequence[str]]
-) -> Callable[..., object]:
-    """A provider whose answers name categories by text, as one that gives their places.
-
-    A text that is no category stays as it is: the ledger, which checks every answer, says so.
-    """
-    if inspect.iscoroutinefunction(fn):
-
-        @functools.wraps(fn)
-        async def later(ids: object, names: Sequence[str], **more: object) -> object:
-            return _in_codes(await fn(ids, names, **more), names, categories)
-
-        return later
-
-    @functools.wraps(fn)
-    def now(ids: object, names: Sequence[str], **more: object) -> object:
-        return _in_codes(fn(ids, names, **more), names, categories)
-
-    return now
-
-
-def _in_codes(
-    answer: object, names: Sequence[str], categories: Mapping[str, Sequence[str]]
-) -> object:
-    if not any(name in categories for name in names):
-        return answer
-    if isinstance(answer, Answered):
-        return Answered(_in_codes(answer.values, names, categories), answer.cost)
-    if isinstance(answer, Exception):
-        return answer
-    try:
-        table = np.array(answer, dtype=object)
-    except ValueError:  # ragged: the ledger says so
-        return answer
-    if table.ndim != 2 or table.shape[1] != len(names):
-        return answer
-    for j, name in enumerate(names):
-        place = {c: float(i) for i, c in enumerate(categories.get(name, ()))}
-        if place:
-            table[:, j] = [
-                np.nan if v is None else place.get(v, v) if isinstance(v, str) else v
-                for v in table[:, j]
-            ]
-    return table

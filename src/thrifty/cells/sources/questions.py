@@ -114,8 +114,6 @@ class QuestionSource(CallableSource):
             boolean=False, allow_missing=True, limits=CallLimits(**limits),
             name=f"{own} {prompt_hash(self.questions, confidence=confidence)}",
         )  # fmt: skip
-        # its answers are places already
-        self.fn = self._answer
         self.per_call = np.array([self._call_price(t) for t in self._texts.values()], np.int64)
 
     @staticmethod
@@ -182,7 +180,7 @@ class QuestionSource(CallableSource):
                 problem = problem or error
                 continue
             step = 2 if self.confidence else 1
-            by_name = dict(zip(asked, values[::step]))
+            by_name: dict[str, object] = dict(zip(asked, map(_word, questions, values[::step])))
             if self.confidence:
                 by_name.update(zip(map(self._sure, asked), values[1::2]))
             rows.append([by_name[n] for n in names])
@@ -212,6 +210,11 @@ class QuestionSource(CallableSource):
             f"QuestionSource({self.n_examples} texts x {len(self.questions)} questions to "
             f"{self.model}; a call up to {most})"
         )
+
+
+def _word(question: Question, value: float) -> object:
+    """An answer as it is given: a category by its word."""
+    return value if question.categories is None else question.categories[int(value)]
 
 
 def _by_content(texts: TextsLike) -> tuple[list[str], dict[str, str]]:
