@@ -11,7 +11,7 @@ import random
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -45,6 +45,15 @@ class LocalChatServer:
         ``delay(text) -> seconds`` before the reply, to mix up the order
     overcharge : float
         factor on the tokens that it counts
+    trouble : mapping or None
+        ``{"upload" | "submit" | "poll" | "download": [status, ...]}``: what the first looks at a
+        batch get instead, in turn; 0 breaks the connection
+    status : callable
+        ``status(text) -> int`` for each request, alone or in a batch; other than 200 is unbilled
+    ends : str
+        how batches end: "completed", "expired", "failed", ...
+    lose : callable
+        ``lose(text) -> bool``: requests of a batch that are worked on, and then are in no file
 
     >>> with LocalChatServer(lambda text, question: "yes") as server:
     ...     server.url.startswith("http://127.0.0.1:"), server.billed
@@ -63,10 +72,16 @@ class LocalChatServer:
         delay: Callable[[str], float] = lambda text: 0.0,
         confidence: float | None = None,
         overcharge: float = 1.0,
+        trouble: Mapping[str, Sequence[int]] | None = None,
+        status: Callable[[str], int] = lambda text: 200,
+        ends: str = "completed",
+        lose: Callable[[str], bool] = lambda text: False,
     ) -> None:
         self.answer, self.rates, self.key = answer, rates or Rates("0.15 USD", "0.60 USD"), key
         self.refuse, self.break_, self.garble, self.delay = refuse, break_, garble, delay
         self.confidence, self.overcharge = confidence, overcharge
+        self._trouble = {act: list(some) for act, some in (trouble or {}).items()}
+        self.status, self.ends, self.lose = status, ends, lose
         #: what it has billed, in minor units
         self.billed = 0
         #: (text, questions) of each request it worked on, in the order in which they came in
@@ -94,6 +109,9 @@ class LocalChatServer:
                 self._write(*server._get(self.path))
 
             def _write(self, status: int, body: object) -> None:
+                if status == 0:  # broken off
+                    self.close_connection = True
+                    return
                 raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(raw)))
@@ -122,6 +140,10 @@ class LocalChatServer:
     def _post(self, path: str, headers: Message, raw: bytes) -> tuple[int, object]:
         if self.key is not None and headers.get("Authorization") != f"Bearer {self.key}":
             return 401, {"error": {"message": "no key"}}
+        act = "upload" if path.endswith("/files") else "submit"
+        in_the_way = self._in_the_way(act) if path.endswith(("/files", "/batches")) else None
+        if in_the_way is not None:
+            return in_the_way, {}
         if path.endswith("/files"):
             name = f"file-{len(self._files)}"
             self._files[name] = "\n".join(
@@ -138,32 +160,53 @@ class LocalChatServer:
                 return 429, {"error": {"message": "slow down"}}
         return self._complete(body, self.rates)
 
+    def _in_the_way(self, act: str) -> int | None:
+        with self._lock:
+            some = self._trouble.get(act)
+            return some.pop(0) if some else None
+
     def _get(self, path: str) -> tuple[int, object]:
         name = path.rstrip("/").split("/")
+        in_the_way = self._in_the_way("download" if path.endswith("/content") else "poll")
+        if in_the_way is not None:
+            return in_the_way, {}
         if path.endswith("/content"):
             return 200, self._files[name[-2]]
         state = self._batches[name[-1]]
         state["looks"] += 1
-        return 200, {**state, "status": "completed" if state["looks"] > 1 else "in_progress"}
+        return 200, {**state, "status": self.ends if state["looks"] > 1 else "in_progress"}
 
     def _batch(self, body: Fields) -> Fields:
         lines = [json.loads(x) for x in self._files[body["input_file_id"]].splitlines()]
-        out = []
+        out: list[Fields] = []
         for line in lines:
             status, reply = self._complete(line["body"], self.rates.in_batch())
-            out.append({"custom_id": line["custom_id"], "error": None,
-                        "response": {"status_code": status, "body": reply}})  # fmt: skip
+            if not self.lose(_TEXT.search(line["body"]["messages"][0]["content"]).group(1)):  # type: ignore[union-attr]
+                out.append({"custom_id": line["custom_id"], "error": None,
+                            "response": {"status_code": status, "body": reply}})  # fmt: skip
         random.Random(len(out)).shuffle(out)
-        name, result = f"batch-{len(self._batches)}", f"file-{len(self._files)}"
-        self._files[result] = "\n".join(map(json.dumps, out))
-        self._batches[name] = {"id": name, "output_file_id": result, "looks": 0}
+        name = f"batch-{len(self._batches)}"
+        good = [line for line in out if line["response"]["status_code"] == 200]
+        bad = [line for line in out if line["response"]["status_code"] != 200]
+        self._batches[name] = {"id": name, "looks": 0, "output_file_id": self._file(good),
+                               "error_file_id": self._file(bad)}  # fmt: skip
         return {"id": name, "status": "validating"}
+
+    def _file(self, lines: list[Fields]) -> str | None:
+        if not lines:
+            return None
+        name = f"file-{len(self._files)}"
+        self._files[name] = "\n".join(map(json.dumps, lines))
+        return name
 
     def _complete(self, body: Fields, rates: Rates) -> tuple[int, object]:
         prompt = body["messages"][0]["content"]
         text, questions = _TEXT.search(prompt).groups()  # type: ignore[union-attr]
         asked = [m.groups() for m in map(_LINE.match, questions.splitlines()) if m]
         time.sleep(self.delay(text))
+        status = self.status(text)
+        if status != 200:
+            return status, {"error": {"message": "not now"}}
         with self._lock:
             said = {number: self._said(text, question) for number, question, _ in asked}
             written = json.dumps(said)

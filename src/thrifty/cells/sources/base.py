@@ -395,7 +395,8 @@ class Source(ABC):
         again : int
             how often a malformed reply is asked for again; each is paid
         limits : int
-            as for :meth:`from_callable`; a call is about one text, 8 at a time
+            as for :meth:`from_callable`; a call is about one text, 8 at a time, and each text is
+            settled or refused by itself
 
         >>> def parrot(prompt):
         ...     return '{"1": "yes"}' if "rain" in prompt else '{"1": "no"}'

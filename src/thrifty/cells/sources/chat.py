@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +13,12 @@ from thrifty.typing import Json, JsonLike
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["ChatServer"]
+    from thrifty.cells.sources.chat_batches import Batches
+
+__all__ = ["NOT_BILLED", "ChatServer", "reply_of", "send"]
 
 #: answers to a call that did no work: too many requests, overloaded, not reachable, no right
-_NOT_BILLED = (400, 401, 403, 404, 408, 409, 413, 422, 429, 503)
+NOT_BILLED = (400, 401, 403, 404, 408, 409, 413, 422, 429, 503)
 
 
 class ChatServer:
@@ -66,7 +66,8 @@ class ChatServer:
     def __repr__(self) -> str:
         return f"ChatServer({self.model!r} at {self.base_url})"
 
-    def _client(self) -> httpx.AsyncClient:
+    def client(self) -> httpx.AsyncClient:
+        """A connection, with the key where there is one."""
         try:
             import httpx
         except ImportError as error:
@@ -89,100 +90,36 @@ class ChatServer:
         return {"model": self.model, "messages": [message], **limit, **self.options}
 
     async def __call__(self, prompt: str, longest: int | None = None) -> Reply:
-        async with self._client() as client:
-            reply = await _send(client, "POST", "/chat/completions",
+        async with self.client() as client:
+            reply = await send(client, "POST", "/chat/completions",
                                 json=self.body(prompt, longest))  # fmt: skip
-        return _reply(reply.json())
+        return reply_of(reply.json())
 
     def in_batches(self, gather: float = 0.05) -> Batches:
         """The same server through its batch interface, at the price of batches."""
+        from thrifty.cells.sources.chat_batches import Batches
+
         return Batches(self, gather)
 
 
-class Batches:
-    """Prompts that are asked at about the same time go out as one batch.
-
-    Each is still a purchase of its own: reserved before, settled or refused by itself.
-    """
-
-    takes_longest = True
-
-    def __init__(self, server: ChatServer, gather: float) -> None:
-        self.server, self.gather = server, gather
-        self.model, self.rates = server.model, server.rates
-        self._waiting: list[tuple[Json, asyncio.Future[Reply]]] = []
-
-    async def __call__(self, prompt: str, longest: int | None = None) -> Reply:
-        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._waiting.append((self.server.body(prompt, longest), future))
-        mine = len(self._waiting)
-        await asyncio.sleep(self.gather)
-        if len(self._waiting) == mine:  # the last to come sends them all
-            await self._flush()
-        return await future
-
-    async def _flush(self) -> None:
-        batch, self._waiting = self._waiting, []
-        if not batch:
-            return
-        try:
-            found = await self._run([body for body, _ in batch])
-        except Exception as error:
-            for _, future in batch:
-                if not future.done():
-                    future.set_exception(error)
-            return
-        for i, (_, future) in enumerate(batch):
-            if future.done():
-                continue
-            line = found.get(f"r{i}")
-            if line is None:
-                future.set_exception(NotBilled("the batch did not answer this request"))
-            elif line.get("error") or line["response"]["status_code"] != 200:
-                future.set_exception(NotBilled("the batch refused this request"))
-            else:
-                future.set_result(_reply(line["response"]["body"]))
-
-    async def _run(self, bodies: list[Json]) -> JsonLike:
-        lines = "\n".join(
-            json.dumps({"custom_id": f"r{i}", "method": "POST", "url": "/v1/chat/completions",
-                        "body": body})
-            for i, body in enumerate(bodies)
-        )  # fmt: skip
-        async with self.server._client() as client:
-            sent = await _send(client, "POST", "/files", data={"purpose": "batch"},
-                               files={"file": ("batch.jsonl", lines.encode())})  # fmt: skip
-            made = await _send(client, "POST", "/batches", json={
-                "input_file_id": sent.json()["id"], "endpoint": "/v1/chat/completions",
-                "completion_window": "24h"})  # fmt: skip
-            state = made.json()
-            while state["status"] not in ("completed", "failed", "expired", "cancelled"):
-                await asyncio.sleep(self.server.poll)
-                state = (await _send(client, "GET", f"/batches/{state['id']}")).json()
-            if not state.get("output_file_id"):
-                raise NotBilled(f"the batch ended as {state['status']}")
-            out = await _send(client, "GET", f"/files/{state['output_file_id']}/content")
-        found = [json.loads(line) for line in out.text.splitlines() if line.strip()]
-        return {line["custom_id"]: line for line in found}  # in whatever order they came
-
-
-async def _send(
+async def send(
     client: httpx.AsyncClient, method: str, path: str, **what: Any
 ) -> httpx.Response:
+    """A request that asks for work: what is known to have begun none is :class:`NotBilled`."""
     import httpx
 
     try:
         reply = await client.request(method, path, **what)
     except (httpx.ConnectError, httpx.ConnectTimeout) as error:
         raise NotBilled("the server cannot be reached") from error
-    if reply.status_code in _NOT_BILLED:
+    if reply.status_code in NOT_BILLED:
         raise NotBilled(f"the server answered {reply.status_code}")
     if reply.status_code >= 300:
         raise RuntimeError(f"the server answered {reply.status_code}")
     return reply
 
 
-def _reply(body: JsonLike) -> Reply:
+def reply_of(body: JsonLike) -> Reply:
     """What a completion says; the tokens are the server's own count."""
     usage = body.get("usage") or {}
     details = usage.get("prompt_tokens_details") or {}

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from thrifty.cells.prices.money import amount_text, to_units
+from thrifty.cells.prices.money import UNIT, amount_text, to_units
 from thrifty.cells.prices.price_list import PriceList
 from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.prices.tokens import Rates, estimated_tokens
@@ -108,10 +109,13 @@ class QuestionSource(CallableSource):
                 features.append(self._sure(key))
                 kinds[self._sure(key)] = "number"
         own = f"{name + ' ' if name else ''}{model}{'@' + version if version else ''}"
-        limits = {"concurrency": 8, "max_examples": 1, "again": again, **limits}
+        chosen = CallLimits(**{"concurrency": 8, "again": again, **limits})
+        # A prompt is about one text, so that each is a purchase of its own: what was answered is
+        # settled and what was refused is refused, text by text.
+        chosen = replace(chosen, max_examples=1)
         super().__init__(
             self._answer, examples=ids, features=features, prices=self._price_list(), kinds=kinds,
-            boolean=False, allow_missing=True, limits=CallLimits(**limits),
+            boolean=False, allow_missing=True, limits=chosen,
             name=f"{own} {prompt_hash(self.questions, confidence=confidence)}",
         )  # fmt: skip
         self.per_call = np.array([self._call_price(t) for t in self._texts.values()], np.int64)
@@ -156,35 +160,31 @@ class QuestionSource(CallableSource):
         return prompt_for(self._texts[example], asked, confidence=self.confidence)
 
     async def _answer(self, ids: Sequence[object], names: Sequence[str]) -> Answered:
-        """One prompt per text; a reply that is no answer is billed like one that is."""
+        """One prompt for one text; a reply that is no answer is billed like one that is."""
         import inspect
 
-        rows, costs = [], []
-        problem: MalformedAnswer | None = None
+        (example,) = ids
         asked = self._asked(names)
         questions = [self.questions[k] for k in asked]
         longest = sum(q.longest + (12 if self.confidence else 0) for q in questions) + _AROUND
-        for example in ids:
-            prompt = self.prompt(str(example), names)
-            takes = {"longest": longest} if getattr(self._ask, "takes_longest", False) else {}
-            said = self._ask(prompt, **takes)
-            if inspect.isawaitable(said):
-                said = await said
-            reply = said if isinstance(said, Reply) else Reply(str(said))
-            read = self._tokens(prompt) if reply.read is None else reply.read
-            written = self._tokens(reply.text) if reply.written is None else reply.written
-            costs.append(to_units(self.rates.cost(read, written, reply.cached)))
-            try:
-                values = read_reply(reply.text, questions, confidence=self.confidence)
-            except MalformedAnswer as error:
-                problem = problem or error
-                continue
-            step = 2 if self.confidence else 1
-            by_name: dict[str, object] = dict(zip(asked, map(_word, questions, values[::step])))
-            if self.confidence:
-                by_name.update(zip(map(self._sure, asked), values[1::2]))
-            rows.append([by_name[n] for n in names])
-        return Answered(problem if problem is not None else rows, cost=costs)
+        prompt = self.prompt(str(example), names)
+        takes = {"longest": longest} if getattr(self._ask, "takes_longest", False) else {}
+        said = self._ask(prompt, **takes)
+        if inspect.isawaitable(said):
+            said = await said
+        reply = said if isinstance(said, Reply) else Reply(str(said))
+        read = self._tokens(prompt) if reply.read is None else reply.read
+        written = self._tokens(reply.text) if reply.written is None else reply.written
+        cost = Decimal(self.rates.cost(read, written, reply.cached)) / UNIT
+        try:
+            values = read_reply(reply.text, questions, confidence=self.confidence)
+        except MalformedAnswer as error:
+            return Answered(error, cost=cost)
+        step = 2 if self.confidence else 1
+        by_name: dict[str, object] = dict(zip(asked, map(_word, questions, values[::step])))
+        if self.confidence:
+            by_name.update(zip(map(self._sure, asked), values[1::2]))
+        return Answered([[by_name[n] for n in names]], cost=cost)
 
     def dry_run(self, features: Sequence[str] | None = None, show: int = 2) -> DryRun:
         """The prompts of the first texts, and what asking all of them would cost at most.
