@@ -41,6 +41,10 @@ def register(app: typer.Typer) -> None:
             Path | None,
             typer.Option(help="CSV with the values: a header of features, a row per example id."),
         ] = None,
+        cost: Annotated[
+            str | None,
+            typer.Option(help="What was billed, such as '3.25 EUR'; else what was said or reserved."),
+        ] = None,
         everything: Annotated[
             str | None,
             typer.Option("--all", metavar="billed|not-billed", help="The same for all of them."),
@@ -54,8 +58,10 @@ def register(app: typer.Typer) -> None:
         stores what was bought; --billed alone gives it up, and its cells may be bought again.
         --all billed and --all not-billed say so of every purchase that is listed.
         """
-        if everything is not None and (purchase, billed, values) != (None, None, None):
-            raise BadInput("--all is for all purchases: give no number, no --billed, no --values.")
+        if everything is not None and (purchase, billed, values, cost) != (None,) * 4:
+            raise BadInput(
+                "--all is for all purchases: give no number, no --billed, no --values, no --cost."
+            )
         if everything not in (None, "billed", "not-billed"):
             raise BadInput(f"--all must be billed or not-billed; got {everything!r}.")
         write = purchase is not None or everything is not None
@@ -72,18 +78,19 @@ def register(app: typer.Typer) -> None:
             return
         if billed is None:
             raise BadInput("say what became of it: --billed or --not-billed.")
-        _resolve_one(life, waiting, purchase, billed, values)
+        _resolve_one(life, waiting, purchase, billed, values, cost)
         _say(life, purchase, f"purchase {purchase} resolved", as_json)
 
 
 def _resolve_one(
-    life: Lifetime, waiting: list[OpenPurchase], purchase: int, billed: bool, values: Path | None
-) -> None:
+    life: Lifetime, waiting: list[OpenPurchase], purchase: int, billed: bool, values: Path | None,
+    cost: str | None,
+) -> None:  # fmt: skip
     chosen = next((p for p in waiting if p.id == purchase), None)
     table = None
     if values is not None and chosen is not None:
         table = read_values(values, chosen)
-    life.ledger.resolve(purchase, "billed" if billed else "not-billed", table)
+    life.ledger.resolve(purchase, "billed" if billed else "not-billed", table, cost)
 
 
 def _resolve_all(life: Lifetime, waiting: list[OpenPurchase], outcome: str, as_json: bool) -> None:
@@ -97,7 +104,8 @@ def _say(life: Lifetime, resolved: int | list[int], words: str, as_json: bool) -
     """What was resolved, and what is spent and reserved after it."""
     balance = life.balance()
     if as_json:
-        print_json({"resolved": resolved, "spent": balance.spent, "reserved": balance.reserved})
+        said = {"spent": balance.spent, "reserved": balance.reserved, "over": balance.over}
+        print_json({"resolved": resolved, **said})
         return
     typer.echo(
         f"{words}; {money(balance.spent, balance.currency)} spent and "
@@ -121,6 +129,7 @@ def _listing(waiting: list[OpenPurchase], store: str) -> list[str]:
     lines.append(f"  thrifty resolve {store} {first} --not-billed")
     lines.append(f"  thrifty resolve {store} {first} --billed --values FILE.csv")
     lines.append(f"  thrifty resolve {store} {first} --billed        (give the values up)")
+    lines.append("and --cost 'AMOUNT EUR' where the provider billed something else")
     if len(waiting) > 1:
         lines.append(f"  thrifty resolve {store} --all not-billed   (the same for all of them)")
     return lines
@@ -148,8 +157,16 @@ def _values(path: Path, purchase: OpenPurchase) -> list[list[object]]:
         raise BadInput(f"{path} lacks {lacking[0]!r} ({len(lacking)} names are missing).")
     at = [header.index(f) for f in purchase.features]
     try:
-        return [[float(body[e][j]) for j in at] for e in purchase.examples]
+        return [[_cell(body[e][j]) for j in at] for e in purchase.examples]
     except (ValueError, IndexError) as error:
         raise BadInput(
             f"{path} must hold a number for each example and feature: {error}."
         ) from error
+
+
+def _cell(text: str) -> object:
+    """A number, or the word of a category."""
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -60,6 +60,7 @@ def rows_beside(
 def balance_of(pages: SqlPages, total: int | None) -> Balance:
     """What a lifetime in a store has spent, and what there is."""
     reserved, spent = pages.balance(None)
+    over = pages.over()
     accounts = pages.accounts()
     predicted = sum(accounts.get(p.account, (0, 0))[1] for p in pages.predictions())
     cells, price = all_there_is(pages.to_buy())
@@ -67,11 +68,12 @@ def balance_of(pages: SqlPages, total: int | None) -> Balance:
         spent=to_units(spent),
         reserved=to_units(reserved),
         currency=pages.currency(""),
-        left=None if total is None else to_units(max(0, total - spent - reserved)),
+        left=None if total is None else to_units(max(0, total - spent - reserved - over)),
         learning=to_units(spent - predicted),
         predictions=to_units(predicted),
         everything_cells=cells,
         everything=to_units(price),
+        over=to_units(over),
     )
 
 

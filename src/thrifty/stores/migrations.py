@@ -195,8 +195,14 @@ CREATE TABLE known_blocks (
 );
 """
 
+# What a provider billed beyond what was reserved for it is owed, and is not what was spent.
+_EIGHTH = """
+ALTER TABLE purchases ADD COLUMN beyond {int} NOT NULL DEFAULT 0;
+ALTER TABLE lifetimes ADD COLUMN beyond {int} NOT NULL DEFAULT 0;
+"""
+
 STEPS: tuple[str | Move, ...] = (
-    _FIRST, _SECOND, _THIRD, move_cells, _AFTER_THIRD, _SIXTH, _SEVENTH,
+    _FIRST, _SECOND, _THIRD, move_cells, _AFTER_THIRD, _SIXTH, _SEVENTH, _EIGHTH,
 )  # fmt: skip
 LATEST = len(STEPS)
 

@@ -31,7 +31,7 @@ __all__ = ["PredictionRow", "SqlPages", "State", "TaskHead", "TaskRow"]
 _CHUNK = 1024
 _PURCHASE = (
     "SELECT id, key, task, provider, status, owner, created_at, give_up_at, block, reserved, "
-    "spent, answer, note, settled_at, sequence, compacted, lifetime FROM purchases "
+    "spent, answer, note, settled_at, sequence, compacted, lifetime, beyond FROM purchases "
 )
 
 #: values in one statement; both databases take more
@@ -210,9 +210,14 @@ class SqlPages(TaskPages):
             p = p.with_(sequence=sequence)
         self._run(
             "UPDATE purchases SET status = ?, reserved = ?, spent = ?, answer = ?, note = ?, "
-            "settled_at = ?, sequence = ? WHERE id = ?",
-            (p.status, p.reserved, p.spent, p.answer, p.note, p.settled_at, p.sequence, p.id),
+            "settled_at = ?, sequence = ?, beyond = ? WHERE id = ?",
+            (
+                p.status, p.reserved, p.spent, p.answer, p.note, p.settled_at, p.sequence, p.over,
+                p.id,
+            ),
         )  # fmt: skip
+        if p.block.paid is not None:
+            self._run("UPDATE purchases SET block = ? WHERE id = ?", (p.block.to_bytes(), p.id))
         return p
 
     # -- columns ------------------------------------------------------------------------------
@@ -269,12 +274,17 @@ class SqlPages(TaskPages):
             )
         return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
 
+    def over(self) -> int:
+        return int(self._one("SELECT beyond FROM lifetimes WHERE id = ?"))
+
     def move(
-        self, task: str, reserved: int, spent: int, lifetime: int | None = None
+        self, task: str, reserved: int, spent: int, lifetime: int | None = None, over: int = 0
     ) -> None:
+        payer = lifetime or self._id
+        if over:
+            self._run("UPDATE lifetimes SET beyond = beyond + ? WHERE id = ?", (over, payer))
         if not reserved and not spent:
             return
-        payer = lifetime or self._id
         self._run(
             "UPDATE lifetimes SET reserved = reserved + ?, spent = spent + ? WHERE id = ?",
             (reserved, spent, payer),
@@ -340,12 +350,12 @@ class SqlPages(TaskPages):
 
 def _purchase(row: SqlRow) -> Purchase:
     (id, key, task, provider, status, owner, created_at, give_up_at, block, reserved, spent,
-     answer, note, settled_at, sequence, compacted, lifetime) = row  # fmt: skip
+     answer, note, settled_at, sequence, compacted, lifetime, over) = row  # fmt: skip
     return Purchase(
         str(key), str(task), str(provider), str(status), str(owner), float(created_at),
         float(give_up_at), CellBlock.from_bytes(bytes(block)), int(reserved), int(spent),
         None if answer is None else bytes(answer), str(note), float(settled_at), int(sequence),
-        bool(compacted), int(id), int(lifetime),
+        bool(compacted), int(id), int(lifetime), int(over),
     )  # fmt: skip
 
 
@@ -369,7 +379,7 @@ for _name in (
     "number", "numbers", "names", "numbered", "sources_of", "knows_source", "words",
     "with_keys", "purchase", "blocking",
     "answered", "settled_after", "all_settled", "settled_of", "purchases", "latest",
-    "last_compacted", "columns", "balance", "accounts", "example_costs", "_chunk", "currency",
+    "last_compacted", "columns", "balance", "over", "accounts", "example_costs", "_chunk", "currency",
     "version", "state", "forgets", "changes", "n_features", "task_token", "heads", "task",
     "tasks", "predictions", "labels_of", "to_buy", "purged", "bookings",
     "known_blocks",

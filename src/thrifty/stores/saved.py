@@ -358,7 +358,8 @@ def charge(ledger: Ledger, pages: SqlPages, account: str, counted: int, currency
         return
     ledger.pay_in(pages, currency)
     limits = ledger.limits(currency)
-    limits.check("total", counted, sum(pages.balance(None)), f" for {account!r}")
+    used = sum(pages.balance(None)) + pages.over()
+    limits.check("total", counted, used, f" for {account!r}")
     pages.move(account, 0, counted)
 
 

@@ -93,8 +93,11 @@ class Pages(Protocol):
     def balance(self, task: str | None) -> tuple[int, int]:
         """(reserved, spent) of a task, or in total for None."""
 
+    def over(self) -> int:
+        """What providers have billed beyond what was reserved."""
+
     def move(
-        self, task: str, reserved: int, spent: int, lifetime: int | None = None
+        self, task: str, reserved: int, spent: int, lifetime: int | None = None, over: int = 0
     ) -> None:
         """Change the account of a task of this lifetime, or of the one that began a purchase."""
 

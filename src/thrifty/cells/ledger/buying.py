@@ -143,13 +143,26 @@ class Buyer:
             self._asking.stale = True
         self.known.gained.clear()
 
+    def _is_mine(self, purchase: Purchase) -> bool:
+        """Whether this task pays for it; what we only repeat is on the bill of who began it."""
+        return purchase.id in self._mine or (
+            self.task != ""
+            and purchase.task == self.task
+            and purchase.lifetime == self.ledger.book.id
+        )
+
     def _book(self, purchase: Purchase) -> None:
-        self.spent += purchase.spent
-        if purchase.spent != purchase.block.price:
+        """What has ended is on our bill: in all, for each example, and line by line."""
+        if not purchase.spent or not self._is_mine(purchase):
             return
+        self.spent += purchase.spent
         block = purchase.block
         at, rows = self.known.place(block)
-        np.add.at(self.row_costs, rows[rows >= 0], block.costs[rows >= 0])
+        np.add.at(self.row_costs, rows[rows >= 0], purchase.counted[rows >= 0])
+        if purchase.status != "settled":
+            n = len(block.examples)
+            self.lines.add([BillLine("paid for without values", n, purchase.spent)])
+            return
         cells = np.bincount(at[at >= 0], minlength=len(self.tariff.own)) * len(block.examples)
         place = {int(n): d for d, n in enumerate(self.known.draws)}
         draws = {
@@ -158,18 +171,17 @@ class Buyer:
             if n in place
         }
         lines = lines_of_counts(self.tariff, self.source.feature_names, cells, draws)
-        rest = purchase.spent - sum(line.amount for line in lines)
-        if rest:  # calls, the first of a group, what a provider billed otherwise than listed
+        rest = block.price - sum(line.amount for line in lines)
+        if rest:  # calls, the first of a group
             lines.append(BillLine("calls and first tests", len(block.examples), rest))
+        if purchase.spent != block.price:
+            less = purchase.spent - block.price
+            lines.append(BillLine("billed otherwise than listed", len(block.examples), less))
         self.lines.add(lines)
 
     def _note(self, purchase: Purchase) -> None:
         at, rows = self.known.place(purchase.block)
-        mine = purchase.id in self._mine or (
-            self.task != ""
-            and purchase.task == self.task
-            and purchase.lifetime == self.ledger.book.id
-        )
+        mine = self._is_mine(purchase)
         mask = kernels.mask_of_rows(rows[rows >= 0], self.known.n_examples)
         self.news.append((mine, at[at >= 0], mask))
 

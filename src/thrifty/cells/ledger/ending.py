@@ -128,6 +128,7 @@ def _after_the_fact(
     done = book_late(
         pages, now, outcome.answer, names, asking.known, asking.ledger.clock(),
         allow_missing=asking.source.allow_missing, free=not _taken(asking, pages, now),
+        limits=asking.limits,
     )  # fmt: skip
     kept = "is used" if done.status == "settled" else "is kept, and not used"
     price = amount_text(done.spent, pages.currency(""))

@@ -23,11 +23,13 @@ from thrifty.cells.ledger.calls import Outcome
 from thrifty.cells.ledger.compact import compact
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.purchase import Purchase, is_live
+from thrifty.cells.ledger.real_costs import Billed, billed_within
 from thrifty.cells.ledger.settlement import close, find_changes, settle
 from thrifty.cells.ledger.words import agree_on_words
 from thrifty.cells.prices.budget import Budget, Limits
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.prices.price_list import PricesLike, Tariff, as_price_list
+from thrifty.cells.sources.answered import Answered
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import (
     BadInput,
@@ -65,6 +67,9 @@ class Balance:
         what was spent on each
     everything_cells, everything : int and float
         the distinct cells there are to buy for the tasks learned, and what they would cost
+    over : float
+        what providers have billed beyond their own prices: owed, and not in ``spent``, which never
+        exceeds a budget; ``left`` is without it
     saved : float
         everything, less what was spent on learning
     """
@@ -77,6 +82,7 @@ class Balance:
     predictions: float = 0.0
     everything_cells: int = 0
     everything: float = 0.0
+    over: float = 0.0
 
     @property
     def saved(self) -> float:
@@ -145,7 +151,8 @@ class Ledger:
 
         def work(pages: Pages) -> Balance:
             reserved, spent = pages.balance(None)
-            return Balance(to_units(spent), to_units(reserved), pages.currency(""))
+            over, currency = to_units(pages.over()), pages.currency("")
+            return Balance(to_units(spent), to_units(reserved), currency, over=over)
 
         return self.book.read(work)
 
@@ -226,7 +233,9 @@ class Ledger:
         now = self.clock()
         return [_described(pages, p) for p in pages.blocking() if not is_live(p, now)]
 
-    def resolve(self, id: int, outcome: str, values: object = None) -> None:
+    def resolve(
+        self, id: int, outcome: str, values: object = None, cost: object = None
+    ) -> None:
         """Say what became of a purchase that is in doubt.
 
         Parameters
@@ -235,14 +244,23 @@ class Ledger:
             ``"not-billed"`` frees its money and its cells; ``"billed"`` counts the money as spent,
             with ``values`` (examples x features, as listed) stored like any answer, and without
             them given up: the cells may then be bought again
+        values : array or None
+            examples x features; categories by their words
+        cost : None, number, str or sequence
+            what was billed, in all or for each example; None: what the provider had said, else the
+            price that was reserved
         """
         if outcome not in ("billed", "not-billed"):
             raise BadInput(f"outcome must be 'billed' or 'not-billed'; got {outcome!r}.")
         if outcome == "not-billed" and values is not None:
             raise BadInput("values come with 'billed'; what was not billed has none.")
-        self.book.write(lambda pages: self._resolve(pages, id, outcome, values))
+        if outcome == "not-billed" and cost is not None:
+            raise BadInput("what was not billed has no cost: leave cost= out.")
+        self.book.write(lambda pages: self._resolve(pages, id, outcome, values, cost))
 
-    def _resolve(self, pages: Pages, id: int, outcome: str, values: object) -> None:
+    def _resolve(
+        self, pages: Pages, id: int, outcome: str, values: object, cost: object
+    ) -> None:
         purchase = pages.purchase(id)
         waiting = [p.id for p in pages.blocking() if not is_live(p, self.clock())]
         if purchase is None or purchase.id not in waiting:
@@ -255,12 +273,27 @@ class Ledger:
         now = self.clock()
         if outcome == "not-billed":
             close(pages, purchase, "void", now, note="resolved: not billed")
-        elif values is None:
-            close(pages, purchase, "lost", now, share=1.0, note="resolved: billed, no values")
+            return
+        billed = self._billed(pages, purchase, cost)
+        if values is None:
+            note = "resolved: billed, no values"
+            close(pages, purchase, "lost", now, note=note, billed=billed)
         else:
-            self._resolve_with(pages, purchase, values, now)
+            self._resolve_with(pages, purchase, values, now, billed)
 
-    def _resolve_with(self, pages: Pages, purchase: Purchase, values: object, now: float) -> None:
+    def _billed(self, pages: Pages, purchase: Purchase, cost: object) -> Billed:
+        """What a purchase cost: as the user says, as the provider had said, as listed."""
+        if cost is None:
+            return Billed(purchase.counted, purchase.over)
+        currency = pages.currency("")
+        said = Answered(None, cost)  # type: ignore[arg-type]
+        paid = said.in_minor_units(purchase.block.costs, currency)
+        assert paid is not None
+        return billed_within(pages, purchase, paid, self.limits(currency))
+
+    def _resolve_with(
+        self, pages: Pages, purchase: Purchase, values: object, now: float, billed: Billed
+    ) -> None:
         block = purchase.block
         examples = pages.names("example", block.examples)
         features = pages.names("feature", block.features)
@@ -282,7 +315,7 @@ class Ledger:
                 f"gave {new:g}. Nothing was changed.",
                 purchases=(purchase.id,),
             )
-        settle(pages, purchase, checked, now)
+        settle(pages, purchase, checked, now, billed)
 
     def how_to_resolve(self, id: int) -> str:
         """What to type, or to run where the ledger is in memory; it can be pasted as it is."""
@@ -338,7 +371,7 @@ def _described(pages: Pages, p: Purchase) -> OpenPurchase:
         status="doubt" if p.status == "pending" else p.status,
         task=p.task,
         provider=p.provider,
-        price=to_units(p.block.price),
+        price=to_units(p.spent or p.block.price),
         currency=pages.currency(""),
         examples=tuple(pages.names("example", p.block.examples)),
         features=tuple(pages.names("feature", p.block.features)),

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.owner import IN_FLIGHT, is_alive, me
 from thrifty.cells.prices.money import total
+from thrifty.cells.sources.answered import divided
 from thrifty.typing import AnyArray
 from thrifty.untrusted import readable
 
@@ -37,7 +38,8 @@ class CellBlock:
     """The cells of one call, in the ledger's numbers: examples x features, and draws.
 
     ``draw_rows[i, j]`` says that draw i is paid with this purchase for the j-th example; ``costs``
-    is what each example costs, in minor units.
+    is what each example costs by the list, in minor units; ``paid`` what it really cost, where that
+    is something else.
     """
 
     examples: NDArray[np.int32]
@@ -46,6 +48,7 @@ class CellBlock:
     draws: NDArray[np.int32]
     draw_rows: NDArray[np.bool_]
     costs: NDArray[np.int64]
+    paid: NDArray[np.int64] | None = None
 
     @property
     def price(self) -> int:
@@ -64,6 +67,7 @@ class CellBlock:
                 "draws": self.draws,
                 "draw_rows": np.packbits(self.draw_rows, axis=1),
                 "costs": self.costs,
+                **({} if self.paid is None else {"paid": self.paid}),
             }
         )
 
@@ -84,8 +88,10 @@ class CellBlock:
             raise ValueError(f"draws of shape {a['draw_rows'].shape}")
         bits = np.unpackbits(a["draw_rows"], axis=1, count=n) if len(a["draws"]) else None
         rows = bits.astype(np.bool_) if bits is not None else np.zeros((0, n), dtype=np.bool_)
-        boolean = a["boolean"].astype(np.bool_)
-        return cls(a["examples"], a["features"], boolean, a["draws"], rows, a["costs"])
+        boolean, paid = a["boolean"].astype(np.bool_), a.get("paid")
+        if paid is not None and paid.shape != (n,):
+            raise ValueError(f"amounts of shape {paid.shape}")
+        return cls(a["examples"], a["features"], boolean, a["draws"], rows, a["costs"], paid)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,6 +115,20 @@ class Purchase:
     compacted: bool = False
     id: int = 0
     lifetime: int = 0
+    #: what was billed beyond the reservation, or beyond a limit: owed, and never counted as spent
+    over: int = 0
+
+    @property
+    def counted(self) -> NDArray[np.int64]:
+        """What each example counts at present: reserved, or spent."""
+        costs, paid = self.block.costs, self.block.paid
+        if self.reserved:
+            return costs
+        if not self.spent:
+            return np.zeros_like(costs)
+        if paid is not None:
+            return paid
+        return costs if self.spent == self.block.price else divided(self.spent, costs)
 
     def with_(self, **changes: Any) -> Purchase:
         """The same purchase with some fields changed."""

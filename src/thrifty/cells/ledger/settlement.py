@@ -15,10 +15,10 @@ from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.crash_points import reached
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.purchase import CellBlock, Purchase, pack_values
+from thrifty.cells.ledger.real_costs import Billed, billed_within, read_cost
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.money import amount_text, refuse_too_large, total
-from thrifty.cells.sources.answered import Answered
-from thrifty.errors import BudgetExceeded, ChangedValue, CostAboveReservation, MalformedAnswer
+from thrifty.errors import ChangedValue, CostAboveReservation, MalformedAnswer
 
 __all__ = [
     "book_late",
@@ -39,17 +39,18 @@ def check_budget(
     needed = total(costs)
     if needed == 0:
         return
-    refuse_too_large(needed + sum(pages.balance(None)), "the sum of all purchases")
+    used = sum(pages.balance(None))
+    refuse_too_large(needed + used, "the sum of all purchases")
     whose = f" for {n_cells} cells"
-    if limits.total is not None:
-        limits.check("total", needed, sum(pages.balance(None)), whose)
+    if limits.total is not None:  # what is owed is not there to be spent
+        limits.check("total", needed, used + pages.over(), whose)
     if limits.per_task is not None:
         limits.check("task", needed, sum(pages.balance(task)), f"{whose} of task {task!r}")
     if limits.per_example is not None:
-        used = pages.example_costs(block_examples)
-        worst = int(np.argmax(np.where(costs > 0, used + costs, -1)))
+        each = pages.example_costs(block_examples)
+        worst = int(np.argmax(np.where(costs > 0, each + costs, -1)))
         name = pages.names("example", [int(block_examples[worst])])[0]
-        limits.check("example", int(costs[worst]), int(used[worst]), f" on example {name!r}")
+        limits.check("example", int(costs[worst]), int(each[worst]), f" on example {name!r}")
 
 
 def intend(pages: Pages, purchase: Purchase, limits: Limits) -> Purchase:
@@ -65,52 +66,43 @@ def intend(pages: Pages, purchase: Purchase, limits: Limits) -> Purchase:
 
 def settle(
     pages: Pages, purchase: Purchase, values: NDArray[np.float64], now: float,
-    costs: NDArray[np.int64] | None = None,
+    billed: Billed | None = None,
 ) -> Purchase:  # fmt: skip
-    """Values and money in the same transaction; ``costs`` where they differ from the price."""
-    block = purchase.block
-    paid = block.costs if costs is None else costs
-    spent = total(paid)
-    done = pages.finish(
-        purchase.with_(
-            status="settled",
-            answer=pack_values(values, block.boolean),
-            reserved=0,
-            spent=spent,
-            settled_at=now,
-        )
-    )
-    paid_by = purchase.lifetime  # another lifetime may end it
-    pages.move(purchase.task, -purchase.reserved, spent - purchase.spent, paid_by)
-    counted = block.costs if purchase.reserved or block.price == purchase.spent else 0 * paid
-    if (paid != counted).any():
-        pages.add_example_costs(block.examples, paid - counted, paid_by)
-    reached("in-settle")
-    return done.with_(block=replace(block, costs=paid))
+    """Values and money in the same transaction; ``billed`` where it differs from the price."""
+    answer = pack_values(values, purchase.block.boolean)
+    billed = Billed(purchase.block.costs) if billed is None else billed
+    return _book(pages, purchase.with_(status="settled", answer=answer, settled_at=now), billed)
 
 
 def close(
     pages: Pages, purchase: Purchase, status: str, now: float, *, share: float = 0.0,
-    answer: bytes | None = None, note: str = "", paid: NDArray[np.int64] | None = None,
+    answer: bytes | None = None, note: str = "", billed: Billed | None = None,
 ) -> Purchase:  # fmt: skip
     """End a purchase without values; it costs a share of its price, the rest is free again.
 
-    ``paid`` is what it cost, where the provider said so.
+    ``billed`` is what it cost, where the provider said so.
     """
-    costs = purchase.block.costs
-    paid = _share(costs, share) if paid is None else paid
-    spent = total(paid)
-    held = purchase.reserved + purchase.spent
+    billed = Billed(_share(purchase.block.costs, share)) if billed is None else billed
+    ended = purchase.with_(
+        status=status, answer=answer, note=note or purchase.note, settled_at=now
+    )
+    return _book(pages, ended, billed)
+
+
+def _book(pages: Pages, ended: Purchase, billed: Billed) -> Purchase:
+    """Move the money of a purchase from where it was to where it is now."""
+    before, paid_by = ended.counted, ended.lifetime  # another lifetime may end it
+    spent, block = total(billed.counted), ended.block
+    as_listed = block.paid is None and bool((billed.counted == block.costs).all())
+    block = block if as_listed else replace(block, paid=billed.counted)
     done = pages.finish(
-        purchase.with_(
-            status=status, answer=answer, note=note or purchase.note, reserved=0, spent=spent,
-            settled_at=now,
-        )
-    )  # fmt: skip
-    pages.move(purchase.task, -purchase.reserved, spent - purchase.spent, purchase.lifetime)
-    counted = costs if held else np.zeros_like(costs)
-    if spent != held:
-        pages.add_example_costs(purchase.block.examples, paid - counted, purchase.lifetime)
+        ended.with_(reserved=0, spent=spent, over=billed.over, block=block)
+    )
+    pages.move(
+        ended.task, -ended.reserved, spent - ended.spent, paid_by, billed.over - ended.over
+    )
+    if (billed.counted != before).any():
+        pages.add_example_costs(block.examples, billed.counted - before, paid_by)
     reached("in-settle")
     return done
 
@@ -138,14 +130,7 @@ def take_answer(
 ) -> tuple[Purchase, Exception | None]:  # fmt: skip
     """Settle an answer, or keep it as malformed or changed, with the error to raise."""
     examples, features, words = names
-    paid: NDArray[np.int64] | None = None
-    too_much = ""
-    if isinstance(answer, Answered):
-        try:
-            paid, too_much = _actual(pages, purchase, answer, limits or Limits())
-            answer = answer.values
-        except MalformedAnswer as error:
-            answer = error
+    answer, billed, too_much = read_cost(pages, purchase, answer, limits or Limits())
     boolean = purchase.block.boolean
     price = amount_text(purchase.block.price, pages.currency(""))
     what_next = (
@@ -159,7 +144,7 @@ def take_answer(
     except MalformedAnswer as error:
         done = close(
             pages, purchase, "malformed", now, share=1.0, answer=keep_answer(answer),
-            note=str(error), paid=paid,
+            note=str(error), billed=billed,
         )  # fmt: skip
         return done, MalformedAnswer(str(error) + what_next, purchases=(purchase.id,))
     changed = find_changes(known, purchase.block, values)
@@ -171,45 +156,18 @@ def take_answer(
         )
         kept = pack_values(values, boolean)
         done = close(
-            pages, purchase, "changed", now, share=1.0, answer=kept, note=note, paid=paid
+            pages, purchase, "changed", now, share=1.0, answer=kept, note=note, billed=billed
         )
         return done, ChangedValue(note + what_next, purchases=(purchase.id,))
     if too_much:
-        done = settle(pages, purchase.with_(note=too_much), values, now, paid)
+        done = settle(pages, purchase.with_(note=too_much), values, now, billed)
         return done, CostAboveReservation(too_much, purchases=(purchase.id,))
-    return settle(pages, purchase, values, now, paid), None
-
-
-def _actual(
-    pages: Pages, purchase: Purchase, answer: Answered, limits: Limits
-) -> tuple[NDArray[np.int64] | None, str]:
-    """What a call really cost, and what is wrong with that, if anything.
-
-    What is above the reservation is counted where the budget has room for it; otherwise no more
-    than was reserved can be, and the message says how much is missing from the ledger.
-    """
-    block = purchase.block
-    currency = pages.currency("")
-    paid = answer.in_minor_units(block.costs, currency)
-    if paid is None or total(paid) <= block.price:
-        return paid, ""
-    said = (
-        f"the provider billed {amount_text(total(paid), currency)} for purchase {purchase.id}, for "
-        f"which {amount_text(block.price, currency)} was reserved. Its values are kept and usable"
-    )
-    next_ = "Raise the estimate (prices, tokens, longest answer) before you learn again."
-    try:
-        over = np.maximum(paid - block.costs, 0)
-        check_budget(pages, limits, purchase.task, block.examples, over, block.n_cells)
-    except BudgetExceeded:
-        short = "the budget has no room for the rest, which is not counted"
-        return block.costs, f"{said}; {short}. {next_}"
-    return paid, f"{said}, and all of it is counted. {next_}"
+    return settle(pages, purchase, values, now, billed), None
 
 
 def book_late(
     pages: Pages, purchase: Purchase, answer: object, names: Names,
-    known: Known, now: float, *, allow_missing: bool, free: bool,
+    known: Known, now: float, *, allow_missing: bool, free: bool, limits: Limits | None = None,
 ) -> Purchase:  # fmt: skip
     """An answer that came after its purchase was resolved: it was billed, whatever was said.
 
@@ -217,19 +175,21 @@ def book_late(
     """
     examples, features, words = names
     boolean = purchase.block.boolean
-    if isinstance(answer, Answered):
-        answer = answer.values
+    answer, billed, _ = read_cost(pages, purchase, answer, limits or Limits())
+    if billed is None:
+        billed = billed_within(pages, purchase, purchase.block.costs, limits or Limits())
     try:
         values = read_answer(
             answer, examples, features, boolean, allow_missing=allow_missing, words=words
         )
     except MalformedAnswer as error:
         kept, note = keep_answer(answer), f"late, and malformed: {error}"
-        return close(pages, purchase, "late", now, share=1.0, answer=kept, note=note)
+        return close(pages, purchase, "late", now, answer=kept, note=note, billed=billed)
     if free and find_changes(known, purchase.block, values) is None:
-        return settle(pages, purchase.with_(note=f"late: was {purchase.status}"), values, now)
+        late = purchase.with_(note=f"late: was {purchase.status}")
+        return settle(pages, late, values, now, billed)
     kept, note = pack_values(values, boolean), "late: its cells were bought again meanwhile"
-    return close(pages, purchase, "late", now, share=1.0, answer=kept, note=note)
+    return close(pages, purchase, "late", now, answer=kept, note=note, billed=billed)
 
 
 def find_changes(

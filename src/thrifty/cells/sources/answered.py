@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from thrifty.cells.prices.money import UNIT, read_amount, total
 from thrifty.errors import BadInput, MalformedAnswer
 
-__all__ = ["Answered"]
+__all__ = ["Answered", "divided"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +24,9 @@ class Answered:
         rows x features, as ever; or a :class:`thrifty.errors.MalformedAnswer` that says why there
         are none, though the call was billed
     cost : None, number, str or sequence
-        what the call cost in all, or one amount per example, in the currency of the prices. It is
-        booked instead of the price that was reserved, and may not be above it
+        what the call cost in all, or one amount per example, in the currency of the prices; floats
+        are rounded to the nearest millionth, decimals and text are exact. It is booked instead of
+        the price that was reserved; what is above that is on the balance as ``over``
 
     >>> Answered([[1, 0]], cost="0.00042 USD").in_minor_units(np.array([500])).tolist()
     [420]
@@ -45,7 +46,7 @@ class Answered:
             return None
         try:
             if isinstance(self.cost, str | Decimal) or np.ndim(self.cost) == 0:
-                return _divided(_minor(self.cost, currency), reserved)
+                return divided(_minor(self.cost, currency), reserved)
             costs = np.asarray(self.cost, dtype=object)
             each = np.array([_minor(c, currency) for c in costs], dtype=np.int64)
         except (BadInput, TypeError, ValueError, OverflowError) as error:
@@ -59,16 +60,21 @@ class Answered:
 
 
 def _minor(given: object, currency: str) -> int:
-    """Rounded up to the minor unit: a bill of a ten-millionth is not nothing."""
-    if isinstance(given, float) and 0 <= given < 1e9:
-        return -int(-given * UNIT // 1)
+    """A float has its last bit from nowhere: the nearest millionth is meant. Others are exact."""
+    if isinstance(given, float | np.floating) and 0 <= given < 1e9:
+        return round(float(given) * UNIT)
     minor, label = read_amount(given, "cost")
     if label and currency and label != currency:
         raise BadInput(f"it is in {label}, and the prices are in {currency}.")
     return minor
 
 
-def _divided(sum_: int, reserved: NDArray[np.int64]) -> NDArray[np.int64]:
+def divided(sum_: int, reserved: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A sum in parts that are like others, to the last unit.
+
+    >>> divided(10, np.array([1, 1, 1])).tolist()
+    [4, 3, 3]
+    """
     whole = max(total(reserved), 1)
     out = np.array([sum_ * int(r) // whole for r in reserved], dtype=np.int64)
     out[0] += sum_ - total(out)

@@ -1,0 +1,215 @@
+"""What a provider says it billed: counted to the millionth, never past a limit, never lost."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import thrifty
+from thrifty import Answered, Budget, Cells, PriceList, Source
+from thrifty.cells import Ledger
+from thrifty.cli import app
+from thrifty.errors import BadInput, BudgetExceeded, CostAboveReservation, MalformedAnswer
+from thrifty.stores import MemoryStore, SQLiteStore
+
+IDS = [f"p{i}" for i in range(10)]
+
+
+def ledger(budget=None, store=None) -> Ledger:
+    return Ledger((store or MemoryStore()).book("test", {}, {}), budget)
+
+
+def source(cost, price="4 EUR", bad=False, **options):
+    def look_up(ids, names):
+        said = cost(ids) if callable(cost) else cost
+        return Answered([[7 if bad else 1 for _ in names] for _ in ids], cost=said)
+
+    options = {"examples": IDS, "features": ["x"], "name": "lab", **options}
+    return Source.from_callable(look_up, prices=PriceList(price), **options)
+
+
+def test_a_float_is_the_nearest_millionth_whatever_its_last_bit():
+    wrong = []
+    for cents in range(1, 2000):
+        price = cents / 100
+        got = Answered([[1]], cost=price).in_minor_units(np.array([cents * 10_000]))
+        if got.tolist() != [cents * 10_000]:
+            wrong.append(price)
+    assert wrong == []
+    book = ledger()
+    Cells(source(4.03, "4.03 EUR"), ledger=book, task="t").get([0], [0])
+    assert (book.balance().spent, book.balance().over) == (4.03, 0.0)
+
+
+@pytest.mark.parametrize("cost", [Decimal("4.030001"), "4.030001 EUR", "4.030001"])
+def test_decimals_and_text_are_exact(cost):
+    book = ledger()
+    with pytest.raises(CostAboveReservation):
+        Cells(source(cost, "4.03 EUR"), ledger=book, task="t").get([0], [0])
+    assert (book.balance().spent, book.balance().over) == (4.03, 1e-6)
+
+
+@pytest.mark.parametrize("budget", [None, Budget(total="6 EUR"), Budget(total="100 EUR")])
+def test_what_is_billed_beyond_the_reservation_is_on_the_balance(budget):
+    book = ledger(budget)
+    cells = Cells(source("9 EUR", "6 EUR"), ledger=book, task="t")
+    with pytest.raises(CostAboveReservation, match="values are kept and usable"):
+        cells.get([0], [0])
+    balance = book.balance()
+    assert (balance.spent, balance.reserved, balance.over) == (6.0, 0.0, 3.0)
+    assert cells.get([0], [0]).tolist() == [[1]]
+
+
+def test_what_is_owed_is_not_there_to_be_spent(tmp_path):
+    life = thrifty.Lifetime(
+        thrifty.Trees(max_depth=2), store=tmp_path / "s.db", budget=Budget(total="14 EUR")
+    )
+    cells = Cells(source("9 EUR", "6 EUR"), ledger=life.ledger, task="t")
+    with pytest.raises(CostAboveReservation):
+        cells.get([0], [0])
+    assert (life.balance().over, life.balance().left) == (3.0, 5.0)
+    with pytest.raises(BudgetExceeded):
+        cells.get([1], [0])
+    again = thrifty.Lifetime.open(tmp_path / "s.db")
+    assert again.balance().over == 3.0
+    assert again.balance().to_dict()["over"] == 3.0
+
+
+def test_a_malformed_answer_that_was_billed_too_high_is_over_too():
+    book = ledger()
+    with pytest.raises(MalformedAnswer):
+        Cells(source("9 EUR", "6 EUR", bad=True), ledger=book, task="t").get([0], [0])
+    assert (book.balance().spent, book.balance().over) == (6.0, 3.0)
+    book.resolve(1, "not-billed")
+    assert (book.balance().spent, book.balance().over) == (0.0, 0.0)
+
+
+def test_a_cost_per_example_does_not_pass_its_limit_silently():
+    book = ledger(Budget(per_example="2 EUR"))
+    uneven = source(lambda ids: [6] + [0] * (len(ids) - 1), "2 EUR")
+    with pytest.raises(CostAboveReservation, match="example"):
+        Cells(uneven, ledger=book, task="t").get([0, 1, 2], [0])
+    assert (book.balance().spent, book.balance().over) == (2.0, 4.0)
+    costs = book.book.read(lambda pages: pages.example_costs(pages.numbers("example", IDS[:3])))
+    assert costs.tolist() == [2_000_000, 0, 0]
+
+
+def test_resolving_books_what_the_provider_had_said():
+    book = ledger(Budget(total="25 EUR"))
+    cells = Cells(source("22 EUR", "2.5 EUR", bad=True), ledger=book, task="t")
+    with pytest.raises(MalformedAnswer):
+        cells.get(range(10), [0])
+    assert book.balance().spent == 22.0
+    book.resolve(1, "billed", [[1]] * 10)
+    assert (book.balance().spent, book.balance().reserved) == (22.0, 0.0)
+    assert cells.receipt().cost == 22.0
+
+
+@pytest.mark.parametrize("values", [None, [[1]] * 10])
+@pytest.mark.parametrize(
+    ("cost", "spent", "over"),
+    [(None, 20.0, 0.0), ("12.5 EUR", 12.5, 0.0), (0, 0.0, 0.0), ("21 EUR", 20.0, 1.0),
+     ([1] * 10, 10.0, 0.0), (Decimal("0.000001"), 1e-6, 0.0)],
+)  # fmt: skip
+def test_resolving_may_say_the_cost(cost, spent, over, values):
+    def breaks(ids):
+        raise RuntimeError
+
+    book = ledger()
+    with pytest.raises(thrifty.errors.PurchaseInDoubt):
+        Cells(source(breaks, "2 EUR"), ledger=book, task="t").get(range(10), [0])
+    assert book.balance().reserved == 20.0
+    book.resolve(1, "billed", values, cost=cost)
+    balance = book.balance()
+    assert (balance.spent, balance.reserved, balance.over) == (spent, 0.0, over)
+
+
+def test_a_cost_that_cannot_be_is_refused():
+    def breaks(ids):
+        raise RuntimeError
+
+    book = ledger()
+    with pytest.raises(thrifty.errors.PurchaseInDoubt):
+        Cells(source(breaks), ledger=book, task="t").get([0, 1], [0])
+    for cost in (-1, "3 USD", [1, 2, 3], "much"):
+        with pytest.raises((BadInput, MalformedAnswer)):
+            book.resolve(1, "billed", cost=cost)
+    with pytest.raises(BadInput, match="not billed"):
+        book.resolve(1, "not-billed", cost=1)
+    assert book.balance().reserved == 8.0
+
+
+def test_the_command_takes_the_cost(tmp_path):
+    def breaks(ids):
+        raise RuntimeError
+
+    where = str(tmp_path / "s.db")
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=where)
+    with pytest.raises(thrifty.errors.PurchaseInDoubt):
+        Cells(source(breaks), ledger=life.ledger, task="t").get([0, 1], [0])
+    done = CliRunner().invoke(app, ["resolve", where, "1", "--billed", "--cost", "3.25 EUR"])
+    assert done.exit_code == 0, done.output
+    assert life.balance().spent == 3.25
+    odd = CliRunner().invoke(app, ["resolve", where, "1", "--not-billed", "--cost", "3"])
+    assert odd.exit_code != 0
+
+
+def test_a_late_answer_counts_its_own_cost_and_no_more_than_there_is(tmp_path):
+    """The purchase is resolved while its call still runs."""
+    import threading
+
+    from thrifty.cells.ledger.ending import LateAnswer
+    from thrifty.cells.ledger.owner import IN_FLIGHT
+
+    for outcome, total, want in (
+        ("billed", 100, (3.0, 0.0)), ("not-billed", 100, (3.0, 0.0)), ("not-billed", 1, (1.0, 2.0)),
+    ):  # fmt: skip
+        asked, go = threading.Event(), threading.Event()
+
+        def cost(ids, asked=asked, go=go):
+            asked.set()
+            assert go.wait(20)
+            return "3 EUR"
+
+        store = SQLiteStore(tmp_path / f"{outcome}{total}.db")
+        book = ledger(Budget(total=4), store)
+        cells = Cells(source(cost, timeout=60), ledger=book, task="t")
+        found: list[object] = []
+
+        def buy(cells=cells, found=found):
+            with pytest.warns(LateAnswer):
+                found.append(cells.get([0], [0]))
+
+        thread = threading.Thread(target=buy)
+        thread.start()
+        assert asked.wait(20)
+        kept = set(IN_FLIGHT)
+        IN_FLIGHT.clear()  # as another machine sees it, once its time is over
+        book.resolve(1, outcome)
+        IN_FLIGHT.update(kept)
+        book.budget = Budget(total=total)
+        cells._paid.limit(book.limits("EUR"))
+        go.set()
+        thread.join(30)
+        assert (book.balance().spent, book.balance().over) == want
+        assert len(found) == 1
+
+
+def test_lines_and_rows_of_a_receipt_say_what_was_billed():
+    prices = PriceList({"x": 3, "z": 1}, fees={"needle": (2, ["x", "z"])}, currency="EUR")
+
+    def look_up(ids, names):
+        return Answered([[1 for _ in names] for _ in ids], cost=[4.5 for _ in ids])
+
+    made = Source.from_callable(
+        look_up, prices=prices, examples=IDS, features=["x", "z"], name="lab"
+    )
+    cells = Cells(made, ledger=ledger(), task="t")
+    cells.get(range(4), [0, 1])
+    receipt = cells.receipt()
+    assert receipt.cost == 18.0
+    assert sum(amount for _, _, amount in receipt.lines) == 18.0
+    assert cells._paid.row_costs[:4].tolist() == [4_500_000] * 4
