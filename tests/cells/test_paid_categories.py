@@ -95,7 +95,7 @@ def test_what_is_refused_without_categories_is_refused_with_them(kind):
     cells = Cells(source(BAD[kind]), ledger=book, task="t")
     with pytest.raises(MalformedAnswer):
         cells.get(range(8), [0, 1])
-    assert not cells._paid.known.known.any(), "nothing became a value"
+    assert not cells._account.paid.known.known.any(), "nothing became a value"
     assert book.balance().spent == 16.0
 
 
@@ -110,7 +110,7 @@ def test_every_malformed_answer_is_one_with_categories_too():
         cells = Cells(made, ledger=ledger(), task="t")
         with pytest.raises(MalformedAnswer):
             cells.get(range(3), [0, 1])
-        assert not cells._paid.known.known.any(), name
+        assert not cells._account.paid.known.known.any(), name
 
 
 def test_a_gap_is_a_gap_where_gaps_are_allowed():

@@ -191,7 +191,7 @@ def test_a_late_answer_counts_its_own_cost_and_no_more_than_there_is(tmp_path):
         book.resolve(1, outcome)
         IN_FLIGHT.update(kept)
         book.budget = Budget(total=total)
-        cells._paid.limit(book.limits("EUR"))
+        cells._account.paid.limit(book.limits("EUR"))
         go.set()
         thread.join(30)
         assert (book.balance().spent, book.balance().over) == want
@@ -212,4 +212,4 @@ def test_lines_and_rows_of_a_receipt_say_what_was_billed():
     receipt = cells.receipt()
     assert receipt.cost == 18.0
     assert sum(amount for _, _, amount in receipt.lines) == 18.0
-    assert cells._paid.row_costs[:4].tolist() == [4_500_000] * 4
+    assert cells._account.paid.row_costs[:4].tolist() == [4_500_000] * 4

@@ -30,6 +30,8 @@ class Account(Protocol):
     each: NDArray[np.float64]
     #: whether every cell costs 1, so that the cost is the number of cells
     one_each: bool
+    #: whether a provider is paid, who may bill otherwise than listed
+    is_paid: bool
 
     @property
     def tariff(self) -> Tariff | None:

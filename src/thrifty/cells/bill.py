@@ -58,7 +58,7 @@ class Bill:
     def cost_per_row(self) -> NDArray[np.float64]:
         """What was bought on each example so far, at its price."""
         account, tariff, meter = self._account, self._account.tariff, self._account.meter
-        if tariff is not None and tariff.parts:
+        if tariff is not None and (tariff.parts or account.is_paid):
             return np.asarray(account.row_costs() / UNIT, dtype=np.float64)
         columns = np.flatnonzero(meter.bought_per_feature)
         bought = meter.bought_bits(columns)

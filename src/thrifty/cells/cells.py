@@ -21,7 +21,7 @@ from thrifty.cells.ledger.meter import Meter, Owned
 from thrifty.cells.ledger.receipt import Receipt
 from thrifty.cells.matching import Match
 from thrifty.cells.paid_account import PaidAccount
-from thrifty.cells.prices.money import UNIT, to_units
+from thrifty.cells.prices.money import minor_units, to_units
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.pricing import Pricing
 from thrifty.cells.sources import Source, as_source
@@ -401,8 +401,8 @@ class Cells:
 
     @property
     def counted(self) -> int:
-        """What was counted and not bought from a provider, in minor units, rounded up."""
-        return -int(-self._account.cost() * UNIT // 1) if self.is_free else 0
+        """What was counted and not bought from a provider, in minor units, as receipts say it."""
+        return minor_units(self._account.cost()) if self.is_free else 0
 
     @property
     def n_bought(self) -> int:

@@ -25,6 +25,8 @@ __all__ = ["FreeAccount"]
 class FreeAccount:
     """Cells that are counted and cost what the user says, with no provider behind them."""
 
+    is_paid = False
+
     def __init__(
         self, source: Source, prices: PricesLike, owned: Owned | None, ledger: Ledger | None, *,
         only: NDArray[np.int64] | None, spend: float | None, is_task: bool,
@@ -53,7 +55,7 @@ class FreeAccount:
     ) -> Purse:  # fmt: skip
         used, limits = 0, Limits(currency=tariff.currency) if limited else Limits()
         if ledger is not None and ledger.budget is not None:
-            used = ledger.book.read(lambda pages: sum(pages.balance(None)))
+            used = ledger.book.read(lambda pages: sum(pages.balance(None)) + pages.over())
             limits = ledger.limits(tariff.currency)
         if limited:
             limits = limits_of(limits, spend, is_task=is_task)

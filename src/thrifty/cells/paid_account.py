@@ -23,6 +23,7 @@ class PaidAccount:
     """Cells that a provider is paid for, once, whichever task asks."""
 
     one_each = False
+    is_paid = True
 
     def __init__(
         self, source: CallableSource, prices: PricesLike, ledger: Ledger | None, task: str, *,

@@ -43,7 +43,7 @@ def register(app: typer.Typer) -> None:
         ] = None,
         cost: Annotated[
             str | None,
-            typer.Option(help="What was billed, such as '3.25 EUR'; else what was said or reserved."),
+            typer.Option(help="What was billed, such as '3.25 EUR'; else as said, or reserved."),
         ] = None,
         everything: Annotated[
             str | None,

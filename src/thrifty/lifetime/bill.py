@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from thrifty.cells import Balance, Receipt
 from thrifty.cells.ledger.everything import ToBuy, all_there_is
-from thrifty.cells.prices.money import to_units
+from thrifty.cells.prices.money import minor_units, to_units
 from thrifty.errors import ThriftyError
 from thrifty.html import facts_html, table_html
 from thrifty.lifetime.bill_columns import bill_cells, nothing_bought
@@ -25,14 +25,22 @@ __all__ = ["Bills", "balance_of", "lifetime_html", "rows_beside"]
 _DATED = ("at", "examples", "lines")
 
 
-def rows_beside(
-    learned: set[str], predictions: Sequence[PredictionRow], accounts: dict[str, tuple[int, int]]
-) -> list[Json]:
-    """What was spent beside the tasks that were learned.
+#: of money that moved after a receipt was written: a doubt that was resolved, an answer that was
+#: lost, another process that learned the same name
+_LATER = "settled later"
 
-    Predictions with "at", "examples" and "lines".
+
+def rows_beside(
+    learned: Mapping[str, float], predictions: Sequence[PredictionRow],
+    accounts: Mapping[str, tuple[int, int]],
+) -> list[Json]:  # fmt: skip
+    """What was spent beside the tasks that were learned, whose receipts say what they cost.
+
+    Predictions with "at", "examples" and "lines". Whatever an account holds and no receipt says has
+    a row of its own, so that all rows together are what was spent.
     """
-    rows: list[Json] = []
+    rows = [_later(task, cost, accounts) for task, cost in learned.items()]
+    rows = [row for row in rows if row["cost"]]
     for one in predictions:
         data = dict(one.receipt or {"finished": False})
         finished = data.pop("finished", True)
@@ -48,13 +56,24 @@ def rows_beside(
             "lines": () if receipt is None else receipt.lines,
         }
         rows.append({"task": one.task, "route": route, **row, **when})
-    known = learned | {one.account for one in predictions}
+        told = row["cost"]
+        assert isinstance(told, int | float)
+        later = {**_later(one.account, told, accounts), "task": one.task}
+        rows += [later] if later["cost"] else []
+    known = learned.keys() | {one.account for one in predictions}
     for task, (_, spent) in accounts.items():
         if task not in known and spent:
             row = {**nothing_bought(), "cost": to_units(spent)}
             route = "background" if task.startswith("background ") else "not learned"
             rows.append({"task": task or "no task", "route": route, **row})
     return rows
+
+
+def _later(account: str, cost: float, accounts: Mapping[str, tuple[int, int]]) -> Json:
+    """What an account holds beyond a receipt; a credit where it holds less."""
+    told = minor_units(cost)
+    spent = accounts[account][1] if account in accounts else told
+    return {"task": account, "route": _LATER, **nothing_bought(), "cost": to_units(spent - told)}
 
 
 def balance_of(pages: SqlPages, total: int | None) -> Balance:
@@ -123,27 +142,42 @@ class Bills:
         doors, total = self._doors, self._total()
         if doors.saved is not None:
             return doors.ledger.book.read(lambda pages: balance_of(pages, total))
+        accounts = self._accounts()
+
+        def spent_on(name: str, cost: float) -> int:
+            return accounts.pop(name)[1] if name in accounts else minor_units(cost)
+
+        predictions = sum(
+            spent_on(p.account, p.receipt["cost"] if p.receipt else 0.0) for p in self._predictions
+        )
+        # What was forgotten has no account of its name any more: that is another task's.
+        learning = sum(minor_units(task.receipt.cost) for task in self._forgotten)
+        learning += sum(spent_on(task.name, task.receipt.cost) for task in tasks)
+        learning += sum(spent for _, spent in accounts.values())
         receipts = [task.receipt for task in (*tasks, *self._forgotten)]
-        learning = sum(r.cost for r in receipts) + self._not_learned(tasks)
-        predictions = 0.0 + sum(float(p.receipt["cost"]) for p in self._predictions if p.receipt)
-        reserved, currency = 0.0, next((r.currency for r in receipts if r.currency), "")
-        if doors.has_ledger:
-            kept = doors.ledger.balance()
-            reserved, currency = kept.reserved, kept.currency or currency
-        spent = learning + predictions
+        kept = doors.ledger.balance() if doors.has_ledger else Balance(0.0, 0.0)
+        spent = to_units(learning + predictions)
         cells, price = all_there_is(self._to_buy.values())
-        left = None if total is None else max(0.0, to_units(total) - spent - reserved)
+        owed = spent + kept.reserved + kept.over
         return Balance(
-            spent, reserved, currency, left, learning, predictions, cells, to_units(price)
+            spent=spent,
+            reserved=kept.reserved,
+            currency=kept.currency or next((r.currency for r in receipts if r.currency), ""),
+            left=None if total is None else max(0.0, to_units(total) - owed),
+            learning=to_units(learning),
+            predictions=to_units(predictions),
+            everything_cells=cells,
+            everything=to_units(price),
+            over=kept.over,
         )
 
-    def _not_learned(self, tasks: Sequence[Learned]) -> float:
+    def _accounts(self) -> dict[str, tuple[int, int]]:
         if not self._doors.has_ledger:
-            return 0.0
-        known = {task.name for task in tasks} | {p.account for p in self._predictions}
-        known |= {task.name for task in self._forgotten}
-        accounts = self._doors.ledger.book.read(lambda pages: pages.accounts())
-        return to_units(sum(spent for task, (_, spent) in accounts.items() if task not in known))
+            return {}
+        found: dict[str, tuple[int, int]] = self._doors.ledger.book.read(
+            lambda pages: pages.accounts()
+        )
+        return found
 
     def rows(self, tasks: Sequence[Learned]) -> list[Json]:
         """Every line of the bill."""
@@ -166,7 +200,7 @@ class Bills:
         """The lines that are no learned task; predictions with when, and how many examples."""
         doors = self._doors
         rows = [{**task.bill_row(), "route": "forgotten"} for task in self._forgotten]
-        known = {task.name for task in tasks} | {task.name for task in self._forgotten}
+        known = {task.name: task.receipt.cost for task in tasks}
         if not doors.has_ledger:
             return rows + rows_beside(known, self._predictions, {})
 

@@ -143,7 +143,7 @@ class Reader:
     def _bill(self, saved: SavedLifetime) -> tuple[Balance, list[Json]]:
         budget = saved.settings.budget
         total = None if budget is None else budget.limits("").total
-        learned = {task.name for task in self._tasks}
+        learned = {task.name: task.receipt.cost for task in self._tasks}
 
         def work(pages: SqlPages) -> tuple[Balance, list[Json]]:
             beside = rows_beside(learned, pages.predictions(), pages.accounts())

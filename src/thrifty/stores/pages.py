@@ -172,6 +172,10 @@ class SqlPages(TaskPages):
         )
         return [_purchase(row) for row in self._run(_PURCHASE + where, (self._id, task))]
 
+    def purchases_of(self, task: str) -> list[Purchase]:
+        where = "WHERE lifetime = ? AND task = ? ORDER BY id"
+        return [_purchase(row) for row in self._run(_PURCHASE + where, (self._id, task))]
+
     def answered(self) -> list[Purchase]:
         """Every purchase of the store whose answer is kept with it."""
         return [_purchase(row) for row in self._run(_PURCHASE + "WHERE answer IS NOT NULL")]
@@ -379,7 +383,8 @@ for _name in (
     "number", "numbers", "names", "numbered", "sources_of", "knows_source", "words",
     "with_keys", "purchase", "blocking",
     "answered", "settled_after", "all_settled", "settled_of", "purchases", "latest",
-    "last_compacted", "columns", "balance", "over", "accounts", "example_costs", "_chunk", "currency",
+    "purchases_of", "last_compacted", "columns", "balance", "over", "accounts", "example_costs",
+    "_chunk", "currency",
     "version", "state", "forgets", "changes", "n_features", "task_token", "heads", "task",
     "tasks", "predictions", "labels_of", "to_buy", "purged", "bookings",
     "known_blocks",

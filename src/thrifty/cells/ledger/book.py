@@ -74,6 +74,9 @@ class Pages(Protocol):
     def settled_of(self, task: str) -> list[Purchase]:
         """The same, of one task of this lifetime."""
 
+    def purchases_of(self, task: str) -> list[Purchase]:
+        """Every purchase of one task of this lifetime, however it ended."""
+
     def last_compacted(self) -> int:
         """The highest sequence that a column has taken in."""
 

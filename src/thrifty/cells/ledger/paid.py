@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells.ledger.allowance import smallest
+from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned
-from thrifty.cells.prices.bill_lines import Lines
+from thrifty.cells.ledger.purchase import Purchase
+from thrifty.cells.prices.bill_lines import BillLine, Lines
 from thrifty.cells.prices.budget import Limits
-from thrifty.cells.prices.money import to_units
+from thrifty.cells.prices.money import to_units, total
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
@@ -70,9 +72,27 @@ class PaidCells:
     @property
     def cost(self) -> float:
         """What this task has cost so far, earlier runs of it and late answers included."""
+        return to_units(self._cost())
+
+    def _cost(self) -> int:
+        mine = self._buyer.spent
         if not self.task:
-            return to_units(self._buyer.spent)
-        return to_units(self.ledger.book.read(lambda pages: pages.balance(self.task)[1]))
+            return mine
+
+        def work(pages: Pages) -> int:
+            account = pages.balance(self.task)[1]
+            return account if account == mine else self._on_my_rows(pages.purchases_of(self.task))
+
+        return self.ledger.book.read(work)
+
+    def _on_my_rows(self, purchases: Sequence[Purchase]) -> int:
+        """What was spent under this task's name on its examples: others may have taken its name."""
+        found = 0
+        for purchase in purchases:
+            if purchase.spent and purchase.provider == self.source.name:
+                _, rows = self.known.place(purchase.block)
+                found += total(purchase.counted[rows >= 0])
+        return found
 
     def limit(self, limits: Limits) -> None:
         """Never spend more than this."""
@@ -84,7 +104,7 @@ class PaidCells:
         if limits.total is limits.per_task is None:
             return None
         total, mine = self.ledger.book.read(
-            lambda pages: (sum(pages.balance(None)), sum(pages.balance(self.task)))
+            lambda pages: (sum(pages.balance(None)) + pages.over(), sum(pages.balance(self.task)))
         )
         left = (
             None if limits.total is None else limits.total - total,
@@ -114,8 +134,13 @@ class PaidCells:
 
     @property
     def lines(self) -> Lines:
-        """What was paid for since this door was opened, line by line."""
-        return self._buyer.lines
+        """What was paid for, line by line; what was before this door was opened, as one."""
+        before = self._cost() - self._buyer.spent
+        if not before:
+            return self._buyer.lines
+        found = Lines(self._buyer.lines.sorted())
+        found.add([BillLine("bought in an earlier try", 1, before)])
+        return found
 
     def _buy(self, wanted: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         if not self._to_buy:

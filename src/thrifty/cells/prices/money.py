@@ -19,6 +19,7 @@ __all__ = [
     "LARGEST",
     "UNIT",
     "amount_text",
+    "minor_units",
     "one_currency",
     "product",
     "read_amount",
@@ -125,6 +126,15 @@ def to_units(minor: int) -> float:
     22.78
     """
     return float(Decimal(int(minor)) / UNIT)
+
+
+def minor_units(units: float) -> int:
+    """A sum that was written as a float, rounded up; its last bits come from nowhere.
+
+    >>> minor_units(4.03), minor_units(1e-7)
+    (4030000, 1)
+    """
+    return -int(-round(units * UNIT, 3) // 1)
 
 
 def amount_text(minor: int, currency: str = "") -> str:

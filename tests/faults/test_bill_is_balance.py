@@ -1,0 +1,178 @@
+"""The bill sums to the balance and to the ledger, in every state."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import thrifty
+from thrifty import Answered, PriceList, Source
+from thrifty.errors import PurchaseInDoubt, TaskExists
+from thrifty.testing import FakeProvider
+
+pytest.importorskip("pandas")
+
+NAMES = [f"f{i}" for i in range(8)]
+
+
+def sums(life) -> tuple[int, int, int]:
+    """(bill, balance, accounts of the ledger), in millionths."""
+    bill = life.bill()
+    costs = bill["cost"].sum() if len(bill) else 0.0
+    kept = life.ledger.book.read(lambda pages: pages.balance(None))[1]
+    return round(costs * 1e6), round(life.balance().spent * 1e6), kept
+
+
+def assert_one_sum(life, units: float) -> None:
+    assert sums(life) == (round(units * 1e6),) * 3
+
+
+@pytest.fixture(params=["memory", "file"])
+def life(request, tmp_path):
+    store = None if request.param == "memory" else tmp_path / "s.db"
+    return thrifty.Lifetime(thrifty.Trees(max_depth=3), store=store)
+
+
+def learn(life, provider, rows, name="t", **options):
+    ids = [f"p{i}" for i in rows]
+    source = provider.source(ids, NAMES, prices=1, **options)
+    return life.learn(name, source, [provider.value(i, "f0") for i in ids])
+
+
+@pytest.mark.parametrize("outcome", ["billed", "not-billed", "billed, with values"])
+def test_a_doubt_of_a_name_that_was_learned_again_on_other_rows(life, outcome):
+    with pytest.raises(PurchaseInDoubt):
+        learn(life, FakeProvider(faults=["error"] * 9), range(12), max_features=8)
+    held = life.balance().reserved
+    assert held > 0
+    learned = learn(life, FakeProvider(), range(50, 80))
+    before = learned.receipt.cost
+    assert_one_sum(life, before)
+    for one in life.ledger.open_purchases():
+        values = [[1] * len(one.features)] * len(one.examples)
+        life.ledger.resolve(
+            one.id, outcome.split(",")[0], values if "values" in outcome else None
+        )
+    assert_one_sum(life, before + (held if outcome != "not-billed" else 0))
+    assert life.tasks[0].receipt.cost == before == life.tasks[0].receipt.cells
+
+
+def test_what_is_credited_later_is_on_the_bill_too(life):
+    wrong = {"on": True}
+
+    def odd(ids, names):
+        if wrong["on"]:
+            wrong["on"] = False
+            return Answered(None, cost=3)
+        return [[FakeProvider().value(i, n) for n in names] for i in ids]
+
+    ids = [f"p{i}" for i in range(12)]
+    source = Source.from_callable(
+        odd, examples=ids, features=NAMES, name="provider", prices=1, max_examples=1
+    )
+    with pytest.raises(thrifty.errors.MalformedAnswer):
+        life.learn("t", source, [FakeProvider().value(i, "f0") for i in ids])
+    assert_one_sum(life, 3)
+    learn(life, FakeProvider(), range(50, 80))
+    (one,) = life.ledger.open_purchases()
+    life.ledger.resolve(one.id, "not-billed")
+    assert sums(life)[0] == sums(life)[1] == sums(life)[2]
+
+
+def test_two_at_once_under_one_name(tmp_path):
+    """The loser's money is in a row of its own; the winner's receipt is what its cells cost."""
+    where = tmp_path / "s.db"
+    lives = [thrifty.Lifetime(thrifty.Trees(max_depth=3), store=where) for _ in range(2)]
+    slow, entered = threading.Event(), threading.Event()
+
+    class Slow(FakeProvider):
+        def __call__(self, ids, names, idempotency_key=None):
+            answer = super().__call__(ids, names, idempotency_key)
+            entered.set()
+            slow.wait(20)
+            return answer
+
+    ended: list[object] = []
+
+    def lose() -> None:
+        try:
+            ended.append(learn(lives[0], Slow(), range(20), max_examples=5))
+        except TaskExists as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=lose)
+    thread.start()
+    assert entered.wait(20)
+    won = learn(lives[1], FakeProvider(), range(100, 130))
+    slow.set()
+    thread.join(60)
+    assert isinstance(ended[0], TaskExists)
+    assert won.receipt.cost == won.receipt.cells
+    life = thrifty.Lifetime.open(where)
+    assert life.tasks[0].receipt.cost == life.tasks[0].receipt.cells
+    bill = life.bill()
+    assert sums(life)[0] == sums(life)[1] == sums(life)[2] > round(won.receipt.cost * 1e6)
+    assert len(bill) == 2 and bill["cost"].iloc[1] > 0
+
+
+def test_an_earlier_try_of_the_task_is_on_its_receipt(tmp_path):
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=tmp_path / "s.db")
+    provider = FakeProvider(faults=["", "", "refuse", "refuse", "refuse", "refuse"])
+    with pytest.raises(thrifty.errors.NotBilled):
+        learn(life, provider, range(30), max_examples=4)
+    assert sums(life)[0] == sums(life)[1] > 0
+    learned = learn(life, provider, range(30), max_examples=4)
+    assert learned.receipt.cost == learned.receipt.cells
+    assert_one_sum(life, learned.receipt.cost)
+
+
+def test_predictions_forgotten_tasks_and_lost_answers(life):
+    provider = FakeProvider()
+    learn(life, provider, range(40))
+    ids = [f"q{i}" for i in range(6)]
+    life.predict("t", provider.source(ids, NAMES, prices=1))
+    odd = FakeProvider(faults=[None])
+    with pytest.raises(thrifty.errors.MalformedAnswer):
+        life.predict("t", odd.source([f"r{i}" for i in range(6)], NAMES, prices=1))
+    assert sums(life)[0] == sums(life)[1] == sums(life)[2]
+    for one in life.ledger.open_purchases():
+        life.ledger.resolve(one.id, "not-billed")
+    assert sums(life)[0] == sums(life)[1] == sums(life)[2]
+    life.forget("t")
+    learn(life, provider, range(60, 90))
+    assert sums(life)[0] == sums(life)[1] == sums(life)[2]
+
+
+def test_real_costs_are_on_every_receipt(life):
+    def billed(ids, names):
+        values = [[FakeProvider().value(i, n) for n in names] for i in ids]
+        return Answered(values, cost=[f"0.0{len(names)}5" for _ in ids])
+
+    ids = [f"p{i}" for i in range(30)]
+    source = Source.from_callable(
+        billed, examples=ids, features=NAMES, name="provider", prices=PriceList("0.1 EUR")
+    )
+    life.learn("t", source, [FakeProvider().value(i, "f0") for i in ids])
+    more = Source.from_callable(
+        billed, examples=[f"q{i}" for i in range(5)], features=NAMES, name="provider",
+        prices=PriceList("0.5 EUR"),
+    )  # fmt: skip
+    made = life.predict("t", more)
+    assert round(sum(made.receipt.cost_per_row) * 1e6) == round(made.receipt.cost * 1e6)
+    assert sums(life)[0] == sums(life)[1] == sums(life)[2]
+
+
+@pytest.mark.parametrize("prices", [None, 0.07, PriceList("4.03 EUR")])
+def test_tables_that_are_counted(prices, life):
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 8)) < 0.5
+    priced = thrifty.Lifetime(thrifty.Trees(max_depth=3), prices=prices)
+    priced.ledger.balance()  # it has one
+    priced.learn("t", X, X[:, 0])
+    table = Source.from_array(X, examples=[f"p{i}" for i in range(60)], name="table")
+    priced.learn("u", table, X[:, 1])
+    bill, balance, _ = sums(priced)
+    assert bill == balance > 0
