@@ -10,6 +10,7 @@
     │   ├── NotEnoughExamples            fewer rows than the method needs
     │   └── NotInFamily                  no model of the family, within its limits, fits the labels
     ├── BudgetExceeded                   a purchase would cost more than is left
+    ├── ClockWentBack                    values expire, and the clock is behind the store's
     ├── ProviderError                    a provider did not give what was bought
     │   ├── ChangedValue                 another value came for a cell that is known
     │   ├── CostAboveReservation         a call was billed at more than was reserved for it
@@ -43,6 +44,7 @@ __all__ = [
     "BadParameter",
     "BudgetExceeded",
     "ChangedValue",
+    "ClockWentBack",
     "ContradictoryLabels",
     "CostAboveReservation",
     "DamagedFile",
@@ -144,6 +146,10 @@ class BudgetExceeded(ThriftyError):
         super().__init__(message)
         self.needed, self.left, self.scope = needed, left, scope
         self.prediction = prediction
+
+
+class ClockWentBack(ThriftyError):
+    """Values of a source expire, and the clock of this machine is behind the store's purchases."""
 
 
 class ProviderError(ThriftyError):

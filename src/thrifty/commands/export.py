@@ -6,7 +6,7 @@ import contextlib
 import csv
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -26,6 +26,8 @@ __all__ = ["register"]
 
 T = TypeVar("T")
 
+#: how a cell begins that a spreadsheet takes for a formula
+_RUN = ("=", "+", "-", "@", "\t", "\r", "\n")
 _HEAD = ("source", "example", "feature", "value", "bought_at", "lifetime", "task")
 
 
@@ -57,7 +59,7 @@ def register(app: typer.Typer) -> None:
         with open(handle, "w", newline="", encoding="utf-8") as target:
             if cells:
                 rows = _cells(life)
-                csv.writer(target).writerows([_HEAD, *rows])
+                csv.writer(target).writerows([_HEAD, *map(_as_text, rows)])
                 typer.echo(f"{len(rows)} cells written to {out}.", err=True)
             elif served is not None:
                 json.dump(served, target)
@@ -65,6 +67,11 @@ def register(app: typer.Typer) -> None:
             else:
                 json.dump(_everything(life), target, indent=1)
                 typer.echo(f"{len(life)} tasks written to {out}.", err=True)
+
+
+def _as_text(row: Sequence[object]) -> list[object]:
+    """What a spreadsheet would run stands behind an apostrophe, which makes it text."""
+    return [f"'{v}" if isinstance(v, str) and v.startswith(_RUN) else v for v in row]
 
 
 def _everything(life: Lifetime) -> Json:
@@ -90,7 +97,7 @@ def _cells(life: Lifetime) -> list[tuple[object, ...]]:
         compact_all(pages)
         bought = _buyers(pages)
         at_time = _bookings(pages)
-        features, rows = pages.sources_of("feature"), []
+        features, words, rows = pages.sources_of("feature"), pages.words(), []
         for column in pages.columns("feature"):
             source, feature = features[column.number]
             facts = read_column(column)
@@ -98,12 +105,18 @@ def _cells(life: Lifetime) -> list[tuple[object, ...]]:
             for e, name, v, t in zip(facts.examples.tolist(), names, facts.values, facts.times):
                 lifetime, task = bought.get((column.number, e)) or at_time.get(float(t), ("", ""))
                 when = datetime.fromtimestamp(float(t), UTC).isoformat(timespec="seconds")
-                rows.append((source, name, feature, float(v), when, lifetime, task))
+                said = _value(float(v), words.get(column.number, ()))
+                rows.append((source, name, feature, said, when, lifetime, task))
         return sorted(rows, key=lambda row: row[:3])
 
     # compacted inside, and given up: a look changes nothing
     rows: list[tuple[object, ...]] = _rolled_back(life, work)
     return rows
+
+
+def _value(value: float, words: Sequence[str]) -> object:
+    """A category by its word."""
+    return words[int(value)] if words and 0 <= value < len(words) else value
 
 
 def _rolled_back(life: Lifetime, work: Callable[[SqlPages], T]) -> T:

@@ -10,6 +10,10 @@ from thrifty.cells.sources.checks import default_names
 
 __all__ = ["names_from_text", "names_to_text"]
 
+#: more features than any lifetime has, and longer numbers than any of them: a stranger's store
+#: may say what it likes, and is not given the memory for it
+_MOST, _WIDEST = 5_000_000, 40
+
 _NUMBERED = re.compile(r"^(.*?)(\d+)$", re.DOTALL)
 
 
@@ -20,7 +24,7 @@ def names_to_text(names: Sequence[str]) -> str:
     ('{"prefix": "x", "first": 0, "count": 3, "width": 0}', '["age", "tsh"]')
     """
     match = _NUMBERED.match(names[0]) if names else None
-    if match is not None and len(names) > 1:
+    if match is not None and 1 < len(names) <= _MOST and len(match.group(2)) <= _WIDEST:
         prefix, digits = match.groups()
         width = len(digits) if len(digits) > 1 else 0
         short = {"prefix": prefix, "first": int(digits), "count": len(names), "width": width}
@@ -38,11 +42,16 @@ def names_from_text(text: str) -> tuple[str, ...]:
     """
     data = json.loads(text)
     if isinstance(data, dict):
+        numbers = (data.get("first"), data.get("count"), data.get("width"))
+        if not all(type(number) is int for number in numbers) or len(str(data["prefix"])) > 1000:
+            raise ValueError(f"features {data!r:.80}")
         return _numbered(**data)
     return tuple(map(str, data))
 
 
 def _numbered(prefix: str, first: int, count: int, width: int) -> tuple[str, ...]:
+    if not (0 <= count <= _MOST and 0 <= width <= _WIDEST and 0 <= first < 10**_WIDEST):
+        raise ValueError(f"{count} features with numbers of {width} digits")
     if prefix == "x" and first == 0 and width == 0:
         return default_names(count)
     return tuple(f"{prefix}{i:0{width}d}" for i in range(first, first + count))

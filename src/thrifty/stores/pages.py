@@ -194,6 +194,10 @@ class SqlPages(TaskPages):
         where = "WHERE lifetime = ? ORDER BY id DESC LIMIT ?"
         return [_purchase(row) for row in self._run(_PURCHASE + where, (self._id, limit))]
 
+    def last_settled(self) -> float:
+        where = "SELECT MAX(settled_at) FROM purchases WHERE status = 'settled'"
+        return float(self._run(where)[0][0] or 0.0)
+
     def last_compacted(self) -> int:
         return int(self._run("SELECT compacted FROM ledger WHERE id = 1")[0][0])
 
@@ -276,7 +280,10 @@ class SqlPages(TaskPages):
                 "SELECT reserved, spent FROM accounts WHERE lifetime = ? AND task = ?",
                 (self._id, task),
             )
-        return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
+        reserved, spent = (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
+        if task is None and (reserved < 0 or spent < 0):
+            raise ValueError(f"{reserved} reserved and {spent} spent")
+        return reserved, spent
 
     def over(self) -> int:
         return int(self._one("SELECT beyond FROM lifetimes WHERE id = ?"))
@@ -383,7 +390,7 @@ for _name in (
     "number", "numbers", "names", "numbered", "sources_of", "knows_source", "words",
     "with_keys", "purchase", "blocking",
     "answered", "settled_after", "all_settled", "settled_of", "purchases", "latest",
-    "purchases_of", "last_compacted", "columns", "balance", "over", "accounts", "example_costs",
+    "purchases_of", "last_settled", "last_compacted", "columns", "balance", "over", "accounts", "example_costs",
     "_chunk", "currency",
     "version", "state", "forgets", "changes", "n_features", "task_token", "heads", "task",
     "tasks", "predictions", "labels_of", "to_buy", "purged", "bookings",

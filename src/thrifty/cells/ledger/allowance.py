@@ -12,7 +12,7 @@ from thrifty.errors import BadInput, MixedCurrencies
 
 __all__ = ["limits_of", "read_spend", "smallest"]
 
-_SHARE = re.compile(r"^\s*([0-9.]+)\s*%\s*$")
+_SHARE = re.compile(r"^\s*([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})\s*%\s*$")
 
 
 def read_spend(

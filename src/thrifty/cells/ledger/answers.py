@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import pack_arrays
 from thrifty.cells.ledger.words import place_of
-from thrifty.cells.sources.checks import unmasked
+from thrifty.cells.sources.checks import one_form, unmasked
 from thrifty.errors import MalformedAnswer
 from thrifty.typing import AnyArray
 
@@ -21,12 +21,31 @@ _SECRETS = (
     (re.compile(r"(?i)(://[^/\s:@]+:)[^@\s]+@"), r"\1***@"),
     (
         re.compile(
+            r"(?i)\b((?:set-)?cookie|authorization)([\"']?\s*[:=]\s*[\"']?)[^\"'\r\n}]+"
+        ),
+        r"\1\2***",
+    ),
+    (
+        re.compile(
+            r"\b([Bb]asic|BASIC|[Bb]earer|BEARER)\s+(?=\S*[A-Z0-9])[A-Za-z0-9+/_.~-]{6,}=*"
+        ),
+        r"\1 ***",
+    ),
+    (re.compile(r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?"), "***"),
+    (
+        re.compile(
             r"(?i)\b([\w-]*(?:api[-_]?key|token|secret|passw(?:or)?d|pwd|authorization|bearer)[\w-]*"
             r"[\"']?\s*[:= ]\s*[\"']?)(?:bearer\s+)?[^\s\"',;&)}]+"
         ),
         r"\1***",
     ),
-    (re.compile(r"\b(?:sk|pk|ghp|xox[bp])[-_][A-Za-z0-9_-]{8,}"), "***"),
+    (
+        re.compile(
+            r"\b(?:(?:sk|pk|rk|gh[pousr]|github_pat|glpat|gldt|glrt|xox[abeprs]|ya29|hf|npm|pypi)"
+            r"[-_.][A-Za-z0-9_.-]{8,}|(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}|AIza[A-Za-z0-9_-]{20,})"
+        ),
+        "***",
+    ),
 )
 
 
@@ -128,7 +147,8 @@ def _table(
     kind = object if mixed else None
     if hasattr(answer, "columns") and hasattr(answer, "index") and hasattr(answer, "to_numpy"):
         _same_order([str(c) for c in answer.columns], list(features), "features")
-        _same_order([str(i) for i in answer.index], [str(e) for e in examples], "examples")
+        given, asked_for = ([one_form(str(e)) for e in some] for some in (answer.index, examples))
+        _same_order(given, asked_for, "examples")
         return unmasked(answer.to_numpy(dtype=kind))
     if isinstance(answer, str | bytes | Mapping | set):
         raise MalformedAnswer(

@@ -77,6 +77,9 @@ class Pages(Protocol):
     def purchases_of(self, task: str) -> list[Purchase]:
         """Every purchase of one task of this lifetime, however it ended."""
 
+    def last_settled(self) -> float:
+        """When a purchase of the store was last settled; 0 where none was."""
+
     def last_compacted(self) -> int:
         """The highest sequence that a column has taken in."""
 

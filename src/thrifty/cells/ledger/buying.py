@@ -249,7 +249,7 @@ class Buyer:
         if self._stopping:
             return False
         limits = self.source.limits
-        until = self.ledger.clock() + limits.timeout + 5.0
+        until = self.ledger.now() + limits.timeout + 5.0
 
         def ours(pages: Pages) -> Purchase | None:
             now = pages.purchase(purchase.id)
@@ -258,7 +258,7 @@ class Buyer:
         def renew(pages: Pages) -> bool:
             if ours(pages) is None:
                 return False
-            pages.claim(purchase.id, me(), self.ledger.clock() + lease(limits))
+            pages.claim(purchase.id, me(), self.ledger.now() + lease(limits))
             return True
 
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -43,6 +44,30 @@ class _Raised:
     a provider that raises CancelledError must not look like a call that we have cancelled."""
 
     error: BaseException
+
+
+class _Entry:
+    """The door to the provider's function: a call is made by whoever goes through it.
+
+    A thread may be held up until its time is over. Whether it has called is decided here: either
+    it has gone in, and the end of the call is unknown, or it finds the door closed.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._begun = self._closed = False
+
+    def go_in(self) -> bool:
+        """Whether the call may be made; from now on it counts as made."""
+        with self._lock:
+            self._begun = not self._closed
+            return self._begun
+
+    def close(self) -> bool:
+        """Let nobody in any more; whether somebody had gone in."""
+        with self._lock:
+            self._closed = True
+            return self._begun
 
 
 class _CallAgain(Exception):
@@ -121,10 +146,10 @@ async def _once(
     if not may_call():
         return Outcome("withdrawn")
     source.note_call()
-    begun: list[bool] = []
+    entry = _Entry()
     try:
         with anyio.fail_after(source.limits.timeout):
-            answer = await _invoke(source, list(examples), list(features), key, begun)
+            answer = await _invoke(source, list(examples), list(features), key, entry)
     except Exception as error:
         answer = _Raised(error)
     if not isinstance(answer, _Raised):
@@ -137,18 +162,19 @@ async def _once(
         return Outcome("failed", error=error_kind)
     leave = answer.error if isinstance(answer.error, KeyboardInterrupt | SystemExit) else None
     # What went wrong before the function was entered (no thread to be had) billed nothing.
-    return Outcome("unknown" if begun else "refused", error=error_kind, leave=leave)
+    return Outcome("unknown" if entry.close() else "refused", error=error_kind, leave=leave)
 
 
 async def _invoke(
-    source: CallableSource, examples: list[object], features: list[str], key: str, begun: list[bool]
+    source: CallableSource, examples: list[object], features: list[str], key: str, entry: _Entry
 ) -> object:
     import anyio
 
     keyed = {"idempotency_key": key} if source.idempotent else {}
 
     def fn() -> object:
-        begun.append(True)
+        if not entry.go_in():
+            return None  # nobody waits for it any more
         try:
             return source.fn(examples, features, **keyed)
         except BaseException as error:
@@ -173,7 +199,5 @@ async def _awaited(answer: Awaitable[object]) -> object:
         if task is not None and task.cancelling():
             raise  # our own time-out or interruption
         return _Raised(error)
-    except GeneratorExit:
-        raise
     except BaseException as error:
         return _Raised(error)

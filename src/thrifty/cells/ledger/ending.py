@@ -53,7 +53,7 @@ def end(
         return now, None
     if outcome.kind == "unknown" or repeated:
         return _in_doubt(asking, pages, now, outcome, repeated=repeated)
-    clock = asking.ledger.clock()
+    clock = asking.ledger.now()
     if outcome.kind in ("refused", "withdrawn"):
         why = outcome.error or "not called"
         done = close(pages, now, "refused", clock, note=why)
@@ -75,7 +75,7 @@ def _answered(
     asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, names: Names
 ) -> Ended:
     done, problem = take_answer(
-        pages, now, outcome.answer, names, asking.known, asking.ledger.clock(),
+        pages, now, outcome.answer, names, asking.known, asking.ledger.now(),
         allow_missing=asking.source.allow_missing, resolve=asking.ledger.how_to_resolve,
         limits=asking.limits,
     )  # fmt: skip
@@ -126,7 +126,7 @@ def _after_the_fact(
             purchases=(now.id,),
         )
     done = book_late(
-        pages, now, outcome.answer, names, asking.known, asking.ledger.clock(),
+        pages, now, outcome.answer, names, asking.known, asking.ledger.now(),
         allow_missing=asking.source.allow_missing, free=not _taken(asking, pages, now),
         limits=asking.limits,
     )  # fmt: skip

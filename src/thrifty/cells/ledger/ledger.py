@@ -34,6 +34,7 @@ from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import (
     BadInput,
     ChangedValue,
+    ClockWentBack,
     MixedCurrencies,
     ProviderError,
     PurchaseInDoubt,
@@ -45,6 +46,9 @@ __all__ = ["Balance", "Ledger", "OpenPurchase"]
 
 #: features of a source that are all looked up at once; of more, only those that are asked for
 _FEW = 2000
+
+#: seconds by which the clocks of two machines may differ
+_CLOCKS_DIFFER = 60.0
 
 #: answers that could not be written, by any ledger of this process
 _UNSAVED: list[tuple[Buyer, Purchase, Outcome]] = []
@@ -131,16 +135,42 @@ class Ledger:
         what may be spent
     clock : callable
         the time in seconds; tests turn it
+    steady : callable
+        seconds by a clock that nobody turns, for as long as this process lives
     """
 
     def __init__(
-        self, book: Book, budget: Budget | None = None, clock: Callable[[], float] = time.time
-    ) -> None:
-        self.book, self.budget, self.clock = book, budget, clock
+        self, book: Book, budget: Budget | None = None, clock: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        self.book, self.budget, self.clock, self.steady = book, budget, clock, steady
+        #: (the time, the steady clock) when somebody last asked
+        self._last = (float("-inf"), 0.0)
         #: told of every purchase that ends, for progress on a screen
         self.on_purchase: Callable[[Purchase], None] | None = None
         #: the label of the last price list
         self.currency = ""
+
+    def now(self) -> float:
+        """The time, which never goes back here: where the clock is turned back, the steady one
+        says how much later it is. What is bought now would else have expired before it came."""
+        wall, steady = self.clock(), self.steady()
+        before, then = self._last
+        at = wall if wall >= before else before + max(steady - then, 0.0)
+        self._last = (at, steady)
+        return at
+
+    def _refuse_a_clock_that_went_back(self, pages: Pages, tariff: Tariff) -> None:
+        """Values that expire cannot be bought by a clock that is behind the store's."""
+        if not (np.isfinite(tariff.valid).any() or np.isfinite(tariff.draw_valid).any()):
+            return
+        last, now = pages.last_settled(), self.now()
+        if last > now + _CLOCKS_DIFFER:
+            raise ClockWentBack(
+                f"the clock of this machine is {last - now:.0f} seconds behind the last purchase "
+                "in the store, and values of this source expire: what is bought now would count "
+                "as older than it is. Set the clock right, or wait."
+            )
 
     def limits(self, currency: str) -> Limits:
         """The budget in minor units."""
@@ -169,6 +199,7 @@ class Ledger:
 
         def work(pages: Pages) -> tuple[Buyer, bool]:
             self.pay_in(pages, tariff.currency, write=to_buy)
+            self._refuse_a_clock_that_went_back(pages, tariff)
             known = self._known(pages, source, tariff, pages.number if to_buy else pages.numbers)
             words = agree_on_words(pages, source, write=to_buy)
             buyer = Buyer(self, source, tariff, known, task, words)
@@ -197,7 +228,7 @@ class Ledger:
             look("draw", [draw.name for draw in tariff.draws], source.name),
             source.boolean,
             np.append(tariff.valid, tariff.draw_valid),
-            self.clock(),
+            self.now(),
             source.feature_names,
             source.name,
         )
@@ -230,7 +261,7 @@ class Ledger:
 
     def waiting(self, pages: Pages) -> list[OpenPurchase]:
         """The same, inside a transaction."""
-        now = self.clock()
+        now = self.now()
         return [_described(pages, p) for p in pages.blocking() if not is_live(p, now)]
 
     def resolve(
@@ -262,7 +293,7 @@ class Ledger:
         self, pages: Pages, id: int, outcome: str, values: object, cost: object
     ) -> None:
         purchase = pages.purchase(id)
-        waiting = [p.id for p in pages.blocking() if not is_live(p, self.clock())]
+        waiting = [p.id for p in pages.blocking() if not is_live(p, self.now())]
         if purchase is None or purchase.id not in waiting:
             state = "does not exist" if purchase is None else f"is {purchase.status}"
             if purchase is not None and purchase.status == "pending":
@@ -270,7 +301,7 @@ class Ledger:
             raise BadInput(
                 f"purchase {id} {state}; those that wait for you are {waiting or 'none'}."
             )
-        now = self.clock()
+        now = self.now()
         if outcome == "not-billed":
             close(pages, purchase, "void", now, note="resolved: not billed")
             return

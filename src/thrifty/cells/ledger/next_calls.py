@@ -174,7 +174,7 @@ class Asking:
         source = self.source
         if not source.idempotent or purchase.provider != source.name:
             return False
-        if purchase.status not in ("pending", "doubt") or is_live(purchase, self.ledger.clock()):
+        if purchase.status not in ("pending", "doubt") or is_live(purchase, self.ledger.now()):
             return False
         at, rows = self.known.place(purchase.block)
         return bool((at >= 0).all() and (rows >= 0).all())
@@ -183,7 +183,7 @@ class Asking:
         # Before anybody can see it: a purchase of ours that is not in flight counts as dead.
         self.claimed.add(purchase.key)
         IN_FLIGHT.add(purchase.key)
-        return pages.claim(purchase.id, me(), self.ledger.clock() + lease(self.source.limits))
+        return pages.claim(purchase.id, me(), self.ledger.now() + lease(self.source.limits))
 
     def _blocked(
         self, pages: Pages, call: Call, others: list[Purchase], mine: list[Purchase]
@@ -192,7 +192,7 @@ class Asking:
         if any(self._overlap(call, p) for p in mine) or waits_for(call, self.known, self.tariff):
             return True
         hit = [p for p in others if self._overlap(call, p)]
-        stuck = [p for p in hit if not is_live(p, self.ledger.clock())]
+        stuck = [p for p in hit if not is_live(p, self.ledger.now())]
         if stuck and not self._ask_again(pages, stuck):
             raise self.ledger.doubt_error(stuck)
         others[:] = [p for p in others if p not in stuck]
@@ -233,7 +233,7 @@ class Asking:
         self.given_up += 1
         self.stale = True
         note = f"{why}; counted as billed and asked again"
-        return close(pages, purchase, "lost", self.ledger.clock(), share=1.0, note=note)
+        return close(pages, purchase, "lost", self.ledger.now(), share=1.0, note=note)
 
     def _wait_for(self, others: list[Purchase]) -> None:
         """A living process may be stuck: say so once its calls should long be over."""
@@ -264,7 +264,7 @@ class Asking:
     def _purchase(self, call: Call, key: str) -> Purchase:
         draws, draw_rows, costs = price_call(call, self.known, self.tariff)
         refuse_too_large(total(costs), "the price of one call")
-        known, now = self.known, self.ledger.clock()
+        known, now = self.known, self.ledger.now()
         block = CellBlock(
             known.examples[call.rows], known.features[call.features],
             self.source.boolean[call.features], known.draws[draws], draw_rows, costs,

@@ -13,6 +13,8 @@ __all__ = ["IN_FLIGHT", "is_alive", "me"]
 IN_FLIGHT: set[str] = set()
 
 _mine: tuple[int, str] = (0, "")
+#: in the place of its start: a process that is there, and of which no more can be read
+_THERE = "running"
 
 os.register_at_fork(after_in_child=IN_FLIGHT.clear)  # those are its parent's
 
@@ -33,7 +35,9 @@ def is_alive(owner: str) -> bool | None:
         return None
     if owner == me():
         return True
-    return _started(int(parts[1])) == parts[2] != ""
+    started = _started(int(parts[1]))
+    # Of a process that may not be looked at no more is known than that it is there.
+    return started == _THERE or started == parts[2] != ""
 
 
 @lru_cache(maxsize=1)
@@ -55,17 +59,17 @@ def _machine() -> str:
 def _started(pid: int) -> str:
     """The start time of a process tells it from a later one with the same number."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as f:
-            fields = f.read().rpartition(b")")[2].split()
-    except FileNotFoundError:
-        if os.path.exists("/proc/self/stat"):
-            return ""
+        fields = _stat(pid)
+    except OSError:  # no /proc, or one that hides the processes of other users
         return _without_proc(pid)
-    except OSError:
-        return ""
     if fields[0] in (b"Z", b"X"):  # a dead child that nobody has waited for
         return ""
     return fields[19].decode()
+
+
+def _stat(pid: int) -> list[bytes]:
+    with open(f"/proc/{pid}/stat", "rb") as f:
+        return f.read().rpartition(b")")[2].split()
 
 
 def _without_proc(pid: int) -> str:
@@ -75,4 +79,4 @@ def _without_proc(pid: int) -> str:
         return ""
     except PermissionError:
         pass
-    return "running"
+    return _THERE

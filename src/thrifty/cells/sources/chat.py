@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from thrifty.cells.prices.tokens import Rates
@@ -64,7 +65,8 @@ class ChatServer:
         self.timeout, self.poll = timeout, poll
 
     def __repr__(self) -> str:
-        return f"ChatServer({self.model!r} at {self.base_url})"
+        where = re.sub(r"(://)[^/@]*@", r"\1***@", self.base_url)  # no name, no password
+        return f"ChatServer({self.model!r} at {where})"
 
     def client(self) -> httpx.AsyncClient:
         """A connection, with the key where there is one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -19,11 +20,14 @@ __all__ = [
     "checked_source_name",
     "checked_table",
     "default_names",
+    "one_form",
     "refuse_masked",
     "unmasked",
 ]
 
 _ROWS_AT_ONCE = 1024
+#: bits of an id that is a number
+_LONGEST_ID = 4000
 
 
 @lru_cache(maxsize=8)  # very wide data is named again and again
@@ -54,21 +58,37 @@ def checked_ids(examples: Iterable[object], n: int) -> tuple[str, ...]:
     if len(given) != n:
         raise BadInput(f"expected {n} example ids, one per example; got {len(given)}.")
     seen: set[str] = set()
+    texts: list[str] = []
     for example in given:
+        if isinstance(example, int) and example.bit_length() > _LONGEST_ID:
+            raise BadInput(
+                f"an example id that is a number must have fewer than {_LONGEST_ID // 4} digits; "
+                f"one has about {example.bit_length() * 3 // 10}. Give it as text, or shorter."
+            )
         if isinstance(example, bool) or not isinstance(example, str | int):
             raise BadInput(
                 f"an example id must be text or an integer, the same in every task; got "
                 f"{example!r}."
             )
-        if str(example) in seen:
+        text = one_form(str(example))
+        if text in seen:
             raise BadInput(
-                f"example ids must be distinct; {str(example)!r} occurs more than once. A cell "
+                f"example ids must be distinct; {text!r} occurs more than once. A cell "
                 "belongs to one example: give each its own id."
             )
-        seen.add(str(example))
-    texts = tuple(str(example) for example in given)
+        seen.add(text)
+        texts.append(text)
     can_be_stored(texts, "example id")
-    return texts
+    return tuple(texts)
+
+
+def one_form(text: str) -> str:
+    """The same letters are the same text, however they were typed (Unicode's composed form).
+
+    >>> one_form("Rene\\u0301") == "Ren\\u00e9"
+    True
+    """
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def checked_source_name(name: object, *, needed: bool) -> str:

@@ -140,6 +140,9 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
     ) -> Self:
         """The inverse of :meth:`to_dict`; a user's estimator has to be brought again."""
         table, words = table_from_dict(data["table"]), data["estimator"]
+        at = table.features
+        if len(at) and not 0 <= int(at.min()) <= int(at.max()) < len(data["feature_names"]):
+            raise ValueError(f"a table of feature {int(at.max())}, which is not there")
         fitted: F | NotBrought
         if data["fitted"] is not None:
             fitted = cls._load(data["fitted"])
