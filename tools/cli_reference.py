@@ -26,6 +26,7 @@ def cli_page() -> str:
     context = typer.Context(group, info_name="thrifty")
     parts = ["# Command line", group.help or "", "Every command says the same with `--help`."]
     for name in group.list_commands(context):
+        group.load(name)
         parts += _command(name, group.get_command(context, name))
     return "\n\n".join(parts) + "\n"
 

@@ -7,44 +7,71 @@ Public are the names in ``thrifty.__all__`` and the modules ``thrifty.bounds``, 
 ``thrifty.protocol``, ``thrifty.stores``, ``thrifty.streams``, ``thrifty.testing``,
 ``thrifty.trees`` (``Gain``, ``Learner``) and ``thrifty.wrapped`` (``Readable``). Every other module
 and name is private, whatever it is called, and may change from one version to the next.
+
+Every name is imported when it is first used: whoever asks for a bill does not wait for compilers
+and solvers.
 """
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from thrifty import bounds, errors, streams
-from thrifty.agnostic import Balanced, Doubling, Expansion, Restart
-from thrifty.cells import (
-    Answered,
-    Budget,
-    Cells,
-    ChatServer,
-    PriceList,
-    Question,
-    Rates,
-    Receipt,
-    Reply,
-    Source,
-)
-from thrifty.lazy import Sure, Worth
-from thrifty.lifetime import Learned, Lifetime
-from thrifty.lifetime.prediction import Prediction
-from thrifty.models import ModelClassifier, ModelRegressor, Models, ScorecardClassifier
-from thrifty.powers import MonomialRegressor, Monomials, PolynomialRegressor, Polynomials
-from thrifty.trees import (
-    ListClassifier,
-    Lists,
-    Paper,
-    Race,
-    Tested,
-    TreeClassifier,
-    Trees,
-    Verified,
-    WarmUp,
-)
-from thrifty.trees.version_0_1 import old_name as _old_name
-from thrifty.wrapped import metered
+if _TYPE_CHECKING:
+    from thrifty import bounds, errors, streams
+    from thrifty.agnostic import Balanced, Doubling, Expansion, Restart
+    from thrifty.cells import (
+        Answered,
+        Budget,
+        Cells,
+        ChatServer,
+        PriceList,
+        Question,
+        Rates,
+        Receipt,
+        Reply,
+        Source,
+    )
+    from thrifty.lazy import Sure, Worth
+    from thrifty.lifetime import Learned, Lifetime, Prediction
+    from thrifty.models import ModelClassifier, ModelRegressor, Models, ScorecardClassifier
+    from thrifty.powers import MonomialRegressor, Monomials, PolynomialRegressor, Polynomials
+    from thrifty.trees import (
+        ListClassifier,
+        Lists,
+        Paper,
+        Race,
+        Tested,
+        TreeClassifier,
+        Trees,
+        Verified,
+        WarmUp,
+    )
+    from thrifty.wrapped import metered
 
 __version__ = "0.2.0.dev0"
+
+#: where each public name lives
+_HOMES = {
+    "agnostic": ("Balanced", "Doubling", "Expansion", "Restart"),
+    "cells": (
+        "Answered", "Budget", "Cells", "ChatServer", "PriceList", "Question", "Rates", "Receipt",
+        "Reply", "Source",
+    ),
+    "lazy": ("Sure", "Worth"),
+    "lifetime": ("Learned", "Lifetime", "Prediction"),
+    "models": ("ModelClassifier", "ModelRegressor", "Models", "ScorecardClassifier"),
+    "powers": ("MonomialRegressor", "Monomials", "PolynomialRegressor", "Polynomials"),
+    "trees": (
+        "ListClassifier", "Lists", "Paper", "Race", "Tested", "TreeClassifier", "Trees",
+        "Verified", "WarmUp",
+    ),
+    "wrapped": ("metered",),
+}  # fmt: skip
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+#: rooms that are public themselves
+_ROOMS = ("bounds", "errors", "streams")
+#: names of 0.1, which warn
+_OLD = ("Consistent", "ThriftyListClassifier", "ThriftyTreeClassifier")
 
 __all__ = [
     "Answered",
@@ -91,4 +118,18 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _Any:
-    return _old_name(name, globals())
+    if name in _HOME_OF:
+        found = getattr(_import_module(f"thrifty.{_HOME_OF[name]}"), name)
+        globals()[name] = found
+        return found
+    if name in _ROOMS:
+        return _import_module(f"thrifty.{name}")
+    if name in _OLD:
+        from thrifty.trees.version_0_1 import old_name
+
+        return old_name(name)
+    raise AttributeError(f"module 'thrifty' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

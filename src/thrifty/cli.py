@@ -1,37 +1,93 @@
-"""The command line: thin, one file per command."""
+"""The command line: thin, one file per command, each imported when it is asked for.
+
+``thrifty --help`` prints one line a command. It stands here, so that nothing has to be imported to
+print it; a test holds it to what the command says of itself.
+"""
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
+from typing import Any
 
 import typer
+import typer.main
+from typer.core import TyperGroup
 
 from thrifty import __version__
-from thrifty.commands.opening import visible
 from thrifty.errors import ThriftyError
 
 __all__ = ["app", "main"]
 
-_COMMANDS = (
-    "demo",
-    "learn",
-    "predict",
-    "tasks",
-    "bill",
-    "show",
-    "export",
-    "resolve",
-    "keep",
-    "report",
-    "dashboard",
-    "reproduce",
-    "pack",
-    "bench",
-)
+#: commands in the order of the help: the file of each, and its line
+_COMMANDS = {
+    "demo": (
+        "demo",
+        "Ten questions about real scans, then 200 related tasks: the bills, and a picture.",
+    ),
+    "learn": (
+        "learn",
+        "Learn the tasks of a file. What is learned or paid for is kept: run it again to go on.",
+    ),
+    "predict": (
+        "predict",
+        "Predict with a learned model. Cells that were paid for before cost nothing.",
+    ),
+    "tasks": ("tasks", "List the learned tasks, in the order of learning."),
+    "bill": (
+        "bill",
+        "What each task bought, reused, avoided and cost; what is spent and reserved in all.",
+    ),
+    "show": ("show", "Show how a task was learned, what it cost, and its model."),
+    "export": (
+        "export",
+        "Write family, representation, models and receipts as JSON; or the cells as CSV.",
+    ),
+    "resolve": (
+        "resolve",
+        "List the purchases whose end is open, or say what became of one, or of all.",
+    ),
+    "backup": ("keep", "Copy a store, also while others are learning in it."),
+    "restore": ("keep", "Bring a copy back. What was bought since it was made is unknown to it."),
+    "purge": ("keep", "Take out every value of one example; what it cost stays on the bill."),
+    "report": ("report", "Write a lifetime's report: one HTML page that needs no network."),
+    "dashboard": (
+        "dashboard",
+        "Show a lifetime live at an address of this machine, until interrupted (Ctrl+C).",
+    ),
+    "reproduce": (
+        "reproduce",
+        "Run every row of the paper's tables and hold the bills against the theory.",
+    ),
+    "pack": (
+        "pack",
+        "Pack a table into columns: a bit per Boolean cell, read one by one, checksummed.",
+    ),
+    "bench": ("bench", "Measure speed as ratios, with the machine, the versions and the noise."),
+}
+
+
+class OnDemand(TyperGroup):
+    """A command is what its file says once it is asked for; until then, its line of the help."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args:
+            self.load(args[0])
+        return super().resolve_command(ctx, args)
+
+    def load(self, name: str) -> None:
+        """Put the command itself in the place of its line."""
+        if name in _COMMANDS:
+            one = typer.Typer(add_completion=False)
+            one.callback()(lambda: None)  # a group, however few commands the file has
+            import_module(f"thrifty.commands.{_COMMANDS[name][0]}").register(one)
+            found: Any = typer.main.get_command(one)
+            self.commands[name] = found.commands[name]
+
 
 app = typer.Typer(
     name="thrifty",
+    cls=OnDemand,
     help="Learn many related tasks while paying for few feature values.",
     no_args_is_help=True,
     add_completion=False,
@@ -54,8 +110,12 @@ def _root(
     """Learn many related tasks while paying for few feature values."""
 
 
-for _name in _COMMANDS:
-    import_module(f"thrifty.commands.{_name}").register(app)
+def _not_loaded() -> None:
+    raise AssertionError("a command is loaded before it runs")
+
+
+for _name, (_, _line) in _COMMANDS.items():
+    app.command(_name, help=_line)(_not_loaded)
 
 
 def main() -> None:
@@ -63,5 +123,7 @@ def main() -> None:
     try:
         app()
     except ThriftyError as error:
+        from thrifty.untrusted import visible
+
         print(visible(f"thrifty: {error}"), file=sys.stderr)
         sys.exit(1)

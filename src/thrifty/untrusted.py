@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from thrifty.errors import StoreError, ThriftyError
 
-__all__ = ["readable"]
+__all__ = ["readable", "visible"]
 
 #: what code that takes data apart raises when the data is not what it was written as
 _ODD = (
@@ -41,3 +41,14 @@ Thrifty (KeyError: 'family'). Restore a copy.
             f"{what} cannot be read: it was damaged, or not written by Thrifty "
             f"({type(error).__name__}: {said}). Restore a copy."
         ) from error
+
+
+def visible(text: str) -> str:
+    """Text that does nothing to a terminal: a store may come from a stranger.
+
+    >>> visible("task \\x1b[31mred")
+    'task \\\\x1b[31mred'
+    """
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text
+    )

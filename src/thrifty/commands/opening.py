@@ -14,6 +14,7 @@ from thrifty.errors import StoreError
 from thrifty.lifetime import Lifetime
 from thrifty.report.reader import open_to_read
 from thrifty.stores import Store, open_store
+from thrifty.untrusted import visible
 
 __all__ = [
     "AsJson",
@@ -67,17 +68,6 @@ def money(amount: float, currency: str) -> str:
     whole, _, decimals = f"{amount:,.6f}".partition(".")
     decimals = decimals.rstrip("0")
     return f"{whole}{'.' if decimals else ''}{decimals} {currency}".rstrip()
-
-
-def visible(text: str) -> str:
-    """Text that does nothing to a terminal: a store may come from a stranger.
-
-    >>> visible("task \\x1b[31mred")
-    'task \\\\x1b[31mred'
-    """
-    return "".join(
-        c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text
-    )
 
 
 def print_json(data: object) -> None:

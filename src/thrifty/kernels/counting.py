@@ -11,13 +11,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.kernels.jit import jit
-from thrifty.kernels.lines import add_sixteen, merge, ripple, write_counts
+from thrifty.kernels.jit import deferred, jit
 
 __all__ = ["count_columns", "count_segments", "popcount"]
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
+
+add_sixteen = deferred("thrifty.kernels.lines", "add_sixteen")
+merge = deferred("thrifty.kernels.lines", "merge")
+ripple = deferred("thrifty.kernels.lines", "ripple")
+write_counts = deferred("thrifty.kernels.lines", "write_counts")
 
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)

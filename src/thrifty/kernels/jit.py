@@ -1,27 +1,78 @@
-"""One decorator for every kernel.
+"""One decorator for every kernel, which costs nothing until the first kernel is called.
 
-``nogil`` lets plain threads run kernels side by side; ``cache`` keeps the machine code on disk.
-Numba's own threading layers are avoided: the omp layer kills forked children and workqueue aborts
-under threads.
+numba takes half a second to import, which whoever asks for a bill should not wait for. So ``jit``
+only wraps; the first call of any kernel imports numba and puts the compiled functions in the place
+of the wrappers, in the modules of this kernel and of those it calls: numba looks names up there
+when it compiles, and must find functions of its own.
+
+``nogil`` lets plain threads run kernels side by side; ``cache`` keeps the machine code on disk:
+beside the source where that may be written, else in the user's own cache. Numba's own threading
+layers are avoided: the omp layer kills forked children and workqueue aborts under threads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from importlib import import_module
+from threading import RLock
+from typing import Any, TypeVar, cast
 
-import numba
-
-from thrifty.kernels.progress import show_compiling
-
-__all__ = ["jit"]
+__all__ = ["deferred", "jit"]
 
 F = TypeVar("F", bound=Callable[..., object])
+
+#: one thread at a time puts compiled functions in place
+_LOCK = RLock()
+
+
+class _Later:
+    """Something of numba's that is made at its first use."""
+
+    def __init__(self, make: Callable[[], Any], home: dict[str, Any] | None = None) -> None:
+        self._make, self._home = make, home
+        self._made: Any = None
+
+    def made(self) -> Any:
+        """The thing itself."""
+        if self._made is None:
+            with _LOCK:
+                if self._made is None:
+                    self._made = self._make()
+                    _put_in_place(self._home or {})
+        return self._made
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.made()(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # copying and pickling look for these before anything is made
+            raise AttributeError(name)
+        return getattr(self.made(), name)
+
+
+def _put_in_place(home: dict[str, Any]) -> None:
+    """In a module's names, what is made instead of what makes it."""
+    for name, value in list(home.items()):
+        if isinstance(value, _Later):
+            home[name] = value.made()
 
 
 def jit(function: F) -> F:
     """Compile at the first call, keep the result on disk, release the interpreter lock."""
-    return cast(F, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
+
+    def make() -> Any:
+        import numba
+
+        from thrifty.kernels.progress import show_compiling
+
+        show_compiling()
+        return numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+
+    later = _Later(make, function.__globals__)
+    later.__doc__, later.__module__ = function.__doc__, function.__module__
+    return cast(F, later)
 
 
-show_compiling()
+def deferred(module: str, name: str) -> Any:
+    """A name of a module that needs numba to be imported, for kernels to use."""
+    return _Later(lambda: getattr(import_module(module), name))

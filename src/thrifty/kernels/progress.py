@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import Any
 
 from numba.core import event
@@ -48,7 +49,8 @@ def _say(text: str) -> None:
         sys.stderr.flush()
 
 
+@cache
 def show_compiling() -> None:
-    """Listen from now on; numba tells of compilations only, not of kernels loaded from disk."""
+    """Listen from now on, once; numba tells of compilations only, not of kernels loaded from disk."""
     listen: Any = event.register  # numba is untyped here
     listen("numba:compile", _Compiling())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 
 from thrifty.checks import a_choice
 from thrifty.errors import BadParameter
@@ -34,15 +35,13 @@ class Consistent:
     """0.1's name for what Paper and Race do; only ``accept=`` takes it."""
 
 
-def old_name(name: str, home: JsonLike) -> object:
-    """What a name of 0.1 stands for now, with a warning; AttributeError for any other name."""
+def old_name(name: str) -> object:
+    """What a name of 0.1 stands for now, with a warning."""
     if name == "Consistent":
         _warn("thrifty.Consistent()", "a learner: thrifty.Paper() or thrifty.Race()")
         return Consistent
-    if name not in _NAMES:
-        raise AttributeError(f"module {home['__name__']!r} has no attribute {name!r}")
     _warn(f"thrifty.{name}", f"thrifty.{_NAMES[name]}")
-    return home[_NAMES[name]]
+    return getattr(import_module("thrifty"), _NAMES[name])
 
 
 def warn_of_old_parameters(old: JsonLike, learner: object) -> None:

@@ -1,0 +1,61 @@
+"""What starting costs, counted by what is imported: nobody waits for what is not used."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+import typer.main
+
+#: what takes long to import, and is not needed to say a version or to print a bill
+HEAVY = ("numba", "sklearn", "scipy.stats", "scipy.optimize", "pandas", "flint", "matplotlib")
+
+
+def imported_by(code: str) -> set[str]:
+    """The modules that are there after a piece of code ran in a fresh interpreter."""
+    told = f"{code}\nimport sys, json; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_importing_thrifty_imports_no_library():
+    there = imported_by("import thrifty")
+    assert not there & {*HEAVY, "numpy", "scipy", "rich", "typer"}
+
+
+def test_every_public_name_can_be_had_by_itself():
+    import thrifty
+
+    for name in thrifty.__all__:
+        assert getattr(thrifty, name) is not None
+    assert set(thrifty.__all__) <= set(dir(thrifty))
+    with pytest.raises(AttributeError, match="has no attribute 'Treez'"):
+        _ = thrifty.Treez
+
+
+@pytest.mark.parametrize("word", ["--help", "--version"])
+def test_help_and_version_import_no_library(word):
+    run = f"""
+import sys
+sys.argv = ["thrifty", {word!r}]
+from thrifty.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+"""
+    there = imported_by(run)
+    assert not there & {*HEAVY, "numpy", "scipy"}
+
+
+def test_the_help_says_what_each_command_says_of_itself():
+    from thrifty.cli import app
+
+    group = typer.main.get_command(app)
+    for name in list(group.commands):
+        line = group.commands[name].help
+        group.load(name)
+        first = (group.commands[name].help or "").split("\n\n")[0]
+        assert " ".join(first.split()) == line, name
