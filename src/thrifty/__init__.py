@@ -14,7 +14,8 @@ and solvers.
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
+
+from thrifty.on_demand import on_demand as _on_demand
 
 if _TYPE_CHECKING:
     from thrifty import bounds, errors, streams
@@ -67,7 +68,6 @@ _HOMES = {
     ),
     "wrapped": ("metered",),
 }  # fmt: skip
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 #: rooms that are public themselves
 _ROOMS = ("bounds", "errors", "streams")
 #: names of 0.1, which warn
@@ -117,11 +117,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> _Any:
-    if name in _HOME_OF:
-        found = getattr(_import_module(f"thrifty.{_HOME_OF[name]}"), name)
-        globals()[name] = found
-        return found
+def _otherwise(name: str) -> object:
     if name in _ROOMS:
         return _import_module(f"thrifty.{name}")
     if name in _OLD:
@@ -131,5 +127,4 @@ def __getattr__(name: str) -> _Any:
     raise AttributeError(f"module 'thrifty' has no attribute {name!r}")
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _on_demand(__name__, _HOMES, _otherwise)

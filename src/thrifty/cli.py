@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias
 
 import typer
 import typer.main
@@ -18,6 +18,9 @@ from thrifty import __version__
 from thrifty.errors import ThriftyError
 
 __all__ = ["app", "main"]
+
+#: what click makes, which some versions of typer bring themselves
+Click: TypeAlias = Any
 
 #: commands in the order of the help: the file of each, and its line
 _COMMANDS = {
@@ -70,7 +73,7 @@ _COMMANDS = {
 class OnDemand(TyperGroup):
     """A command is what its file says once it is asked for; until then, its line of the help."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+    def resolve_command(self, ctx: Click, args: list[str]) -> Click:
         if args:
             self.load(args[0])
         return super().resolve_command(ctx, args)
@@ -81,7 +84,7 @@ class OnDemand(TyperGroup):
             one = typer.Typer(add_completion=False)
             one.callback()(lambda: None)  # a group, however few commands the file has
             import_module(f"thrifty.commands.{_COMMANDS[name][0]}").register(one)
-            found: Any = typer.main.get_command(one)
+            found: Click = typer.main.get_command(one)
             self.commands[name] = found.commands[name]
 
 

@@ -25,7 +25,7 @@ from thrifty.models.fits.plain_trees import Leaf, Node, before, both
 from thrifty.models.held.classifier import ModelClassifier
 from thrifty.models.held.scorecard import ScorecardClassifier
 from thrifty.trees.model import TreeClassifier
-from thrifty.trees.over_bits import OverBits
+from thrifty.trees.over_bits_model import OverBits
 from thrifty.typing import AnyArray, Json
 
 __all__ = ["serving_model"]

@@ -23,7 +23,7 @@ BORDERS = {
         streams/task labels/classes trees/tree
     """,
     "what users hold, with attributes of each family's own": """
-        errors lifetime/learned lifetime/lifetime serving trees/over_bits
+        errors lifetime/learned lifetime/lifetime serving trees/over_bits_model
     """,
     "families and learners of users, which know their own representation": """
         lifetime/booking lifetime/learning engines/attempts powers/model protocol
@@ -36,8 +36,8 @@ BORDERS = {
         trees/gains/class_weights
     """,
     "packages of others, with no types or with types that say Any": """
-        cells/sources/chat cells/sources/sql engines/pools kernels/lines kernels/progress
-        kernels/pure_child report/ink trees/__init__ wrapped/lightgbm_trees
+        cells/sources/chat cells/sources/sql cli engines/pools kernels/lines kernels/progress
+        kernels/jit kernels/pure_child report/ink wrapped/lightgbm_trees
         wrapped/xgboost_trees
     """,
     "experiments and tools for tests, which take any model or answer": """

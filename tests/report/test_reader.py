@@ -13,8 +13,8 @@ import thrifty
 from thrifty.cli import app
 from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreTooNew, StoreUnwritable
 from thrifty.report import read_store, view_of
-from thrifty.report import reader as reading
 from thrifty.report.reader import Reader
+from thrifty.stores import reading
 
 X = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], dtype=bool)
 

@@ -12,8 +12,8 @@ import typer
 
 from thrifty.errors import StoreError
 from thrifty.lifetime import Lifetime
-from thrifty.report.reader import open_to_read
 from thrifty.stores import Store, open_store
+from thrifty.stores.reading import open_to_read
 from thrifty.untrusted import visible
 
 __all__ = [

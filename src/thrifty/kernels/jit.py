@@ -15,9 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from threading import RLock
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 __all__ = ["deferred", "jit"]
+
+#: what numba makes of a function, which has no types
+Compiled: TypeAlias = Any
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -28,11 +31,13 @@ _LOCK = RLock()
 class _Later:
     """Something of numba's that is made at its first use."""
 
-    def __init__(self, make: Callable[[], Any], home: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, make: Callable[[], Compiled], home: dict[str, Compiled] | None = None
+    ) -> None:
         self._make, self._home = make, home
-        self._made: Any = None
+        self._made: Compiled = None
 
-    def made(self) -> Any:
+    def made(self) -> Compiled:
         """The thing itself."""
         if self._made is None:
             with _LOCK:
@@ -41,16 +46,16 @@ class _Later:
                     _put_in_place(self._home or {})
         return self._made
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Compiled) -> Compiled:
         return self.made()(*arguments)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Compiled:
         if name.startswith("__"):  # copying and pickling look for these before anything is made
             raise AttributeError(name)
         return getattr(self.made(), name)
 
 
-def _put_in_place(home: dict[str, Any]) -> None:
+def _put_in_place(home: dict[str, Compiled]) -> None:
     """In a module's names, what is made instead of what makes it."""
     for name, value in list(home.items()):
         if isinstance(value, _Later):
@@ -60,7 +65,7 @@ def _put_in_place(home: dict[str, Any]) -> None:
 def jit(function: F) -> F:
     """Compile at the first call, keep the result on disk, release the interpreter lock."""
 
-    def make() -> Any:
+    def make() -> Compiled:
         import numba
 
         from thrifty.kernels.progress import show_compiling
@@ -73,6 +78,6 @@ def jit(function: F) -> F:
     return cast(F, later)
 
 
-def deferred(module: str, name: str) -> Any:
+def deferred(module: str, name: str) -> Compiled:
     """A name of a module that needs numba to be imported, for kernels to use."""
     return _Later(lambda: getattr(import_module(module), name))

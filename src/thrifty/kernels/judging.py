@@ -19,7 +19,6 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from thrifty.kernels.jit import jit
 
@@ -43,6 +42,8 @@ def rate_draws(n_classes: int) -> Floats:
     steps = np.sqrt(np.array([_PRIMES[j % 16] + 60.0 * (j // 16) for j in range(wide)]))
     u = (0.5 + np.outer(np.arange(1, _DRAWS + 1), steps)) % 1.0
     u = np.clip(u, 1e-3, 1 - 1e-3).reshape(_DRAWS, n_classes, 2, 2)
+    from scipy.special import ndtri
+
     draws = np.stack([ndtri(u[..., 0]), np.log(u[..., 1])], axis=-1)
     draws.flags.writeable = False
     return draws

@@ -51,6 +51,6 @@ def _say(text: str) -> None:
 
 @cache
 def show_compiling() -> None:
-    """Listen from now on, once; numba tells of compilations only, not of kernels loaded from disk."""
+    """Listen from now on, once; numba tells of compilations, not of kernels loaded from disk."""
     listen: Any = event.register  # numba is untyped here
     listen("numba:compile", _Compiling())

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
 
 from thrifty.array_types import Floats
 from thrifty.cells.sources.checks import refuse_masked
@@ -112,6 +111,8 @@ def labels_said_by(estimator: object) -> Said | None:
     """A classifier learns classes, a regressor numbers; None: it does not say."""
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         return None  # none was given, or none that can be used, which is said elsewhere
+    from sklearn.base import is_classifier, is_regressor
+
     if is_regressor(estimator):
         return "numbers"
     return "classes" if is_classifier(estimator) else None

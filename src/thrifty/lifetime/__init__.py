@@ -1,7 +1,21 @@
 """What users hold: a lifetime learns, predicts, quotes and bills."""
 
-from thrifty.lifetime.learned import Learned
-from thrifty.lifetime.lifetime import Lifetime
-from thrifty.lifetime.prediction import Prediction
+from typing import TYPE_CHECKING
+
+from thrifty.on_demand import on_demand
+
+if TYPE_CHECKING:
+    from thrifty.lifetime.learned import Learned
+    from thrifty.lifetime.lifetime import Lifetime
+    from thrifty.lifetime.prediction import Prediction
 
 __all__ = ["Learned", "Lifetime", "Prediction"]
+
+__getattr__, __dir__ = on_demand(
+    __name__,
+    {
+        "learned": ["Learned"],
+        "lifetime": ["Lifetime"],
+        "prediction": ["Prediction"],
+    },
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -29,8 +30,23 @@ _FEW = 256
 #: features stay in it, those of which most was bought
 _LONG, _MOST = 50_000, 10_000
 
+
+@dataclass(frozen=True)
+class StoredModel:
+    """A model as it stands in a store: whoever asks for a bill does not wait for it."""
+
+    family: AnyFamily
+    row: TaskRow
+    features: Sequence[str] | None
+
+    def load(self) -> Estimator:
+        """The model itself."""
+        with readable(f"the task {self.row.name!r} in the store"):
+            return _model(self.family, self.row, self.features)
+
+
 #: model, receipt, failure, good
-Parts = tuple[Estimator, Receipt, Failure | None, bool | None]
+Parts = tuple[Estimator | StoredModel, Receipt, Failure | None, bool | None]
 
 
 class Learned:
@@ -75,7 +91,11 @@ class Learned:
 
     @property
     def model(self) -> Any:  # beyond an Estimator each family's has attributes of its own
-        return self._all()[0]
+        model, receipt, failure, good = self._all()
+        if isinstance(model, StoredModel):
+            model = model.load()
+            self._parts = model, receipt, failure, good
+        return model
 
     @property
     def receipt(self) -> Receipt:
@@ -155,16 +175,18 @@ def model_to_store(model: Estimator, features: Sequence[str]) -> Json:
 def parts_of_row(family: AnyFamily, row: TaskRow, features: Sequence[str] | None) -> Parts:
     """A task as it stands in a store."""
     with readable(f"the task {row.name!r} in the store"):
-        return _parts(family, row, features)
+        receipt = dict(row.receipt)
+        good = receipt.pop("good", None)
+        failure = None if row.failure is None else Failure(**row.failure)
+        paid = receipt_from_store(receipt, features)
+    return StoredModel(family, row, features), paid, failure, good
 
 
-def _parts(family: AnyFamily, row: TaskRow, features: Sequence[str] | None) -> Parts:
-    receipt = dict(row.receipt)
-    good = receipt.pop("good", None)
+def _model(family: AnyFamily, row: TaskRow, features: Sequence[str] | None) -> Estimator:
     model = dict(row.model)
     if isinstance(model.get("feature_names"), int):
         model["feature_names"] = list((features or ())[: model["feature_names"]])
     if row.family is not None and row.family != family.to_dict():
         family = family_from_dict(row.family)  # it was learned before the family was changed
-    failure = None if row.failure is None else Failure(**row.failure)
-    return family.load_estimator(model), receipt_from_store(receipt, features), failure, good
+    estimator: Estimator = family.load_estimator(model)
+    return estimator

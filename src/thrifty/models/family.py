@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,21 +14,13 @@ from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers, Said, check_said, labels_said_by, read_any_labels
-from thrifty.models.asking.horizon import read_predictions
-from thrifty.models.buying.cohort import buy_cohort
-from thrifty.models.fits.estimators import check_estimator, in_words
-from thrifty.models.held.classifier import ModelClassifier
-from thrifty.models.held.regressor import ModelRegressor
-from thrifty.models.learning import (
-    LearnedClasses,
-    LearnedNumbers,
-    LearnedTable,
-    learn_numbers,
-    learn_table,
-)
 from thrifty.models.memory.memory import Lesson, Memory
-from thrifty.models.recurring import hypothesis_of, recognise
 from thrifty.typing import EstimatorLike, Json, JsonLike, LabelsLike
+
+if TYPE_CHECKING:
+    from thrifty.models.held.classifier import ModelClassifier
+    from thrifty.models.held.regressor import ModelRegressor
+    from thrifty.models.learning import LearnedTable
 
 __all__ = ["Models"]
 
@@ -95,13 +87,17 @@ class Models:
     ) -> None:
         self.labels = check_said(labels)
         self._said = self.labels or labels_said_by(estimator)
-        check_estimator(estimator, numbers=self._said == "numbers")
         # the protocol's verb has the parameter's name
         self.given = estimator
-        self.predictions, self.errors = read_predictions(predictions), errors
+        self.predictions, self.errors = _read_predictions(predictions), errors
         self.recurring = bool(recurring)
         self.random_state = random_state
-        self._words = in_words(estimator)
+        self._words: dict[str, str] | None = None
+        if estimator is not None:
+            from thrifty.models.fits.estimators import check_estimator, in_words
+
+            check_estimator(estimator, numbers=self._said == "numbers")
+            self._words = in_words(estimator)
 
     def __repr__(self) -> str:
         return f"Models({'' if self.given is None else repr(self.given)})"
@@ -130,6 +126,9 @@ class Models:
     def use_rep(
         self, representation: Memory, cells: Cells, labels: Labels | Numbers
     ) -> Found[LearnedTable]:
+        from thrifty.models.learning import learn_numbers, learn_table
+        from thrifty.models.recurring import hypothesis_of, recognise
+
         seed = self.random_state or 0
         if self.recurring and isinstance(labels, Labels):
             again = recognise(representation, cells, labels, self.given, seed)
@@ -166,6 +165,8 @@ class Models:
 
     def buy_background(self, cells: Cells, rows: int) -> Lesson:
         """Buy a control cohort: rows drawn without regard to a label, whole."""
+        from thrifty.models.buying.cohort import buy_cohort
+
         return buy_cohort(cells, rows, np.random.default_rng(self.random_state or 0))
 
     def with_background(self, representation: Memory, lesson: Lesson, n_features: int) -> Memory:
@@ -175,6 +176,10 @@ class Models:
     def estimator(
         self, model: LearnedTable, labels: Labels | Numbers, feature_names: Sequence[str]
     ) -> ModelClassifier | ModelRegressor:
+        from thrifty.models.held.classifier import ModelClassifier
+        from thrifty.models.held.regressor import ModelRegressor
+        from thrifty.models.learning import LearnedClasses, LearnedNumbers
+
         if isinstance(model, LearnedNumbers):
             return ModelRegressor.around(
                 model.bought.table, model.fitted, feature_names, self.given, model.words
@@ -189,7 +194,11 @@ class Models:
 
     def load_estimator(self, data: JsonLike) -> ModelClassifier | ModelRegressor:
         if data.get("numbers"):
+            from thrifty.models.held.regressor import ModelRegressor
+
             return ModelRegressor.from_dict(data, self.given, self.random_state or 0)
+        from thrifty.models.held.classifier import ModelClassifier
+
         return ModelClassifier.from_dict(data, self.given, self.random_state or 0)
 
     def to_dict(self) -> Json:
@@ -212,3 +221,16 @@ class Models:
                    recurring=data.get("recurring", False))
         made._words = data["estimator"]
         return made
+
+
+def _read_predictions(predictions: object) -> int | None:
+    """A number of predictions to come, checked."""
+    if predictions is None:
+        return None
+    is_flag = isinstance(predictions, bool)
+    if isinstance(predictions, int | np.integer) and not is_flag and predictions >= 0:
+        return int(predictions)
+    raise BadParameter(
+        "predictions must be how many predictions are to come, a whole number of 0 or more; got "
+        f"{predictions!r}."
+    )

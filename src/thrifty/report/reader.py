@@ -30,31 +30,16 @@ from thrifty.report.view import (
     prices_by_name,
     task_view,
 )  # fmt: skip
-from thrifty.stores import PostgresStore, SQLiteStore, Store, open_store
 from thrifty.stores.pages import SqlPages
+from thrifty.stores.reading import open_to_read
 from thrifty.stores.saved import SavedLifetime, Snapshot
 from thrifty.typing import Json
 
-__all__ = ["Reader", "open_to_read", "read_store"]
+__all__ = ["Reader", "read_store"]
 
 _LATEST = 200
-_WAIT = 5.0
 #: seconds after its last purchase for which a task counts as being learned
 _RECENT = 120.0
-
-
-def open_to_read(where: str) -> Store:
-    """A store that will not be written; a file that is not there is an error, not a new store."""
-    if where.startswith(("postgresql://", "postgres://")):
-        return PostgresStore(where, wait=_WAIT, read_only=True)
-    if "://" in where:
-        return open_store(where)  # says which kinds there are
-    if not Path(where).is_file():
-        raise StoreError(
-            f"there is no store at {where}. A lifetime makes one when it learns: "
-            f"thrifty.Lifetime(..., store={where!r}), or the command thrifty learn."
-        )
-    return SQLiteStore(where, wait=_WAIT, read_only=True)
 
 
 def read_store(where: str, name: str | None = None, prices: PricesLike = None) -> LifetimeView:

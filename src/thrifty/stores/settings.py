@@ -11,7 +11,6 @@ from datetime import timedelta
 from typing import Any
 
 import numpy as np
-import sklearn
 
 from thrifty.cells.prices.budget import Budget
 from thrifty.cells.prices.price_list import PriceList, PricesLike
@@ -125,7 +124,7 @@ def versions() -> dict[str, str]:
         "thrifty": version("thrifty"),
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "scikit-learn": sklearn.__version__,
+        "scikit-learn": version("scikit-learn"),
     }
 
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Generic, Literal
+from typing import TYPE_CHECKING, ClassVar, Generic, Literal
 
 from thrifty.attempt import Attempt, Expected, Failed, Found, Traits
 from thrifty.cells import Door
 from thrifty.labels.classes import Labels, read_classes
 from thrifty.trees.learner import Learner
 from thrifty.trees.missing import allows_missing
-from thrifty.trees.model import TreeClassifier
 from thrifty.trees.over_bits import (
     BitTree,
     Known,
     OnBits,
-    OverBits,
     after_failing,
     estimator_around,
     improved,
@@ -27,6 +25,10 @@ from thrifty.trees.over_bits import (
 from thrifty.trees.tree import Tree
 from thrifty.typing import JsonLike, LabelsLike
 
+if TYPE_CHECKING:
+    from thrifty.trees.model import TreeClassifier
+    from thrifty.trees.over_bits_model import OverBits
+
 __all__ = ["LearnedTrees"]
 
 
@@ -34,10 +36,15 @@ class LearnedTrees(ABC, Generic[Known]):
     """A family whose models are trees: it has a depth, a learner and a classifier."""
 
     kind: ClassVar[Literal["classifier"]] = "classifier"
-    #: what users hold
-    classifier: ClassVar[type[TreeClassifier]] = TreeClassifier
 
     max_depth: int
+
+    @property
+    def classifier(self) -> type[TreeClassifier]:
+        """What users hold; scikit-learn is imported with it."""
+        from thrifty.trees.model import TreeClassifier
+
+        return TreeClassifier
 
     @property
     @abstractmethod

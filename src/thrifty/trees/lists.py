@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +34,15 @@ from thrifty.trees.growing.from_all import scratch_tree
 from thrifty.trees.growing.stuck import Stuck, contradiction, too_deep
 from thrifty.trees.learned_trees import LearnedTrees
 from thrifty.trees.learner import Learner
-from thrifty.trees.list_model import ListClassifier
 from thrifty.trees.missing import allows_missing
 from thrifty.trees.paper.learner import Paper
 from thrifty.trees.paper.use_rep import MATCH
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Path, Tree
 from thrifty.typing import AnyArray, Json, JsonLike
+
+if TYPE_CHECKING:
+    from thrifty.trees.list_model import ListClassifier
 
 __all__ = ["Lists"]
 
@@ -99,12 +102,17 @@ class Lists(LearnedTrees[Metafeatures]):
     'reused'
     """
 
-    classifier = ListClassifier
-
     max_depth: int = 10
     gain: str | Gain | Measure = "entropy"
     match: str = "feature"
     missing: str = "error"
+
+    @property
+    def classifier(self) -> type[ListClassifier]:
+        """What users hold; scikit-learn is imported with it."""
+        from thrifty.trees.list_model import ListClassifier
+
+        return ListClassifier
 
     def __post_init__(self) -> None:
         set_checked(self, max_depth=whole_number("max_depth", self.max_depth))

@@ -9,30 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Self, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from thrifty.attempt import Attempt, Failed, Found, KnowsRows, Ordered, Representation
-from thrifty.cells import Cells, Door, Source, as_source
+from thrifty.cells import Door
 from thrifty.cells.bit_cells import BitCells
 from thrifty.cells.bits import Bit, bits_of, bits_to_dict, read_bits
-from thrifty.cells.matched import open_cells
-from thrifty.cells.matching import match_features
-from thrifty.html import pre_html
 from thrifty.labels.classes import Labels
-from thrifty.lazy import Asked, Explanation
-from thrifty.lazy.stopping import StoppingRule
-from thrifty.trees.model import TreeClassifier
 from thrifty.trees.tree import Tree
-from thrifty.typing import AnyArray, Json, JsonLike, TableLike
+from thrifty.typing import Json, JsonLike
+
+if TYPE_CHECKING:
+    from thrifty.trees.model import TreeClassifier
+    from thrifty.trees.over_bits_model import OverBits
 
 __all__ = [
     "BitTree",
     "OnBits",
-    "OverBits",
     "after_failing",
     "estimator_around",
     "improved",
@@ -167,97 +160,6 @@ def _of(found: Found[Tree | BitTree], tree: Tree) -> Found[Tree]:
     )
 
 
-class OverBits(ClassifierMixin, BaseEstimator):
-    """A classifier over derived bits that takes the columns the bits are made of.
-
-    Made by lifetimes. What it does not do itself (``tree_``, ``plot``, ``to_text`` and so on) is
-    that of the classifier over the bits, ``over_bits_``.
-    """
-
-    def __init__(
-        self, over_bits: TreeClassifier, bits: Sequence[Bit], feature_names: Sequence[str]
-    ) -> None:
-        self.over_bits_, self.bits_ = over_bits, tuple(bits)
-        self.feature_names_ = tuple(feature_names)
-        self.classes_ = over_bits.classes_
-        self.n_features_in_ = len(self.feature_names_)
-
-    def __getattr__(self, name: str) -> Any:  # what users ask of the classifier over the bits
-        if name.startswith("__") or "over_bits_" not in self.__dict__:
-            raise AttributeError(name)
-        return getattr(self.over_bits_, name)
-
-    def __repr__(self) -> str:
-        return f"{type(self.over_bits_).__name__}({self.n_features_in_} features, as bits)"
-
-    def __str__(self) -> str:
-        return str(self.over_bits_)
-
-    def _repr_html_(self) -> str:
-        """For notebooks: the tree, in place of scikit-learn's diagram."""
-        return pre_html(str(self))
-
-    def _repr_mimebundle_(self, **given: object) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self._repr_html_()}
-
-    @property
-    def features_(self) -> NDArray[np.int64]:
-        """Indices of the features that a prediction may ask for."""
-        place = {name: f for f, name in enumerate(self.feature_names_)}
-        asked = {place[self.bits_[i].feature] for i in self.over_bits_.features_.tolist()}
-        return np.array(sorted(asked), dtype=np.int64)
-
-    def ask(
-        self, cells: Door, rows: NDArray[np.int64], *, stop: StoppingRule | None = None,
-        spend: float | None = None, per_row: float | None = None,
-    ) -> Asked:  # fmt: skip
-        """Answer rows through a door, buying only the cells on their paths."""
-        bits = BitCells(cells, self.bits_)
-        return self.over_bits_.ask(bits, rows, stop=stop, spend=spend, per_row=per_row)
-
-    def explain_asked(self, cells: Door, example: int) -> Explanation:
-        """Path, cells and cost of one example."""
-        return self.over_bits_.explain_asked(BitCells(cells, self.bits_), example)
-
-    def _door(self, X: TableLike) -> Cells:
-        source: Source = as_source(X, allow_missing=True, categories=True)
-        match = match_features(
-            self.feature_names_, source, needed=self.features_.tolist(), whose="the model"
-        )
-        return open_cells(source, match=match)
-
-    def _asked(self, X: TableLike) -> Asked:
-        cells = self._door(X)
-        return self.ask(cells, np.arange(cells.n_examples))
-
-    def predict(self, X: TableLike) -> AnyArray:
-        """The class of each example."""
-        return self._asked(X).values
-
-    def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
-        """The share of each class among the training rows of each example's leaf."""
-        shares = self._asked(X).probabilities
-        assert shares is not None
-        return shares
-
-    def explain(self, X: TableLike, example: int) -> Explanation:
-        """Path, cells and cost of one example; only its own cells are bought."""
-        return self.explain_asked(self._door(X), example)
-
-    def to_dict(self) -> Json:
-        """Plain data, for JSON."""
-        return {
-            "bits": bits_to_dict(self.bits_),
-            "over_bits": self.over_bits_.to_dict(),
-            "feature_names": list(self.feature_names_),
-        }
-
-    @classmethod
-    def from_dict(cls, data: JsonLike, load: Callable[[JsonLike], TreeClassifier]) -> Self:
-        """The inverse of :meth:`to_dict`; ``load`` reads the classifier over the bits."""
-        return cls(load(data["over_bits"]), read_bits(data["bits"]), data["feature_names"])
-
-
 def estimator_around(
     classifier: type[TreeClassifier], model: Tree | BitTree, labels: Labels,
     feature_names: Sequence[str], missing: str,
@@ -265,6 +167,8 @@ def estimator_around(
     """A fitted classifier around a tree, whichever its features are."""
     if not isinstance(model, BitTree):
         return classifier.around(model, labels, feature_names, missing=missing)
+    from thrifty.trees.over_bits_model import OverBits
+
     names = [bit.name for bit in model.bits]
     over_bits = classifier.around(model.tree, labels, names, missing=missing)
     return OverBits(over_bits, model.bits, feature_names)
@@ -275,6 +179,8 @@ def load_around(
 ) -> TreeClassifier | OverBits:
     """The inverse of a classifier's ``to_dict()``, whichever its features are."""
     if "over_bits" in data:
+        from thrifty.trees.over_bits_model import OverBits
+
         return OverBits.from_dict(data, classifier.from_dict)
     return classifier.from_dict(data)
 

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thrifty.array_types import Floats
-from thrifty.errors import BadParameter
 from thrifty.lazy.stopping import Worth
 from thrifty.models.asking.prefixes import Prefixes
 from thrifty.models.fits.number_mixture import error_left_out
@@ -22,26 +21,12 @@ from thrifty.models.table import Table
 
 __all__ = [
     "best_prefix", "numbers_worth_keeping", "prefix_lengths", "prefix_worth_keeping",
-    "read_predictions",
 ]  # fmt: skip
 
 #: of the fall of the log-loss, what may be given up where predictions are all of the bill
 #: (docs/predicting.md, How it works: 4; constants there were chosen on spam, physionet_icu and
 #: slashdot)
 GIVEN_UP = 0.05
-
-
-def read_predictions(predictions: object) -> int | None:
-    """A number of predictions to come, checked."""
-    if predictions is None:
-        return None
-    is_flag = isinstance(predictions, bool)
-    if isinstance(predictions, int | np.integer) and not is_flag and predictions >= 0:
-        return int(predictions)
-    raise BadParameter(
-        "predictions must be how many predictions are to come, a whole number of 0 or more; got "
-        f"{predictions!r}."
-    )
 
 
 def best_prefix(

@@ -8,8 +8,9 @@ boosting as in Chen and Guestrin, *XGBoost* (KDD 2016), level by level, all rows
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from thrifty.kernels.jit import jit
 
 __all__ = ["proxy_out_of_fold"]
 
@@ -24,8 +25,11 @@ RATE = 0.2
 RIDGE = 1.0
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _best_splits(codes, rows, node, g, h, n_nodes, n_bins, ridge, least):  # type: ignore[no-untyped-def]
+@jit
+def _best_splits(
+    codes: Ints, rows: Ints, node: Ints, g: Floats, h: Floats, n_nodes: int, n_bins: int,
+    ridge: float, least: float,
+) -> tuple[Ints, Ints]:  # fmt: skip
     """For every node of a level the feature and the last bin of its lower side; -1: none."""
     k = codes.shape[1]
     G, H = np.zeros((n_nodes, k, n_bins)), np.zeros((n_nodes, k, n_bins))
@@ -53,8 +57,11 @@ def _best_splits(codes, rows, node, g, h, n_nodes, n_bins, ridge, least):  # typ
     return feature, cut
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _boost(codes, target, weights, train, score, n_bins, rounds, depth, rate, ridge, least):  # type: ignore[no-untyped-def]
+@jit
+def _boost(
+    codes: Ints, target: Floats, weights: Floats, train: Ints, score: Floats, n_bins: int,
+    rounds: int, depth: int, rate: float, ridge: float, least: float,
+) -> None:  # fmt: skip
     """Add trees, grown on the rows of ``train``, to the log-odds of every row, in place."""
     n = len(target)
     g, h = np.zeros(n), np.zeros(n)

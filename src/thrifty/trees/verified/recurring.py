@@ -22,7 +22,6 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtrc
 
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Door
@@ -147,6 +146,8 @@ def _chance_of_two_samples(a: Floats, b: Floats) -> float:
     a, b = np.append(a[~rare], a[rare].sum()), np.append(b[~rare], b[rare].sum())
     pooled = (a + b) / (a.sum() + b.sum())
     some = pooled > 0
+    from scipy.special import chdtrc
+
     if some.sum() < 2:
         return 1.0
     statistic = 0.0
