@@ -59,3 +59,43 @@ def test_the_help_says_what_each_command_says_of_itself():
         group.load(name)
         first = (group.commands[name].help or "").split("\n\n")[0]
         assert " ".join(first.split()) == line, name
+
+
+def test_stores_and_families_as_values_import_no_library():
+    there = imported_by("import thrifty, thrifty.stores; thrifty.Models(); thrifty.Trees()")
+    assert not there & {*HEAVY, "scipy"}
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory):
+    """A store of the default family and one of trees, each with a task and a prediction."""
+    import numpy as np
+
+    import thrifty
+
+    X = np.random.default_rng(0).integers(0, 2, (200, 6))
+    made = {}
+    for name, family in (("models", thrifty.Models()), ("trees", thrifty.Trees(max_depth=3))):
+        made[name] = tmp_path_factory.mktemp("start") / f"{name}.db"
+        life = thrifty.Lifetime(family, store=made[name], random_state=0)
+        life.learn("both", X, X[:, 1] & X[:, 4])
+        life.predict("both", X[:3])
+    return made
+
+
+@pytest.mark.parametrize("family", ["models", "trees"])
+@pytest.mark.parametrize("command", ["bill", "tasks"])
+def test_a_bill_is_printed_without_a_solver_or_a_compiler(stores, command, family):
+    run = f"""
+import sys
+sys.argv = ["thrifty", {command!r}, {str(stores[family])!r}]
+from thrifty.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+"""
+    there = imported_by(run)
+    assert "thrifty.lifetime.lifetime" in there
+    assert not there & {*HEAVY, "scipy"}
+    assert not {name for name in there if name.startswith("thrifty.models.fits")}

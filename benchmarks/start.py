@@ -1,0 +1,102 @@
+"""What starting costs: CPU seconds and memory of imports and commands, of two versions side by side.
+
+    python benchmarks/start.py                       this version
+    python benchmarks/start.py --beside OTHER/src    and another one, run in turns
+
+Each line is the median of three fresh interpreters; tests count imports (tests/test_start.py).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parents[1] / "src"
+TIMES = 3
+
+_COST = """
+import resource as _r
+_u = _r.getrusage(_r.RUSAGE_SELF)
+import json as _j, sys as _s
+# the peak of this program alone: ru_maxrss begins with that of the one that started it
+_m = [int(_l.split()[1]) / 1024 for _l in open("/proc/self/status") if _l.startswith("VmHWM")]
+print(_j.dumps([_u.ru_utime + _u.ru_stime, _m[0]]), file=_s.stderr)
+"""
+
+
+def run(code: str, src: Path) -> tuple[float, float]:
+    """CPU seconds and MB of a piece of code in a fresh interpreter."""
+    done = subprocess.run(
+        [sys.executable, "-c", code + _COST],
+        env={**os.environ, "PYTHONPATH": str(src), "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    seconds, megabytes = json.loads(done.stderr.splitlines()[-1])
+    return seconds, megabytes
+
+
+def command(*words: str) -> str:
+    """The code of a command, as the entry point runs it."""
+    return f"""
+import sys
+sys.argv = {["thrifty", *words]!r}
+from thrifty.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+"""
+
+
+def made_store(folder: str) -> str:
+    """A store of the default family with one task."""
+    import numpy as np
+
+    import thrifty
+
+    path = str(Path(folder) / "start.db")
+    X = np.random.default_rng(0).normal(size=(300, 8))
+    life = thrifty.Lifetime(store=path, random_state=0)
+    life.learn("first", X, (X[:, 0] > 0).astype(int))
+    return path
+
+
+def main() -> None:
+    """Print a line for each way to start."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--beside", type=Path, help="src folder of another version")
+    sources = [HERE, *filter(None, [parser.parse_args().beside])]
+    with tempfile.TemporaryDirectory() as folder:
+        store = made_store(folder)
+        ways = {
+            "python (nothing)": "",
+            "import thrifty": "import thrifty",
+            "thrifty --version": command("--version"),
+            "thrifty --help": command("--help"),
+            "thrifty bill": command("bill", store),
+            "thrifty tasks": command("tasks", store),
+            "Lifetime()": "import thrifty; thrifty.Lifetime()",
+        }
+        for name, code in ways.items():
+            costs: list[list[tuple[float, float]]] = [[] for _ in sources]
+            for src in sources:
+                run(code, src)  # byte code is written
+            for _ in range(TIMES):
+                for src, taken in zip(sources, costs, strict=True):
+                    taken.append(run(code, src))
+            said = []
+            for taken in costs:
+                seconds = statistics.median(s for s, _ in taken)
+                megabytes = statistics.median(m for _, m in taken)
+                said.append(f"{seconds:6.2f} s {megabytes:6.0f} MB")
+            print(f"{name:20} {'   beside '.join(said)}")
+
+
+if __name__ == "__main__":
+    main()
