@@ -1,4 +1,4 @@
-"""What starting costs: CPU seconds and memory of imports and commands, of two versions side by side.
+"""What starting costs: CPU seconds and memory of imports and commands, of two versions in turns.
 
     python benchmarks/start.py                       this version
     python benchmarks/start.py --beside OTHER/src    and another one, run in turns
