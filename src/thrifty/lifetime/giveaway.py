@@ -11,7 +11,6 @@ import warnings
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from thrifty.cells import Cells
 from thrifty.errors import GivesAway
@@ -93,6 +92,8 @@ def _auroc(values: NDArray[np.float64], y: NDArray[np.bool_]) -> float | None:
     others = len(ours) - n
     if min(n, others) < _LEAST_EACH:
         return None
+    from scipy.stats import rankdata  # seconds to import, and bills are printed without it
+
     ranks = rankdata(values[there])
     found = (float(ranks[ours].sum()) - n * (n + 1) / 2) / (n * others)
     return max(found, 1 - found)
