@@ -40,7 +40,7 @@ class Cells:
 
     Parameters
     ----------
-    source : Source or table
+    source : Source, array or DataFrame
         what the cells are read from
     prices : PriceList, sequence, mapping or None
         what a cell costs; None: 1 each

@@ -46,7 +46,7 @@ class _Raised:
     error: BaseException
 
 
-class _Entry:
+class _Entered:
     """The door to the provider's function: a call is made by whoever goes through it.
 
     A thread may be held up until its time is over. Whether it has called is decided here: either
@@ -146,7 +146,7 @@ async def _once(
     if not may_call():
         return Outcome("withdrawn")
     source.note_call()
-    entry = _Entry()
+    entry = _Entered()
     try:
         with anyio.fail_after(source.limits.timeout):
             answer = await _invoke(source, list(examples), list(features), key, entry)
@@ -166,7 +166,7 @@ async def _once(
 
 
 async def _invoke(
-    source: CallableSource, examples: list[object], features: list[str], key: str, entry: _Entry
+    source: CallableSource, examples: list[object], features: list[str], key: str, entry: _Entered
 ) -> object:
     import anyio
 
