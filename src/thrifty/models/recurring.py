@@ -8,10 +8,11 @@ features with what that explains at its source site, on rows left out there:
 q the core's probabilities with all C classes equally likely, in bits a row. A new task with the
 same classes, in about the same shares, asks the cores about 8 rows of the rarest class, for at most
 4 % of its bill, then the two most promising ones about 32, 64 and 128 rows of each class. One is
-accepted where the gain here, z standard errors below its mean, is still half of the gain at its
-source. z belongs to an error of 5 % over all hypotheses that were asked and all rounds (Bonferroni,
-normal approximation): a model whose core explains less than that here is taken with a probability
-of 5 % at most. Nothing is said of whether a fresh model would be better still.
+accepted where a bet against "it gains at most half of the gain at its source here" has multiplied
+its stake by the number of hypotheses that were asked, over 5 % (:mod:`thrifty.models.betting`; one
+row of every class is one turn). So a model whose core explains less than that here is taken with a
+probability of 5 % at most, over all hypotheses and rounds, whatever the distribution of the gains.
+Nothing is said of whether a fresh model would be better still.
 
 What the test bought is the beginning of what the task would buy anyway: the rows stand in the order
 in which the task takes them.
@@ -24,12 +25,12 @@ import json
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri
 from threadpoolctl import threadpool_limits
 
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.labels.classes import Labels
+from thrifty.models.betting import log_capital
 from thrifty.models.buying.policy import Bought
 from thrifty.models.fits.fitted import FittedClasses, classes_from_dict
 from thrifty.models.fits.fitting import default_fit, fit_classes
@@ -74,8 +75,9 @@ _PART_OF_PART = 0.5
 _ERROR = 0.05
 #: shares of the classes may differ by this factor
 _ALIKE = 1.5
-#: bits that a single row can lose
-_LOST = -4.0
+#: bits that a single row can lose: what it could lose bounds the stakes; 4 up to 0.2.dev, noted so
+_LOST = -1.0
+_LOST_BEFORE = -4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +87,7 @@ class _Hypothesis:
     core: FittedClasses
     shares: Floats
     gains: Floats
+    lost: float
 
     @property
     def gain(self) -> float:
@@ -109,6 +112,7 @@ def hypothesis_of(learned: LearnedClasses, labels: Labels, seed: int) -> dict[st
         "classes": [labels.value(c) for c in range(labels.n_classes)],
         "shares": shares.tolist(),
         "gains": gains.tolist(),
+        "lost": _LOST,
         "core": {"features": small.features.tolist(), "fitted": core.to_dict()},
         "fitted": learned.fitted.to_dict(),
         "table": table.to_dict(),
@@ -126,18 +130,20 @@ def _gains_at_source(table: Table, codes: Ints, shares: Floats, seed: int) -> Fl
         if len(np.unique(codes[rest])) < len(shares):
             return None
         fitted = default_fit(table.of_rows(rest), seed)
-        gains[out] = _gains(fitted, table.filled()[out], codes[out], shares)
+        gains[out] = _gains(fitted, table.filled()[out], codes[out], shares, _LOST)
     return np.array([gains[codes == c].mean() for c in range(len(shares))])
 
 
-def _gains(fitted: FittedClasses, values: Floats, codes: Ints, shares: Floats) -> Floats:
-    """Bits that each row gains over a guess among equally likely classes."""
+def _gains(
+    fitted: FittedClasses, values: Floats, codes: Ints, shares: Floats, lost: float
+) -> Floats:
+    """Bits that each row gains over a guess among equally likely classes, ``lost`` at least."""
     p = np.full((len(values), len(shares)), 1e-9)
     p[:, np.asarray(fitted.classes_, dtype=np.int64)] = fitted.predict_proba(values)
     q = p / np.maximum(shares, 1e-9)
     q /= q.sum(axis=1, keepdims=True)
     bits: Floats = np.log2(np.maximum(q[np.arange(len(codes)), codes] * len(shares), 1e-9))
-    return np.maximum(bits, _LOST)
+    return np.maximum(bits, lost)
 
 
 def recognise(
@@ -160,23 +166,24 @@ def recognise(
         needed = _PART * at_source
         if mean + _ERRORS_ABOVE * error >= needed and mean > _PART_OF_PART * needed:
             scored.append((mean, -asked, one))
-    z = float(ndtri(1 - _ERROR / max(asked * len(_FURTHER_ROWS), 1)))
+    enough = float(np.log(max(asked, 1) / _ERROR))
     for _, _, one in sorted(scored, key=lambda at: at[:2], reverse=True)[:_FINAL]:
-        found = _holds(test, one, z)
+        found = _holds(test, one, enough)
         if found is not None:
             return _model_of(one, estimator, seed), _promise(one, found, asked)
     return None
 
 
-def _holds(test: _Test, one: _Hypothesis, z: float) -> float | None:
-    """The gain here, where it is surely enough; None as soon as that is unlikely."""
+def _holds(test: _Test, one: _Hypothesis, enough: float) -> float | None:
+    """The gain here, where the bet says that it is enough; None as soon as that is unlikely."""
+    border = _PART * one.gain
     for rows in _FURTHER_ROWS:
         if not test.may_pay(one, rows, _WHOLE_SHARE):
             return None
-        mean, error = test.gain(one, rows)
-        if mean - z * error >= _PART * one.gain:
-            return mean
-        if mean + error < _PART * one.gain:
+        turns = test.turns(one, rows)
+        if log_capital(turns, border, one.lost) >= enough:
+            return float(turns.mean())
+        if turns.mean() + turns.std() / len(turns) ** 0.5 < border:
             return None
     return None
 
@@ -194,7 +201,8 @@ def _candidates(memory: Memory, labels: Labels) -> list[_Hypothesis]:
         if ratio.max() <= _ALIKE and ratio.min() >= 1 / _ALIKE:
             features = np.array(note["core"]["features"], dtype=np.int64)
             core = classes_from_dict(note["core"]["fitted"])
-            found.append(_Hypothesis(note, features, core, source, np.array(note["gains"])))
+            lost = float(note.get("lost", _LOST_BEFORE))
+            found.append(_Hypothesis(note, features, core, source, np.array(note["gains"]), lost))
     return found
 
 
@@ -208,8 +216,9 @@ class _Test:
         self.by_class = [order[labels.codes[order] == c] for c in range(labels.n_classes)]
 
     def rows(self, n: int, only: int | None = None) -> Ints:
-        """The first n of every class, or of one."""
+        """The first n of every class, as many of each; or of one."""
         some = self.by_class if only is None else [self.by_class[only]]
+        n = min(n, *(len(rows) for rows in some))
         return np.concatenate([rows[:n] for rows in some])
 
     def may_pay(self, one: _Hypothesis, n: int, share: float, only: int | None = None) -> bool:
@@ -218,18 +227,22 @@ class _Test:
         price = self.cells.price_of(self.rows(n, only), one.features)
         return self.spent + price <= share * self.allowance
 
-    def gain(self, one: _Hypothesis, n: int, only: int | None = None) -> tuple[float, float]:
-        """The gain on n rows of each class, or of one, and its standard error."""
-        rows = self.rows(n, only)
+    def gain(self, one: _Hypothesis, n: int, only: int) -> tuple[float, float]:
+        """The gain on n rows of a class, and its standard error."""
+        gains = self._gains(one, self.rows(n, only))
+        # a variance of a quarter, as of two rows, is believed before any row
+        variance = (gains.var() * len(gains) + 0.5) / (len(gains) + 2)
+        return float(gains.mean()), float((variance / len(gains)) ** 0.5)
+
+    def turns(self, one: _Hypothesis, n: int) -> Floats:
+        """The mean gain over one row of every class, n times or as often as there are rows."""
+        gains: Floats = self._gains(one, self.rows(n)).reshape(len(self.by_class), -1)
+        return np.asarray(gains.mean(axis=0))
+
+    def _gains(self, one: _Hypothesis, rows: Ints) -> Floats:
         self.spent += self.cells.price_of(rows, one.features)
         values = np.asarray(self.cells.get(rows, one.features), dtype=np.float64)
-        codes = self.codes[rows]
-        gains = _gains(one.core, values, codes, one.shares)
-        parts = [gains[codes == c] for c in np.unique(codes).tolist()]
-        # a variance of a quarter, as of two rows, is believed before any row
-        each = [(part.var() * len(part) + 0.5) / (len(part) + 2) / len(part) for part in parts]
-        mean = float(np.mean([part.mean() for part in parts]))
-        return mean, float(np.sum(each) ** 0.5 / len(parts))
+        return _gains(one.core, values, self.codes[rows], one.shares, one.lost)
 
 
 def _model_of(
