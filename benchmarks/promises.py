@@ -5,6 +5,7 @@
     python benchmarks/promises.py portions    Tested under Doubling: cells where the newest is wrong
     python benchmarks/promises.py twins       Doubling where a bad feature coincides with the target
     python benchmarks/promises.py doubling    tasks above 1 + 2 x, or twice a restarting rule
+    python benchmarks/promises.py recurring   an earlier model just below the border, -n sites
     python benchmarks/promises.py shared      Tested: accepted above the error, rows shared or not
     python benchmarks/promises.py posterior   Verified: 32 points beside the true expectation
 
@@ -20,6 +21,9 @@ import numpy as np
 
 import thrifty
 from thrifty import bounds, kernels
+from thrifty.cells import Cells
+from thrifty.labels.classes import read_classes
+from thrifty.models.recurring import _candidates, _gains, recognise
 from thrifty.powers import Monomials
 from thrifty.trees.tree import internal_nodes
 from thrifty.trees.verified.certain import gain_of
@@ -129,6 +133,36 @@ def doubling(n: int) -> None:
     )
 
 
+def recurring(n: int) -> None:
+    """At n sites the only earlier model keeps a known part of its gain: how often it is accepted."""
+    rng = np.random.default_rng(5)
+    y = (rng.random(1500) < 0.25).astype(int)
+    life = thrifty.Lifetime(thrifty.Models(recurring=True), random_state=0)
+    life.learn("home", site_rows(rng, y, 1.0), y, spend="60 %")
+    (one,) = _candidates(life.representation, read_classes(y))
+    codes = np.repeat([0, 1], 50_000)
+    none, all_of_it = (
+        np.mean(np.split(_gains(one.core, X.astype(float), codes, one.shares, one.lost), 2))
+        for X in (site_rows(rng, codes, share)[:, one.features] for share in (0.0, 1.0))
+    )
+    for part in (0.45, 0.49, 0.7, 0.95):
+        share, found = (part * one.gain - none) / (all_of_it - none), 0
+        for seed in range(n):
+            rng = np.random.default_rng([7, seed])
+            y = (rng.random(700) < 0.25).astype(int)
+            cells = Cells(site_rows(rng, y, share))
+            found += recognise(life.representation, cells, read_classes(y), None, seed) is not None
+        print(f"{part:.0%} of the gain at home: {found} of {n} accepted ({found / n:.1%})")
+
+
+def site_rows(rng: np.random.Generator, y: np.ndarray, share: float) -> np.ndarray:
+    """Features of rows with these labels, which tell of the label in a share of the rows."""
+    told = np.where(rng.random(len(y)) < share, y, rng.random(len(y)) < 0.25)
+    X = rng.random((len(y), 24)) < 0.15
+    X[:, :4] = rng.random((len(y), 4)) < np.where(told, 0.6, 0.15)[:, None]
+    return X
+
+
 def shared(n: int) -> None:
     """32 tasks with one label in ten flipped: how many are promised and wrong on new rows."""
     new = np.random.default_rng(99).random((20_000, 40)) < 0.5
@@ -175,7 +209,7 @@ def posterior(n: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    what = {f.__name__: f for f in (monomials, nodes, portions, twins, doubling, shared, posterior)}
+    what = {f.__name__: f for f in (monomials, nodes, portions, twins, doubling, recurring, shared, posterior)}
     parser.add_argument("what", choices=list(what))
     parser.add_argument("-n", type=int, default=3, help="seeds")
     arguments = parser.parse_args()
