@@ -134,7 +134,7 @@ def doubling(n: int) -> None:
 
 
 def recurring(n: int) -> None:
-    """At n sites the only earlier model keeps a known part of its gain: how often it is accepted."""
+    """The only earlier model keeps a known part of its gain at n sites: how often accepted."""
     rng = np.random.default_rng(5)
     y = (rng.random(1500) < 0.25).astype(int)
     life = thrifty.Lifetime(thrifty.Models(recurring=True), random_state=0)
@@ -209,7 +209,8 @@ def posterior(n: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    what = {f.__name__: f for f in (monomials, nodes, portions, twins, doubling, recurring, shared, posterior)}
+    every = (monomials, nodes, portions, twins, doubling, recurring, shared, posterior)
+    what = {f.__name__: f for f in every}
     parser.add_argument("what", choices=list(what))
     parser.add_argument("-n", type=int, default=3, help="seeds")
     arguments = parser.parse_args()

@@ -1,10 +1,10 @@
 """Evidence that a mean exceeds a border, by betting against the border; valid at any time.
 
-A gambler who does not believe that the mean of values of at least ``least`` is at most ``border`` stakes
-a share of the capital on every value: capital times 1 + s (x - border), where s times the largest
-loss is at most 1. Where the belief is true the capital is a supermartingale, whatever the
-distribution, and reaches 1 / error, ever, with a probability of ``error`` at most (Ville, 1939;
-Waudby-Smith and Ramdas, 2024). Not an approximation, and looking again after more rows is free.
+A gambler who does not believe that a mean is at most ``border`` stakes a share of the capital on
+every value: capital times 1 + s (x - border), where s times the largest loss is below 1. Where the
+belief is true the capital is a supermartingale, whatever the distribution, and reaches 1 / error,
+ever, with a probability of ``error`` at most (Ville, 1939; Waudby-Smith and Ramdas, 2024). That is
+no approximation, and looking again after more rows is free.
 
 The share is not known beforehand: the capital is divided evenly among a few. Divided, it is the
 same whatever the order of the values.
