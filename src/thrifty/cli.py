@@ -46,6 +46,14 @@ _COMMANDS = {
         "export",
         "Write family, representation, models and receipts as JSON; or the cells as CSV.",
     ),
+    "versions": (
+        "versions",
+        "List the versions of a task's model; thrifty learn FILE --update makes one.",
+    ),
+    "forget": (
+        "versions",
+        "Forget a task's model and its versions; what it bought stays owned, and paid.",
+    ),
     "resolve": (
         "resolve",
         "List the purchases whose end is open, or say what became of one, or of all.",

@@ -14,6 +14,7 @@ from thrifty.commands.task_file import TaskFile, read_any_file
 from thrifty.commands.task_source import Knowledge, open_source
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.lifetime import Learned, Lifetime
+from thrifty.lifetime.versions import Version
 from thrifty.protocol import AnyFamily
 from thrifty.stores.families import family_from_dict
 from thrifty.trees.learners import learner_from_dict
@@ -130,6 +131,10 @@ def register(app: typer.Typer) -> None:
         task: Annotated[
             list[str] | None, typer.Option(help="Only this task; may be given several times.")
         ] = None,
+        update: Annotated[
+            bool,
+            typer.Option("--update", help="Go on with new rows of tasks that were learned before."),
+        ] = False,
         as_json: AsJson = False,
     ) -> None:
         """Learn the tasks of a file. What is learned or paid for is kept: run it again to go on.
@@ -144,15 +149,15 @@ def register(app: typer.Typer) -> None:
             if list_features:
                 typer.echo(visible("\n".join(open_source(spec).source.feature_names)))
             else:
-                _learn_and_tell(spec, store, task, as_json)
+                _learn_and_tell(spec, store, task, as_json, update)
 
 
 def _learn_and_tell(
-    spec: TaskFile, store: str | None, tasks: list[str] | None, as_json: bool
+    spec: TaskFile, store: str | None, tasks: list[str] | None, as_json: bool, update: bool
 ) -> None:
     """Learn what the file says, and print what it came to, also where it ended early."""
     console = Console(stderr=True, quiet=as_json)
-    learned: list[Learned] = []
+    learned: list[Learned | Version] = []
     life = Lifetime(
         make_family(spec),
         store=store or spec.store,
@@ -163,7 +168,7 @@ def _learn_and_tell(
     )
     failed: ThriftyError | None = None
     try:
-        for one in _learn_all(life, spec, tasks, console):
+        for one in _learn_all(life, spec, tasks, console, update):
             learned.append(one)
     except ThriftyError as error:
         failed = error
@@ -175,7 +180,7 @@ def _learn_and_tell(
 
 
 def _tell(
-    life: Lifetime, learned: list[Learned], failed: ThriftyError | None, console: Console,
+    life: Lifetime, learned: list[Learned | Version], failed: ThriftyError | None, console: Console,
     as_json: bool,
 ) -> None:  # fmt: skip
     balance = life.balance()
@@ -210,8 +215,8 @@ def features_line(names: Sequence[str]) -> str:
 
 
 def _learn_all(
-    life: Lifetime, spec: TaskFile, only: list[str] | None, console: Console
-) -> Iterator[Learned]:
+    life: Lifetime, spec: TaskFile, only: list[str] | None, console: Console, update: bool
+) -> Iterator[Learned | Version]:
     if not spec.tasks:
         raise BadInput(
             "the file names no tasks to learn: list them under tasks:, or name the columns of a "
@@ -225,8 +230,16 @@ def _learn_all(
     for task in spec.tasks:
         if only and task.name not in only:
             continue
+        if task.name in life and not update:
+            more = "learned before (--update goes on with new rows)"
+            console.print(f"{task.name}: {more}", highlight=False)
+            continue
         if task.name in life:
-            console.print(f"{task.name}: learned before", highlight=False)
+            made = life.update(task.name, opened.source, opened.labels(task), spend=task.spend)
+            cost = money(made.receipt.cost, made.receipt.currency)
+            told = f"{made}; {made.receipt.cells} cells for {cost}"
+            console.print(told, highlight=False, markup=False)
+            yield made
             continue
         labels = opened.labels(task)
         learned = life.learn(task.name, opened.source, labels, spend=task.spend)

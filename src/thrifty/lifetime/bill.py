@@ -14,6 +14,7 @@ from thrifty.lifetime.bill_columns import bill_cells, nothing_bought
 from thrifty.lifetime.doors import Doors
 from thrifty.lifetime.learned import Learned
 from thrifty.stores.pages import PredictionRow, SqlPages
+from thrifty.stores.version_pages import VersionHead, VersionPages
 from thrifty.typing import Json
 
 if TYPE_CHECKING:
@@ -32,15 +33,18 @@ _LATER = "settled later"
 
 def rows_beside(
     learned: Mapping[str, float], predictions: Sequence[PredictionRow],
-    accounts: Mapping[str, tuple[int, int]],
+    accounts: Mapping[str, tuple[int, int]], versions: Sequence[VersionHead] = (),
 ) -> list[Json]:  # fmt: skip
     """What was spent beside the tasks that were learned, whose receipts say what they cost.
 
     Predictions with "at", "examples" and "lines". Whatever an account holds and no receipt says has
     a row of its own, so that all rows together are what was spent.
     """
-    rows = [_later(task, cost, accounts) for task, cost in learned.items()]
-    rows = [row for row in rows if row["cost"]]
+    updates = [version for version in versions if version.number > 1]
+    rows = [_update_row(version) for version in updates]
+    learned = {**learned, **{v.name: float(v.receipt["cost"]) for v in updates}}
+    settled = [_later(task, cost, accounts) for task, cost in learned.items()]
+    rows += [row for row in settled if row["cost"]]
     for one in predictions:
         data = dict(one.receipt or {"finished": False})
         finished = data.pop("finished", True)
@@ -74,6 +78,15 @@ def _later(account: str, cost: float, accounts: Mapping[str, tuple[int, int]]) -
     told = minor_units(cost)
     spent = accounts[account][1] if account in accounts else told
     return {"task": account, "route": _LATER, **nothing_bought(), "cost": to_units(spent - told)}
+
+
+def _update_row(version: VersionHead) -> Json:
+    """The line of an update: what it bought, and whether it was taken."""
+    given = {key: value for key, value in version.receipt.items() if key not in ("good", "packed")}
+    receipt = Receipt.from_dict(given)
+    aside = ", kept aside" if version.state == "kept aside" else ""
+    when = {"at": version.at, "examples": receipt.n_examples, "lines": receipt.lines}
+    return {"task": version.name, "route": f"update{aside}", **bill_cells(receipt), **when}
 
 
 def balance_of(pages: SqlPages, total: int | None) -> Balance:
@@ -206,6 +219,6 @@ class Bills:
 
         def work(pages: SqlPages) -> list[Json]:
             runs = pages.predictions() if doors.saved is not None else self._predictions
-            return rows_beside(known, runs, pages.accounts())
+            return rows_beside(known, runs, pages.accounts(), VersionPages(pages).heads())
 
         return rows + doors.ledger.book.read(work)

@@ -42,6 +42,7 @@ from thrifty.lifetime.learned import Learned, model_to_store, receipt_to_store
 from thrifty.protocol import traits_of
 from thrifty.stores.pages import SqlPages, TaskRow
 from thrifty.stores.saved import Finished, Snapshot, commit_in_memory
+from thrifty.stores.version_pages import VersionPages
 from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
 
 __all__ = ["Booking", "OpenTask"]
@@ -184,6 +185,7 @@ class Booking:
                 pages.note_label(task.source.name, label)
             if durable:
                 pages.note_to_buy(self._placed(pages, entry, task.source))
+            _note_examples(pages, task, learned)
 
         if not durable:
             key = (entry.place, entry.features)
@@ -244,6 +246,16 @@ class Booking:
                 doors.saved.tell_na(opened.na)
             doors.settings = replace(doors.settings, na=with_na(doors.settings.na, opened.na))
         doors.keep(opened)
+
+
+def _note_examples(pages: SqlPages, task: OpenTask, learned: Learned) -> None:
+    """Whom a model was learned from, where it keeps their rows and they have ids."""
+    table, ids = getattr(learned.model, "table_", None), task.source.examples
+    if table is None or ids is None or "@" in task.name:
+        return
+    numbers = pages.number("example", ids).astype(np.int64)
+    rows = table.rows
+    VersionPages(pages).put_examples(task.name, 1, np.where(rows >= 0, numbers[rows], -1))
 
 
 def _in_memory(learned: Learned) -> TaskRow:

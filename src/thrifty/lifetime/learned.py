@@ -22,7 +22,9 @@ from thrifty.stores.pages import TaskRow
 from thrifty.typing import AnyArray, Json, JsonLike
 from thrifty.untrusted import readable
 
-__all__ = ["Learned", "Parts", "model_to_store", "parts_of_row", "receipt_to_store"]
+__all__ = [
+    "Learned", "Parts", "model_to_store", "parts_of_row", "receipt_from_store", "receipt_to_store",
+]  # fmt: skip
 
 #: features whose cells are listed by name in a store
 _FEW = 256

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from thrifty.agnostic import Rule, as_rule
 from thrifty.cells import Balance, Budget, Ledger, Receipt, Source
 from thrifty.cells.prices.price_list import PricesLike
+from thrifty.errors import BadInput
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime.bill import Bills, lifetime_html
 from thrifty.lifetime.booking import Booking
@@ -20,9 +21,12 @@ from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quote
 from thrifty.lifetime.shelf import Shelf
+from thrifty.lifetime.versions import Version, Versions
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.stores.base import StoreLike
+from thrifty.stores.pages import SqlPages
 from thrifty.stores.settings import Settings, row_seed
+from thrifty.stores.version_pages import VersionPages
 from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
 from thrifty.wrapped.metered import Metered
 
@@ -122,6 +126,7 @@ class Lifetime:
         self._shelf, doors = shelf, shelf.doors
         self._booking, self._runs = Booking(doors), PredictionRuns(doors, shown)
         self._learning = Learning(shelf, self._booking, shown)
+        self._versions = Versions(shelf, self._booking, shown)
         self._bills = Bills(doors, self._booking.to_buy, self._runs.in_memory)
 
     def learn(
@@ -226,6 +231,56 @@ class Lifetime:
         """
         return self._learning.background(X, rows, kinds)
 
+    def update(
+        self,
+        name: str,
+        X: TableLike,
+        y: LabelsLike,
+        *,
+        spend: MoneyLike = None,
+        kinds: KindsLike = None,
+        na: NaLike = None,
+    ) -> Version:
+        """Go on with rows that came since a task was learned; a new version of its model.
+
+        The features that the model asks for are bought on the new rows, and, with what is left,
+        columns that it has never seen. Rows of X that it was learned from (known by their ids) cost
+        nothing and count once. The new model is taken where it is not worse than the present one on
+        new rows that neither has seen; otherwise it is kept aside. For ``thrifty.Models``.
+
+        Parameters
+        ----------
+        X : array, frame, scipy sparse matrix or Source
+            the new rows; a table that holds the old ones too will do, where rows have ids
+        spend : None, number or str
+            the most that this update may spend, as in :meth:`learn`
+        kinds, na : as there
+            as in :meth:`learn`
+
+        See Also
+        --------
+        versions, rollback : what there is, and the way back
+
+        >>> import numpy as np
+        >>> import thrifty
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(600, 4))
+        >>> y = X[:, 1] + rng.normal(size=600) > 0
+        >>> life = thrifty.Lifetime(random_state=0)
+        >>> _ = life.learn("ill", X[:200], y[:200])
+        >>> life.update("ill", X[200:], y[200:]).name, [v.state for v in life.versions("ill")]
+        ('ill@2', ['before', 'present'])
+        """
+        return self._versions.update(name, X, y, spend=spend, kinds=kinds, na=na)
+
+    def versions(self, name: str) -> list[Version]:
+        """Every version of a task's model, the first one first, and which of them answers."""
+        return self._versions.all(name)
+
+    def rollback(self, name: str) -> Version:
+        """Let the version before the present one answer again; nothing is lost."""
+        return self._versions.rollback(name)
+
     def predict(
         self,
         name: str,
@@ -301,11 +356,19 @@ class Lifetime:
         Its cost stays in the balance. The representation keeps what it taught.
         """
         self[name]  # says which tasks there are
+        if name not in self:
+            raise BadInput(f"forget a task, not one of its versions; got {name!r}.")
         saved = self._shelf.saved
+
+        def work(pages: SqlPages) -> None:
+            VersionPages(pages).drop(name)
+            pages.forget(name)
+
         if saved is not None:
-            saved.book.write(lambda pages: pages.forget(name))
+            saved.book.write(work)
             self.refresh()
         else:
+            self._versions.forget_in_memory(name)
             self._bills.forget(self._shelf.tasks.pop(name))
 
     def note_label(self, source: Source, name: str) -> None:
@@ -412,8 +475,8 @@ class Lifetime:
         return tuple(self._shelf.tasks.values())
 
     def __getitem__(self, name: str) -> Any:
-        """The model of a task."""
-        return self._shelf.model(name)
+        """The model of a task, or of one of its versions, ``life["diabetes@2"]``."""
+        return self._versions.model(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._shelf.tasks

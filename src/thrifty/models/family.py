@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from thrifty.array_types import Ints
 from thrifty.attempt import Expected, Failed, Found, Traits
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from thrifty.models.held.classifier import ModelClassifier
     from thrifty.models.held.regressor import ModelRegressor
     from thrifty.models.learning import LearnedTable
+    from thrifty.models.updating import Updated
 
 __all__ = ["Models"]
 
@@ -188,6 +190,15 @@ class Models:
         return ModelClassifier.around(
             model.bought.table, model.fitted, labels.classes, feature_names, self.given, model.words
         )
+
+    def update(
+        self, model: ModelClassifier | ModelRegressor, cells: Cells, labels: Labels | Numbers,
+        known: Ints,
+    ) -> Updated:  # fmt: skip
+        """Go on with rows that came since; ``known`` are those that it has learned from."""
+        from thrifty.models.updating import update_model
+
+        return update_model(model, cells, labels, self.given, self.random_state or 0, known)
 
     def load_representation(self, data: JsonLike) -> Memory:
         return Memory.from_dict(data)

@@ -33,6 +33,7 @@ from thrifty.report.view import (
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.reading import open_to_read
 from thrifty.stores.saved import SavedLifetime, Snapshot
+from thrifty.stores.version_pages import VersionPages
 from thrifty.typing import Json
 
 __all__ = ["Reader", "read_store"]
@@ -131,7 +132,9 @@ class Reader:
         learned = {task.name: task.receipt.cost for task in self._tasks}
 
         def work(pages: SqlPages) -> tuple[Balance, list[Json]]:
-            beside = rows_beside(learned, pages.predictions(), pages.accounts())
+            beside = rows_beside(
+                learned, pages.predictions(), pages.accounts(), VersionPages(pages).heads()
+            )
             return balance_of(pages, total), beside
 
         return saved.book.read(work)
@@ -144,6 +147,7 @@ class Reader:
             reserved, spent = pages.balance(None)
             latest = pages.latest(_LATEST)
             ended = {one.account for one in pages.predictions() if one.receipt is not None}
+            ended |= {head.name for head in VersionPages(pages).heads()}
             over = learned | ended | {p.task for p in waiting}  # these wait for a word, not for us
             running = {p.task for p in latest if p.task not in over and _goes_on(p)}
             return pages.currency(""), LedgerView(

@@ -201,8 +201,56 @@ ALTER TABLE purchases ADD COLUMN beyond {int} NOT NULL DEFAULT 0;
 ALTER TABLE lifetimes ADD COLUMN beyond {int} NOT NULL DEFAULT 0;
 """
 
+# A model lives on: its versions, whom it was learned from, what it answered, what became true.
+_NINTH = """
+CREATE TABLE versions (
+    lifetime {int} NOT NULL REFERENCES lifetimes (id),
+    task TEXT NOT NULL,
+    version {int} NOT NULL,
+    state TEXT NOT NULL,
+    model TEXT NOT NULL,
+    receipt TEXT NOT NULL,
+    family TEXT,
+    learned_at {real} NOT NULL,
+    note TEXT NOT NULL,
+    token TEXT NOT NULL,
+    PRIMARY KEY (lifetime, task, version)
+);
+CREATE TABLE task_examples (
+    lifetime {int} NOT NULL REFERENCES lifetimes (id),
+    task TEXT NOT NULL,
+    version {int} NOT NULL,
+    block {blob} NOT NULL,
+    PRIMARY KEY (lifetime, task, version)
+);
+CREATE TABLE answers (
+    lifetime {int} NOT NULL REFERENCES lifetimes (id),
+    account TEXT NOT NULL,
+    task TEXT NOT NULL,
+    version {int} NOT NULL,
+    at {real} NOT NULL,
+    block {blob} NOT NULL,
+    PRIMARY KEY (lifetime, account)
+);
+CREATE TABLE outcomes (
+    lifetime {int} NOT NULL REFERENCES lifetimes (id),
+    task TEXT NOT NULL,
+    batch {int} NOT NULL,
+    at {real} NOT NULL,
+    block {blob} NOT NULL,
+    PRIMARY KEY (lifetime, task, batch)
+);
+CREATE TABLE references_left_out (
+    lifetime {int} NOT NULL REFERENCES lifetimes (id),
+    task TEXT NOT NULL,
+    version {int} NOT NULL,
+    block {blob} NOT NULL,
+    PRIMARY KEY (lifetime, task, version)
+);
+"""
+
 STEPS: tuple[str | Move, ...] = (
-    _FIRST, _SECOND, _THIRD, move_cells, _AFTER_THIRD, _SIXTH, _SEVENTH, _EIGHTH,
+    _FIRST, _SECOND, _THIRD, move_cells, _AFTER_THIRD, _SIXTH, _SEVENTH, _EIGHTH, _NINTH,
 )  # fmt: skip
 LATEST = len(STEPS)
 

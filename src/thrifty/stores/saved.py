@@ -21,7 +21,8 @@ from thrifty.typing import JsonLike
 from thrifty.untrusted import readable
 
 __all__ = [
-    "FeaturesMoved", "Finished", "SavedLifetime", "Snapshot", "charge", "commit_in_memory",
+    "FeaturesMoved", "Finished", "SavedLifetime", "Snapshot", "charge", "charge_task",
+    "commit_in_memory",
     "task_exists",
 ]  # fmt: skip
 
@@ -271,7 +272,7 @@ class SavedLifetime:
                     raise FeaturesMoved
                 representation, counts = merge(now.representation, now.counts)
                 stored = now.stored
-            _charge(ledger, pages, task)
+            charge_task(ledger, pages, task)
             if pages.n_features() != len(after.features or ()):
                 pages.put_features(after.features or (), after.named)
             version = write_parts(pages, _beside(counts, self.rule), representation, stored)
@@ -295,7 +296,7 @@ class SavedLifetime:
         """A purchase that is no task, and what it taught; others may have committed meanwhile."""
 
         def work(pages: SqlPages) -> Snapshot:
-            _charge(ledger, pages, paid)
+            charge_task(ledger, pages, paid)
             now = after
             if pages.version() != after.version:
                 known = self.snapshot(pages)
@@ -332,7 +333,7 @@ def commit_in_memory(ledger: Ledger, task: Finished) -> None:
     """Without a store only the ledger has something to commit."""
 
     def work(pages: SqlPages) -> None:
-        _charge(ledger, pages, task)
+        charge_task(ledger, pages, task)
         ledger.compact(pages, task.row.name)
 
     ledger.book.write(work)
@@ -346,7 +347,8 @@ def task_exists(name: str) -> TaskExists:
     )
 
 
-def _charge(ledger: Ledger, pages: SqlPages, task: Finished) -> None:
+def charge_task(ledger: Ledger, pages: SqlPages, task: Finished) -> None:
+    """Book what a task has cost, and what goes with it."""
     if task.also is not None:
         task.also(pages)
     charge(ledger, pages, task.row.name, task.counted, task.currency)

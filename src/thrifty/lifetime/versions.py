@@ -1,0 +1,354 @@
+"""Next month's rows: a task's model goes on in versions.
+
+An update buys what it needs of the new rows under an account of its own, ``diabetes@2``. The model
+on old and new rows is taken where it is not worse than the present one on rows that neither has
+seen; otherwise it is kept aside, and can be asked for by its name all the same.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells import Cells, Receipt
+from thrifty.errors import BadInput, BadParameter
+from thrifty.lazy import Estimator
+from thrifty.lifetime.bill_columns import bill_cells
+from thrifty.lifetime.booking import Booking, OpenTask
+from thrifty.lifetime.learned import (
+    Learned,
+    Parts,
+    model_to_store,
+    parts_of_row,
+    receipt_from_store,
+    receipt_to_store,
+)
+from thrifty.lifetime.progress import Progress
+from thrifty.lifetime.shelf import Shelf
+from thrifty.stores.pages import SqlPages, TaskRow
+from thrifty.stores.saved import FeaturesMoved, charge_task
+from thrifty.stores.version_pages import VersionHead, VersionPages, VersionRow
+from thrifty.typing import Json, JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
+
+__all__ = ["Version", "Versions"]
+
+#: what a version is: the one that answers, one that did, one that was worse
+_PRESENT, _BEFORE, _ASIDE, _BACK = "present", "before", "kept aside", "rolled back"
+
+
+class _Updated(Protocol):
+    model: Any  # a model of the family
+    rows: NDArray[np.int64]
+    loss: float | None
+    loss_before: float | None
+    n_judged: int
+
+    @property
+    def not_worse(self) -> bool: ...
+
+
+@runtime_checkable
+class Updates(Protocol):
+    """A family whose models go on with new rows."""
+
+    def update(
+        self, model: Estimator, cells: Cells, labels: object, known: NDArray[np.int64]
+    ) -> _Updated: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """One version of a task's model.
+
+    Attributes
+    ----------
+    task, number : str and int
+        ``diabetes`` and 2; ``life.predict("diabetes@2", ...)`` asks it
+    state : {"present", "before", "kept aside", "rolled back"}
+        whether it answers for the task now
+    receipt : Receipt
+        what it bought, of the first version what learning did
+    at : float
+        when, in seconds since 1970
+    loss, loss_before : float or None
+        of this version and of the one before on rows that neither had seen; None: not judged
+    judged : int
+        on so many rows
+    """
+
+    task: str
+    number: int
+    state: str
+    receipt: Receipt
+    at: float
+    loss: float | None = None
+    loss_before: float | None = None
+    judged: int = 0
+    _load: Callable[[], Estimator | None] = field(default=lambda: None, repr=False)
+
+    @property
+    def name(self) -> str:
+        return f"{self.task}@{self.number}"
+
+    @property
+    def taken(self) -> bool:
+        """Whether it answers for the task now."""
+        return self.state == _PRESENT
+
+    @property
+    def model(self) -> Any:
+        """The fitted estimator."""
+        return self._load()
+
+    def bill_row(self) -> Json:
+        """The version's line of the bill."""
+        return {"task": self.name, "route": "update", **bill_cells(self.receipt)}
+
+    def __str__(self) -> str:
+        if self.loss is None or self.loss_before is None:
+            judged = "" if self.number == 1 else ", not judged: too few new rows"
+        else:
+            judged = (
+                f", loss {self.loss:.4f} where the one before has {self.loss_before:.4f} "
+                f"({self.judged} rows that neither had seen)"
+            )
+        return f"{self.name}: {self.state}{judged}"
+
+
+class Versions:
+    """Updates the tasks of one lifetime, and knows their versions."""
+
+    def __init__(self, shelf: Shelf, booking: Booking, progress: Progress) -> None:
+        self._shelf, self._booking, self._progress = shelf, booking, progress
+
+    @property
+    def _book(self) -> Any:
+        return self._shelf.doors.ledger.book
+
+    def update(
+        self, name: str, X: TableLike, y: LabelsLike, *, spend: MoneyLike, kinds: KindsLike,
+        na: NaLike,
+    ) -> Version:  # fmt: skip
+        """Go on with new rows; see :meth:`thrifty.Lifetime.update`."""
+        family = self._shelf.family
+        if not isinstance(family, Updates):
+            raise BadParameter(
+                f"{type(family).__name__} learns a task once: life.forget({name!r}) and learn it "
+                "again on all rows (what is owned costs nothing), or use thrifty.Models()."
+            )
+        while True:
+            self._shelf.refresh()
+            model = self._shelf.model(name)  # says which tasks there are
+            present = self._present(name)
+            number = 1 + max((h.number for h in self._heads(name)), default=1)
+            account = f"{name}@{number}"
+            task = self._booking.open_task(
+                account, X, y, self._shelf.now, spend=spend, kinds=kinds, na=na
+            )
+            known = self._known_rows(name, present, task)
+            with self._progress.shown(account, task.cells, self._shelf.doors):
+                made = family.update(model, task.cells, task.labels, known)
+            try:
+                return self._commit(name, number, present, task, made)
+            except FeaturesMoved:
+                continue  # what it bought is owned: the next turn pays nothing for it
+
+    def _heads(self, name: str) -> list[VersionHead]:
+        if not self._shelf.doors.has_ledger:
+            return []
+        found: list[VersionHead] = self._book.read(lambda pages: VersionPages(pages).heads(name))
+        return found
+
+    def _present(self, name: str) -> int:
+        return next((h.number for h in self._heads(name) if h.state == _PRESENT), 1)
+
+    def _known_rows(self, name: str, present: int, task: OpenTask) -> NDArray[np.int64]:
+        """Rows of the update that the present version was learned from, by their ids."""
+        ids = task.source.examples
+        if ids is None:
+            return np.zeros(0, dtype=np.int64)
+
+        def work(pages: SqlPages) -> NDArray[np.int64]:
+            had = VersionPages(pages).examples(name, present)
+            if had is None:
+                return np.zeros(0, dtype=np.int64)
+            return np.flatnonzero(np.isin(pages.numbers("example", ids), had[had >= 0]))
+
+        found: NDArray[np.int64] = self._book.read(work)
+        return found
+
+    def _commit(
+        self, name: str, number: int, present: int, task: OpenTask, made: _Updated
+    ) -> Version:
+        """Write the version down, with what it bought, in one transaction."""
+        shelf, first = self._shelf, self._shelf.tasks[name]
+        names = task.features.names
+        receipt = task.cells.receipt()
+        learned = Learned(task.name, "screened", (made.model, receipt, None, None))
+        done = self._booking.finished(task, learned, None)
+        state = _PRESENT if made.not_worse else _ASIDE
+        note = {"loss": made.loss, "loss before": made.loss_before, "rows": made.n_judged}
+        family = shelf.family.to_dict()
+        row = VersionRow(
+            name, number, state, receipt_to_store(receipt, names), time.time(), note,
+            model_to_store(made.model, names), family, uuid.uuid4().hex,
+        )  # fmt: skip
+        before = self._first_row(first, names) if number == 2 else None
+        ids = task.source.examples
+
+        def work(pages: SqlPages) -> None:
+            versions = VersionPages(pages)
+            there = versions.one(name, number)
+            if there is not None and there.token == row.token:
+                return  # written already, as the connection was lost
+            if there is not None:
+                raise FeaturesMoved  # another process has updated it meanwhile
+            if shelf.saved is not None:
+                _grow_features(pages, shelf.now.version, names, task.features.named)
+            charge_task(shelf.doors.ledger, pages, done)
+            if before is not None:
+                versions.add(replace(before, state=_BEFORE if state == _PRESENT else _PRESENT))
+            elif state == _PRESENT:
+                versions.put_state(name, present, _BEFORE)
+            versions.add(row)
+            if ids is not None:
+                had = versions.examples(name, present)
+                n_old = made.model.table_.n_rows - len(made.rows)
+                old = np.full(n_old, -1) if had is None else had
+                new = pages.number("example", [ids[i] for i in made.rows.tolist()])
+                versions.put_examples(name, number, np.concatenate([old, new]))
+            if state == _PRESENT and shelf.saved is not None:
+                versions.put_present(name, row.model, family)
+            shelf.doors.ledger.compact(pages, task.name)
+
+        self._book.write(work)
+        self._booking.keep(task)
+        if shelf.saved is not None:
+            shelf.refresh()
+        else:
+            shelf.now = replace(shelf.now, features=names, named=task.features.named)
+            if state == _PRESENT:
+                self._put_in_memory(first, made.model)
+        return self.one(name, number)
+
+    def _first_row(self, first: Learned, names: tuple[str, ...]) -> VersionRow:
+        """The first version, as it is written down beside the second."""
+        saved = self._shelf.saved
+        if saved is not None:
+            kept: TaskRow = saved.row(first.name)
+            return VersionRow(
+                first.name, 1, _BEFORE, kept.receipt, kept.learned_at, {}, kept.model,
+                kept.family, uuid.uuid4().hex,
+            )  # fmt: skip
+        return VersionRow(
+            first.name, 1, _BEFORE, receipt_to_store(first.receipt, names), time.time(), {},
+            model_to_store(first.model, names), self._shelf.family.to_dict(), uuid.uuid4().hex,
+        )  # fmt: skip
+
+    def _put_in_memory(self, first: Learned, model: Estimator) -> None:
+        parts: Parts = (model, first.receipt, first.failure, first.good)
+        self._shelf.tasks[first.name] = Learned(first.name, first.route, parts, first.left_out)
+
+    def all(self, name: str) -> list[Version]:
+        """The versions of a task; see :meth:`thrifty.Lifetime.versions`."""
+        self._shelf.refresh()
+        self._shelf.model(name)
+        heads = self._heads(name)
+        if not heads:
+            first = self._shelf.tasks[name]
+            saved = self._shelf.saved
+            at = 0.0 if saved is None else saved.row(name).learned_at
+            return [Version(name, 1, _PRESENT, first.receipt, at, _load=lambda: first.model)]
+        return [self._version(head) for head in heads]
+
+    def _version(self, head: VersionHead) -> Version:
+        note = head.note
+        return Version(
+            head.task, head.number, head.state, self._receipt(head.receipt), head.at,
+            note.get("loss"), note.get("loss before"), int(note.get("rows") or 0),
+            lambda: self._loaded(head.task, head.number),
+        )  # fmt: skip
+
+    def _receipt(self, data: JsonLike) -> Receipt:
+        given = {key: value for key, value in data.items() if key != "good"}
+        return receipt_from_store(given, self._shelf.now.features)
+
+    def one(self, name: str, number: int) -> Version:
+        """One version of a task; those that do not exist are an error."""
+        for version in self.all(name):
+            if version.number == number:
+                return version
+        there = ", ".join(v.name for v in self.all(name))
+        raise BadInput(f"{name!r} has no version {number}; there are {there}.")
+
+    def _loaded(self, name: str, number: int) -> Estimator:
+        row = self._book.read(lambda pages: VersionPages(pages).one(name, number))
+        if row is None:
+            raise BadInput(f"the version {name}@{number} was forgotten by another process.")
+        task = TaskRow(name, "screened", row.model, row.receipt, None, "", row.at, row.family)
+        parts = parts_of_row(self._shelf.family, task, self._shelf.now.features)
+        found: Estimator = Learned(name, "screened", parts).model
+        return found
+
+    def model(self, name: str) -> Estimator:
+        """The model of a task, or of a version of it, ``diabetes@2``."""
+        task, at, number = name.rpartition("@")
+        if name not in self._shelf.tasks and at and number.isdecimal() and (
+            task in self._shelf.tasks
+        ):
+            found: Estimator = self.one(task, int(number)).model
+            return found
+        return self._shelf.model(name)
+
+    def forget_in_memory(self, name: str) -> None:
+        """Without a store the ledger's book holds the versions."""
+        if self._shelf.doors.has_ledger:
+            self._book.write(lambda pages: VersionPages(pages).drop(name))
+
+    def rollback(self, name: str) -> Version:
+        """The version before answers again; see :meth:`thrifty.Lifetime.rollback`."""
+        self._shelf.refresh()
+        self._shelf.model(name)
+        heads = self._heads(name)
+        present = self._present(name)
+        before = [h.number for h in heads if h.state == _BEFORE and h.number < present]
+        if not before:
+            raise BadInput(
+                f"there is no version of {name!r} before the present one, {name}@{present}."
+            )
+        number = before[-1]
+
+        def work(pages: SqlPages) -> None:
+            versions = VersionPages(pages)
+            versions.put_state(name, present, _BACK)
+            versions.put_state(name, number, _PRESENT)
+            row = versions.one(name, number)
+            assert row is not None
+            if self._shelf.saved is not None:
+                versions.put_present(name, row.model, row.family)
+                pages.note_change(time.time(), "rollback", f"{name}@{present}", row.name)
+
+        self._book.write(work)
+        if self._shelf.saved is not None:
+            self._shelf.refresh()
+        else:
+            self._put_in_memory(self._shelf.tasks[name], self._loaded(name, number))
+        return self.one(name, number)
+
+
+def _grow_features(
+    pages: SqlPages, version: int, names: tuple[str, ...], named: bool
+) -> None:
+    """New columns are the lifetime's from now on, unless another process was quicker."""
+    n = pages.n_features()
+    if n == len(names):
+        return
+    if pages.version() != version:
+        raise FeaturesMoved
+    VersionPages(pages).put_features(names, named)
