@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from thrifty.errors import (
     FeaturesChanged,
 )
 from thrifty.labels.alignment import aligned_labels
+from thrifty.labels.partly import read_partly
 from thrifty.lifetime.doors import Doors, Words
 from thrifty.lifetime.feature_matching import (
     Features,
@@ -76,19 +77,47 @@ class Booking:
         features: Sequence[str] | None = None, kinds: KindsLike = None, to_buy: bool = True,
     ) -> OpenTask:  # fmt: skip
         """Check what a user brought, and open a door to it."""
-        can_be_stored([str(name)], "name of a task")
+
+        def read(source: Source) -> Any:
+            labels = self._doors.family.read_labels(aligned_labels(X, y))
+            if len(labels) != source.n_examples:
+                raise BadInput(
+                    f"y must hold one label per example; X has {source.n_examples} examples and y "
+                    f"has {len(labels)} labels."
+                )
+            return labels
+
+        return self._open([name], X, [y], read, now, spend, features, kinds, to_buy)
+
+    def open_together(
+        self, names: Sequence[str], X: TableLike, columns: Sequence[Any], now: Snapshot, *,
+        spend: MoneyLike, features: Sequence[str] | None, kinds: KindsLike,
+    ) -> OpenTask:  # fmt: skip
+        """One door for several tasks; its labels are those of each, gaps allowed."""
+
+        def read(source: Source) -> Any:
+            return [
+                read_partly(
+                    aligned_labels(X, y), source.n_examples, name, self._doors.family.read_labels
+                )
+                for name, y in zip(names, columns)
+            ]
+
+        return self._open(names, X, columns, read, now, spend, features, kinds, True)
+
+    def _open(
+        self, names: Sequence[str], X: TableLike, columns: Sequence[LabelsLike],
+        read: Callable[[Source], Any], now: Snapshot, spend: MoneyLike,
+        features: Sequence[str] | None, kinds: KindsLike, to_buy: bool,
+    ) -> OpenTask:  # fmt: skip
+        can_be_stored([str(name) for name in names], "name of a task")
+        name = names[0]
         new = new_kinds(self._doors.settings.kinds, kinds)
         source = self._doors.source_of(X, kinds, _words(now)).recoded(_words(now))
-        matched = read_features(
-            now.features, now.named, source, self._label_columns(source, y), features
-        )
+        labelled = set[str]().union(*(self._label_columns(source, y) for y in columns))
+        matched = read_features(now.features, now.named, source, labelled, features)
         self._no_gaps(matched.match)
-        labels = self._doors.family.read_labels(aligned_labels(X, y))
-        if len(labels) != source.n_examples:
-            raise BadInput(
-                f"y must hold one label per example; X has {source.n_examples} examples and y has "
-                f"{len(labels)} labels."
-            )
+        labels = read(source)
         owned, place = self._doors.owned_of(X, source)
         ledger = self._doors.ledger_for(source)
 
@@ -158,8 +187,10 @@ class Booking:
             f"lacks {lacking}. Add them, or begin another lifetime."
         )
 
-    def finished(self, task: OpenTask, learned: Learned, label: str | None) -> Finished:
-        """A learned task as it is committed."""
+    def finished(
+        self, task: OpenTask, learned: Learned, label: str | None, counted: int | None = None
+    ) -> Finished:
+        """A learned task as it is committed; ``counted``: its share of what the door counted."""
         durable = self._doors.saved is not None
         row = self._row(learned, task.features.names) if durable else _in_memory(learned)
         entry = self._entry(task)
@@ -175,7 +206,8 @@ class Booking:
             key = (entry.place, entry.features)
             before = self.to_buy.get(key)
             self.to_buy[key] = entry if before is None else before.with_(entry)
-        return Finished(row, task.cells.counted, learned.receipt.currency, also)
+        counted = task.cells.counted if counted is None else counted
+        return Finished(row, counted, learned.receipt.currency, also)
 
     def _row(self, learned: Learned, names: tuple[str, ...]) -> TaskRow:
         failure = learned.failure

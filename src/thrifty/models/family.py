@@ -13,6 +13,7 @@ from thrifty.attempt import Expected, Failed, Found, Traits
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.labels.classes import Labels
+from thrifty.labels.partly import PartlyLabelled
 from thrifty.labels.numbers import Numbers, Said, check_said, labels_said_by, read_any_labels
 from thrifty.models.asking.horizon import read_predictions
 from thrifty.models.buying.cohort import buy_cohort
@@ -25,6 +26,7 @@ from thrifty.models.learning import (
     LearnedTable,
     learn_numbers,
     learn_table,
+    learn_together,
 )
 from thrifty.models.memory.memory import Lesson, Memory
 from thrifty.models.recurring import hypothesis_of, recognise
@@ -152,6 +154,17 @@ class Models:
             "scratch" if cells.n_bought >= whole else "screened"
         )
         return Found(route, learned, grown=_TaughtTable(learned.bought.lesson, cells.n_features))
+
+    def learn_together(
+        self, representation: Memory, cells: Cells, tasks: Sequence[PartlyLabelled]
+    ) -> list[Found[LearnedTable]]:
+        """Several tasks on the same rows: one table for all, a model of each."""
+        found = learn_together(cells, tasks, self.given, self.random_state or 0)
+        route: Literal["screened", "scratch"] = (
+            "scratch" if cells.n_bought >= cells.n_features * cells.n_examples else "screened"
+        )
+        n = cells.n_features
+        return [Found(route, one, grown=_TaughtTable(one.bought.lesson, n)) for one in found]
 
     def from_scratch(
         self, cells: Cells, labels: Labels | Numbers, failed: Failed | None
