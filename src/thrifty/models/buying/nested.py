@@ -23,7 +23,9 @@ from thrifty.models.fits.forest_for_all import ForestForAll
 from thrifty.models.fits.target import Target
 from thrifty.models.table import Table
 
-__all__ = ["Nested", "OneTable", "what_is_known"]
+__all__ = [
+    "Nested", "OneTable", "Purse", "read_cells", "read_known", "rows_in_order", "what_is_known",
+]  # fmt: skip
 
 #: of the common order of rows
 _SALT = 26
@@ -37,6 +39,8 @@ _MOST = 300
 _KNOWN = 0.25
 #: rows on which a feature must be known to count as known at all
 _SEEN = 8
+#: rows of each class that are put in order at least; after them any order will do
+_ROWS_EACH = 64
 #: what may be missing for a purchase: prices are sums of floats
 _CENT = 1e-9
 
@@ -45,8 +49,8 @@ _CENT = 1e-9
 class OneTable:
     """What is known of the rows, for all tasks: rows x features with holes.
 
-    ``middles``: what stands in for a cell that was not bought; ``order``: the rows as they were
-    taken; ``importances``: how much each feature told, summed over the tasks.
+    ``middles``: what stands in for a cell that was not bought; ``importances``: how much each
+    feature told, summed over the tasks.
     """
 
     features: Ints
@@ -60,7 +64,7 @@ class OneTable:
         """The values, with the middle where a cell was not bought; NaN for gaps."""
         return np.where(self.bought, self.values, self.middles)
 
-    def table(self, target: Target, rows: Ints | None = None) -> Table:
+    def table(self, target: Target) -> Table:
         """One task's part: the rows that have its label."""
         known = np.flatnonzero(target.known[self.rows])
         at = self.rows[known]
@@ -98,12 +102,8 @@ class Nested:
         self, cells: Cells, targets: Sequence[Target], allowance: float
     ) -> OneTable:
         """Buy for at most ``allowance``, in the unit of the prices."""
-        every = np.arange(cells.n_features)
-        base = cells.row_order(_SALT)
-        order = shared_order(base, targets, _rows_to_order(cells, targets, allowance))
-        if owns_rows(cells):
-            order = order[np.argsort(cells.row_costs(order, every), kind="stable")]
-        purse = _Purse(cells, allowance)
+        every, order = np.arange(cells.n_features), rows_in_order(cells, targets, allowance)
+        purse = Purse(cells, allowance)
         least = _least_rows(order, targets)
         known = what_is_known(cells)
         if not self._enough_known(known, targets, order):
@@ -133,7 +133,7 @@ class Nested:
         return one.features[ranked[: max(n, 1)]]
 
 
-class _Purse:
+class Purse:
     """What is left to spend, and buying along an order."""
 
     def __init__(self, cells: Cells, allowance: float) -> None:
@@ -158,11 +158,16 @@ class _Purse:
         self.left = max(self.left, 0.0)
 
 
-def _rows_to_order(cells: Cells, targets: Sequence[Target], allowance: float) -> int:
-    """How many rows can come into question: twice what whole rows would be."""
+def rows_in_order(cells: Cells, targets: Sequence[Target], allowance: float) -> Ints:
+    """The rows as tasks on them take them; those of which more is owned come first."""
     row = float(np.asarray(cells.shared_prices).sum())
     most = cells.n_examples if row <= 0 else int(4 * allowance / row)
-    return min(cells.n_examples, max(most, 64 * sum(t.n_codes for t in targets)))
+    first = max(most, _ROWS_EACH * sum(target.n_codes for target in targets))
+    order = shared_order(cells.row_order(_SALT), targets, min(first, cells.n_examples))
+    if owns_rows(cells):
+        costs = cells.row_costs(order, np.arange(cells.n_features))
+        order = order[np.argsort(costs, kind="stable")]
+    return order
 
 
 def _is_told(target: Target, rows: Ints) -> bool:
@@ -182,7 +187,7 @@ def _least_rows(order: Ints, targets: Sequence[Target]) -> int:
     return least
 
 
-def _affordable(cells: Cells, purse: _Purse, rows: Ints) -> Ints:
+def _affordable(cells: Cells, purse: Purse, rows: Ints) -> Ints:
     """As many features as can be paid for on the first rows, half of the money at most: at random.
 
     All of them where that is little. A clear word, before anything is bought, where none can be.
@@ -223,14 +228,8 @@ def read_known(cells: Cells, targets: Sequence[Target]) -> OneTable:
     known = what_is_known(cells)
     rows, features = _in_the_table(known, targets)
     bought = known[np.ix_(rows, features)]
-    values = np.full(bought.shape, np.nan)
-    for mask, columns in _alike(bought):
-        at = np.ix_(np.flatnonzero(mask), columns)
-        values[at] = cells.get(rows[mask], features[columns])
+    values, middles = read_cells(cells, rows, features, bought)
     named = cells.categories
-    middles = np.array([
-        _middle(values[bought[:, j], j], f in named) for j, f in enumerate(features.tolist())
-    ])  # fmt: skip
     filled = np.where(bought, values, middles)
     categories = np.array([f in named for f in features.tolist()], dtype=bool)
     ours = [target.of_rows(rows) for target in targets]
@@ -241,6 +240,21 @@ def read_known(cells: Cells, targets: Sequence[Target]) -> OneTable:
     return OneTable(
         features[best], rows, values[:, best], bought[:, best], middles[best], told[best]
     )
+
+
+def read_cells(
+    cells: Cells, rows: Ints, features: Ints, bought: Bools
+) -> tuple[Floats, Floats]:
+    """The cells that are known, NaN elsewhere; and the middle of each feature."""
+    values = np.full(bought.shape, np.nan)
+    for mask, columns in _alike(bought):
+        at = np.ix_(np.flatnonzero(mask), columns)
+        values[at] = cells.get(rows[mask], features[columns])
+    named = cells.categories
+    middles = [
+        _middle(values[bought[:, j], j], f in named) for j, f in enumerate(features.tolist())
+    ]
+    return values, np.array(middles, dtype=np.float64)
 
 
 def _in_the_table(known: Bools, targets: Sequence[Target]) -> tuple[Ints, Ints]:

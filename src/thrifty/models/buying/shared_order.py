@@ -33,7 +33,7 @@ def shared_order(base: Ints, targets: Sequence[Target], first: int | None = None
     members = _members(targets)
     members = members[:, members.any(axis=0)]
     due = np.sqrt(members.sum(axis=0, dtype=np.float64))
-    had = 1e-6 * due  # of classes that had nothing yet the rarest goes first
+    had = 1e-6 * due**3  # of classes that had nothing yet the rarest goes first
     waiting = [iter(base[column[base]].tolist()) for column in members.T]
     taken = np.zeros(len(base), dtype=bool)
     order: list[int] = []
