@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from thrifty.array_types import Ints
 from thrifty.cells import Cells, Owned, Source
 from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.everything import ToBuy
@@ -31,6 +32,7 @@ from thrifty.errors import (
 )
 from thrifty.labels.alignment import aligned_labels
 from thrifty.labels.empty import known_labels, labels_of_kept, say_left_out
+from thrifty.labels.partly import read_partly
 from thrifty.lifetime.doors import Doors, Words
 from thrifty.lifetime.feature_matching import (
     Features,
@@ -83,26 +85,57 @@ class Booking:
         to_buy: bool = True,
     ) -> OpenTask:  # fmt: skip
         """Check what a user brought, and open a door to it."""
-        can_be_stored([str(name)], "name of a task")
+
+        def read(source: Source) -> tuple[Any, Ints | None]:
+            brought = aligned_labels(X, labels_of_kept(y, source.kept))
+            said, rows = known_labels(brought)
+            labels, n = self._doors.family.read_labels(said), source.n_examples
+            n_labels = len(labels) if rows is None else len(brought)
+            if n_labels != n:
+                raise BadInput(
+                    f"y must hold one label per example; X has {n} examples and y has {n_labels} "
+                    "labels."
+                )
+            if rows is not None:
+                say_left_out(name, rows, n, _TO_THE_CALLER + 2)
+            return labels, rows
+
+        return self._open([name], X, [y], read, now, spend, features, kinds, na, to_buy)
+
+    def open_together(
+        self, names: Sequence[str], X: TableLike, columns: Sequence[Any], now: Snapshot, *,
+        spend: MoneyLike, features: Sequence[str] | None, kinds: KindsLike, na: NaLike = None,
+    ) -> OpenTask:  # fmt: skip
+        """One door for several tasks; its labels are those of each, gaps allowed."""
+
+        def read(source: Source) -> tuple[Any, Ints | None]:
+            family, n = self._doors.family, source.n_examples
+            brought = [aligned_labels(X, labels_of_kept(y, source.kept)) for y in columns]
+            read_one = family.read_labels
+            return [read_partly(y, n, name, read_one) for name, y in zip(names, brought)], None
+
+        return self._open(names, X, columns, read, now, spend, features, kinds, na, True)
+
+    def _open(
+        self, names: Sequence[str], X: TableLike, columns: Sequence[LabelsLike],
+        read: Callable[[Source], tuple[Any, Ints | None]], now: Snapshot, spend: MoneyLike,
+        features: Sequence[str] | None, kinds: KindsLike, na: NaLike, to_buy: bool,
+    ) -> OpenTask:  # fmt: skip
+        """``read`` gives the labels, and which rows have one where some have none."""
+        can_be_stored([str(name) for name in names], "name of a task")
+        name = names[0]
         new = new_kinds(self._doors.settings.kinds, kinds)
         source = self._doors.source_of(X, kinds, _words(now), na).recoded(_words(now))
+        labelled = set[str]().union(*(self._label_columns(source, y) for y in columns))
         matched = read_features(
-            now.features, now.named, source, self._label_columns(source, y), features,
+            now.features, now.named, source, labelled, features,
             retired=self._doors.settings.retired,
         )  # fmt: skip
         self._no_gaps(matched.match)
         codes = with_na(read_na(na), source.gaps)
-        brought = aligned_labels(X, labels_of_kept(y, source.kept))
-        said, rows = known_labels(brought)
-        labels, n = self._doors.family.read_labels(said), source.n_examples
-        n_labels = len(labels) if rows is None else len(brought)
-        if n_labels != n:
-            raise BadInput(
-                f"y must hold one label per example; X has {n} examples and y has {n_labels} "
-                "labels."
-            )
+        n = source.n_examples
+        labels, rows = read(source)
         if rows is not None:
-            say_left_out(name, rows, n, _TO_THE_CALLER)
             source = of_rows(source, rows)
         owned, place = self._doors.owned_of(X, source, rows, n)
         ledger = self._doors.ledger_for(source)
@@ -118,7 +151,7 @@ class Booking:
         cells = door(None)
         if spend is not None:
             cells = door(self._read_spend(spend, cells))
-        self._doors.say_purged(source, cells, _TO_THE_CALLER)
+        self._doors.say_purged(source, cells, _TO_THE_CALLER + 1)
         return OpenTask(name, source, labels, matched, cells, owned, place, new, codes)
 
     def open_background(self, X: TableLike, now: Snapshot, kinds: KindsLike) -> OpenTask:
@@ -173,8 +206,10 @@ class Booking:
             f"lacks {lacking}. Add them, or begin another lifetime."
         )
 
-    def finished(self, task: OpenTask, learned: Learned, label: str | None) -> Finished:
-        """A learned task as it is committed."""
+    def finished(
+        self, task: OpenTask, learned: Learned, label: str | None, counted: int | None = None
+    ) -> Finished:
+        """A learned task as it is committed; ``counted``: its share of what the door counted."""
         durable = self._doors.saved is not None
         row = self._row(learned, task.features.names) if durable else _in_memory(learned)
         entry = self._entry(task)
@@ -191,7 +226,8 @@ class Booking:
             key = (entry.place, entry.features)
             before = self.to_buy.get(key)
             self.to_buy[key] = entry if before is None else before.with_(entry)
-        return Finished(row, task.cells.counted, learned.receipt.currency, also)
+        counted = task.cells.counted if counted is None else counted
+        return Finished(row, counted, learned.receipt.currency, also)
 
     def _row(self, learned: Learned, names: tuple[str, ...]) -> TaskRow:
         failure = learned.failure

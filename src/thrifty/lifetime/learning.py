@@ -11,6 +11,8 @@ from thrifty.agnostic import Counts, after_attempt, learn_agnostic
 from thrifty.attempt import Found
 from thrifty.cells import Receipt
 from thrifty.errors import BadParameter, LabelLeftOut
+from thrifty.labels.partly import columns_of
+from thrifty.lifetime.at_once import LearnsTogether, in_shares, shared_receipts
 from thrifty.lifetime.booking import Booking, OpenTask
 from thrifty.lifetime.feature_matching import label_name
 from thrifty.lifetime.giveaway import watch_for_giveaways
@@ -64,13 +66,7 @@ class Learning:
     def _learn(
         self, family: AnyFamily, task: OpenTask, good: bool | None, label: str | None
     ) -> Learned:
-        if task.features.left_out:
-            warnings.warn(
-                f"{', '.join(task.features.left_out)} left out of the features of {task.name!r}: "
-                "labels of this source. features=[...] says otherwise.",
-                LabelLeftOut,
-                stacklevel=5,  # the user's line: this, learning, learn_as and learn are above it
-            )
+        self._say_left_out(task)
         shelf, cells, now = self._shelf, task.cells, self._shelf.now
         if traits_of(family).buys_background:  # labels with noise: a perfect feature is a sign
             watch_for_giveaways(task.name, cells, task.labels)
@@ -91,6 +87,89 @@ class Learning:
         self._commit(task, learned, found, after, label)
         return learned
 
+    @staticmethod
+    def _say_left_out(task: OpenTask) -> None:
+        if task.features.left_out:
+            warnings.warn(
+                f"{', '.join(task.features.left_out)} left out of the features of {task.name!r}: "
+                "labels of this source. features=[...] says otherwise.",
+                LabelLeftOut,
+                stacklevel=6,  # the user's line: this, learning twice, learn_as and learn above it
+            )
+
+    def learn_together(
+        self, names: Sequence[str], X: TableLike, Y: Any, *, good: bool | None, spend: MoneyLike,
+        features: Sequence[str] | None, kinds: KindsLike,
+    ) -> dict[str, Learned]:  # fmt: skip
+        """Learn several tasks on the same rows; see :meth:`thrifty.Lifetime.learn`."""
+        shelf = self._shelf
+        columns = columns_of(names, Y)
+        shelf.refresh()
+        for name in names:
+            if name in shelf.tasks:
+                raise task_exists(name)
+        family = shelf.family
+        if not isinstance(family, LearnsTogether):
+            return self._one_by_one(names, X, columns, good, spend, features, kinds)
+        while True:
+            task = self._booking.open_together(
+                names, X, columns, shelf.now, spend=spend, features=features, kinds=kinds
+            )
+            try:
+                return self._learn_together(family, names, columns, task, good)
+            except FeaturesMoved:
+                shelf.refresh()  # what it bought is owned: the next turn pays nothing for it
+
+    def _one_by_one(
+        self, names: Sequence[str], X: TableLike, columns: Sequence[Any], good: bool | None,
+        spend: MoneyLike, features: Sequence[str] | None, kinds: KindsLike,
+    ) -> dict[str, Learned]:  # fmt: skip
+        """Families that know nothing of one table learn one after another, for as much each."""
+        each = spend
+        if spend is not None:
+            if not isinstance(spend, int | float):
+                raise BadParameter(
+                    f"{type(self._shelf.family).__name__} learns the tasks one after another: say "
+                    f"spend= as a number, of which each has its part; got {spend!r}."
+                )
+            each = spend / len(names)
+        family = self._shelf.family
+        return {
+            name: self.learn(
+                family, name, X, y, good=good, spend=each, features=features, kinds=kinds
+            )
+            for name, y in zip(names, columns)
+        }
+
+    def _learn_together(
+        self, family: LearnsTogether, names: Sequence[str], columns: Sequence[Any],
+        task: OpenTask, good: bool | None,
+    ) -> dict[str, Learned]:  # fmt: skip
+        shelf, cells = self._shelf, task.cells
+        self._say_left_out(task)
+        with self._progress.shown(", ".join(names), cells, shelf.doors):
+            every = family.learn_together(shelf.now.representation, cells, task.labels)
+        receipts = shared_receipts(cells.receipt(), len(names))
+        counted = in_shares(cells.counted, len(names))
+        done: dict[str, Learned] = {}
+        for i, (name, y, found) in enumerate(zip(names, columns, every)):
+            labels = task.labels[i].labels
+            model = shelf.family.estimator(found.model, labels, task.features.names)
+            parts = (model, receipts[i], found.failure, good)
+            learned = Learned(name, found.route, parts, task.features.left_out)
+            now = shelf.now
+            known, counts = after_attempt(
+                shelf.family, shelf.rule, now.representation, now.counts, cells, found
+            )
+            after = replace(
+                now, representation=known, counts=counts, features=task.features.names,
+                named=task.features.named,
+            )  # fmt: skip
+            one = replace(task, name=name, labels=labels)
+            self._commit(one, learned, found, after, label_name(y, task.source), counted[i])
+            done[name] = learned
+        return done
+
     def _commit(
         self,
         task: OpenTask,
@@ -98,10 +177,11 @@ class Learning:
         found: Found[object],
         after: Snapshot,
         label: str | None,
+        counted: int | None = None,
     ) -> None:
         """Write the task down, in the store if there is one."""
         shelf = self._shelf
-        done = self._booking.finished(task, learned, label)
+        done = self._booking.finished(task, learned, label, counted)
         if shelf.saved is None:
             self._booking.commit_in_memory(done)
             shelf.add(learned, after)

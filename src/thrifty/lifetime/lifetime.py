@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from thrifty.agnostic import Rule, as_rule
 from thrifty.cells import Balance, Budget, Ledger, Receipt, Source
@@ -129,22 +129,39 @@ class Lifetime:
         self._versions = Versions(shelf, self._booking, shown)
         self._bills = Bills(doors, self._booking.to_buy, self._runs.in_memory)
 
+    @overload
+    def learn(
+        self, name: str, X: TableLike, y: LabelsLike, *, spend: MoneyLike = None,
+        features: Sequence[str] | None = None, kinds: KindsLike = None, good: bool | None = None,
+    ) -> Learned: ...  # fmt: skip
+
+    @overload
+    def learn(
+        self, name: Sequence[str], X: TableLike, y: Any, *, spend: MoneyLike = None,
+        features: Sequence[str] | None = None, kinds: KindsLike = None, good: bool | None = None,
+    ) -> dict[str, Learned]: ...  # fmt: skip
+
     def learn(
         self,
-        name: str,
+        name: str | Sequence[str],
         X: TableLike,
-        y: LabelsLike,
+        y: Any,
         *,
         spend: MoneyLike = None,
         features: Sequence[str] | None = None,
         kinds: KindsLike = None,
         na: NaLike = None,
         good: bool | None = None,
-    ) -> Learned:
+    ) -> Learned | dict[str, Learned]:
         """Learn a task: from the representation if it can, from scratch if it must.
 
         Parameters
         ----------
+        name : str or sequence of str
+            of the task; several names learn as many labels of the same rows at once: one table is
+            bought for all of them, each task's bill carries its share, and a mapping comes back.
+            ``y`` is then a frame, a mapping or a 2-D array; NaN and None are rows without that
+            label. Families other than ``Models`` learn them one after another
         X : array, frame, scipy sparse matrix or Source
             an array, a frame, scipy sparse or a source. Features with names are matched by them,
             may come in any order, may be more or fewer than before
@@ -170,6 +187,11 @@ class Lifetime:
         When this raises no task is recorded and the representation stays. Cells that were paid for
         stay paid: learning again under the same name buys only what is missing.
         """
+        if not isinstance(name, str) and isinstance(name, Sequence):
+            return self._learning.learn_together(
+                [str(one) for one in name], X, y, good=good, spend=spend, features=features,
+                kinds=kinds,
+            )  # fmt: skip
         return self.learn_as(
             self.family, name, X, y, spend=spend, features=features, kinds=kinds, na=na, good=good
         )

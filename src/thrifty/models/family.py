@@ -15,6 +15,7 @@ from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers, Said, check_said, labels_said_by, read_any_labels
+from thrifty.labels.partly import PartlyLabelled
 from thrifty.models.memory.memory import Lesson, Memory
 from thrifty.typing import EstimatorLike, Json, JsonLike, LabelsLike
 
@@ -153,6 +154,19 @@ class Models:
             "scratch" if cells.n_bought >= whole else "screened"
         )
         return Found(route, learned, grown=_TaughtTable(learned.bought.lesson, cells.n_features))
+
+    def learn_together(
+        self, representation: Memory, cells: Cells, tasks: Sequence[PartlyLabelled]
+    ) -> list[Found[LearnedTable]]:
+        """Several tasks on the same rows: one table for all, a model of each."""
+        from thrifty.models.learning import learn_together
+
+        found = learn_together(cells, tasks, self.given, self.random_state or 0)
+        route: Literal["screened", "scratch"] = (
+            "scratch" if cells.n_bought >= cells.n_features * cells.n_examples else "screened"
+        )
+        n = cells.n_features
+        return [Found(route, one, grown=_TaughtTable(one.bought.lesson, n)) for one in found]
 
     def from_scratch(
         self, cells: Cells, labels: Labels | Numbers, failed: Failed | None

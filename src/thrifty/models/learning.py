@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
+from thrifty.labels.partly import PartlyLabelled
 from thrifty.models.asking.horizon import numbers_worth_keeping, prefix_worth_keeping
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes
@@ -22,17 +23,24 @@ from thrifty.models.buying.few_calls import FewCalls
 from thrifty.models.buying.halving import Halving
 from thrifty.models.buying.halving_numbers import HalvingNumbers
 from thrifty.models.buying.in_order import InOrder
+from thrifty.models.buying.nested import Nested, OneTable
+from thrifty.models.buying.owned import owns_rows
 from thrifty.models.buying.policy import Bought, Policy
+from thrifty.models.buying.rungs import buy_rungs, free_features, free_tables
+from thrifty.models.buying.shared_order import share_of_rows
 from thrifty.models.buying.wide import Wide
 from thrifty.models.fits.fitted import FittedClasses, FittedNumbers
 from thrifty.models.fits.fitting import fit_classes, fit_regressor
-from thrifty.models.memory.memory import Memory, words_of
+from thrifty.models.fits.for_all import fit_for_all
+from thrifty.models.fits.rungs import Rungs, fit_rungs, lower_rung, tells_enough
+from thrifty.models.fits.target import Target, target_of_classes, target_of_numbers
+from thrifty.models.memory.memory import Lesson, Memory, words_of
 from thrifty.models.table import Table
 from thrifty.typing import EstimatorLike, JsonLike
 
 __all__ = [
     "LearnedClasses", "LearnedNumbers", "LearnedTable", "allowance_of", "learn_numbers",
-    "learn_table", "policy_for",
+    "learn_table", "learn_together", "policy_for",
 ]  # fmt: skip
 
 #: without a word on what to spend: this share of everything. Set by hand before 0.2
@@ -40,6 +48,8 @@ _DEFAULT_SHARE = 0.05
 #: and never less than what so many cells cost on average, since a small table teaches little by a
 #: twentieth of it. Set by hand before 0.2
 _DEFAULT_CELLS = 30_000
+#: features that count as useful to a task, for the memory
+_USEFUL = 20
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,13 @@ def learn_table(
     the model keeps no more of them than its predictions are worth.
     """
     _check_classes(labels)
+    if not predictions and cells.call_price <= 0:
+        whole = PartlyLabelled(labels, np.arange(len(labels)), len(labels))
+        by_rungs = _learn_rungs(cells, [whole], estimator, seed)
+        if by_rungs is not None:
+            return cast(LearnedClasses, by_rungs[0])
+        if _shares_rows(cells, labels, memory):
+            return cast(LearnedClasses, learn_together(cells, [whole], estimator, seed)[0])
     rng = np.random.default_rng(seed)
     policy = policy_for(cells, labels)
     all_free = not np.any(np.asarray(cells.prices) > 0)
@@ -129,19 +146,124 @@ def learn_numbers(
     return LearnedNumbers(bought, fitted, words=words)
 
 
+def learn_together(
+    cells: Cells, tasks: Sequence[PartlyLabelled], estimator: EstimatorLike | None, seed: int
+) -> list[LearnedTable]:
+    """Buy one table for several tasks on the same rows, within the door's allowance, and fit."""
+    for task in tasks:
+        if isinstance(task.labels, Labels):
+            _check_classes(task.labels)
+    by_rungs = _learn_rungs(cells, tasks, estimator, seed)
+    if by_rungs is not None:
+        return by_rungs
+    targets = [_target(task) for task in tasks]
+    with threadpool_limits(1):
+        one = Nested().buy_for_all(cells, targets, allowance_of(cells))
+        return fit_one_table(one, cells, targets, estimator, seed)
+
+
+def fit_one_table(
+    one: OneTable, cells: Cells, targets: Sequence[Target], estimator: EstimatorLike | None,
+    seed: int,
+) -> list[LearnedTable]:  # fmt: skip
+    """A model of each target on one table."""
+    sizes = tuple(len(cells.categories.get(f, ())) for f in one.features.tolist())
+    tables = [one.table(target) for target in targets]
+    fitted: Sequence[object]
+    if estimator is None:
+        fitted = fit_for_all(
+            one.filled(), [target.of_rows(one.rows) for target in targets],
+            [share_of_rows(target, one.rows) for target in targets], sizes, seed,
+        )  # fmt: skip
+    else:
+        tables = [replace(table, categories=sizes if any(sizes) else ()) for table in tables]
+        tables = [table.block() for table in tables]
+        fitted = [
+            (fit_classes if target.numbers is None else fit_regressor)(table, estimator, seed=seed)
+            for table, target in zip(tables, targets)
+        ]
+    found: list[LearnedTable] = []
+    for table, target, model in zip(tables, targets, fitted):
+        lesson = Lesson(useful=one.features[:_USEFUL])
+        bought, words = _with_words(Bought(table, lesson, {"way": "together"}), cells)
+        if target.numbers is None:
+            found.append(LearnedClasses(bought, cast(FittedClasses, model), words=words))
+        else:
+            found.append(LearnedNumbers(bought, cast(FittedNumbers, model), words=words))
+    return found
+
+
+def _target(task: PartlyLabelled) -> Target:
+    if isinstance(task.labels, Numbers):
+        values = np.full(task.n_rows, np.nan)
+        values[task.rows] = task.labels.values
+        return target_of_numbers(values)
+    codes = np.full(task.n_rows, -1, dtype=np.int64)
+    codes[task.rows] = task.labels.codes
+    return target_of_classes(codes, task.labels.n_classes)
+
+
 def policy_for(cells: Cells, labels: Labels) -> Policy[Labels]:
     """Boolean features and two classes: the wide way; else that for numbers, categories, gaps.
 
-    Where orders fill several features and some features are free, as in a laboratory's list, the
-    free ones are taken on every row and the others bought in order. Where a call costs whatever is
-    asked, a row is asked once.
+    Where a call costs whatever is asked, a row is asked once.
     """
     if labels.n_classes == 2 and bool(cells.boolean.all()):
         return Wide()
     if cells.call_price > 0:
         return FewCalls()
-    some_free = bool((np.asarray(cells.prices) <= 0).any())
-    return InOrder() if cells.orders and some_free else Halving()
+    return Halving()
+
+
+def _learn_rungs(
+    cells: Cells, tasks: Sequence[PartlyLabelled], estimator: EstimatorLike | None, seed: int
+) -> list[LearnedTable] | None:
+    """Where free features tell something: a model of them, corrected by what is bought; else None.
+
+    For classes, with Thrifty's own models.
+    """
+    free = free_features(cells)
+    some_paid = bool((np.asarray(cells.prices) > 0).any())
+    if not len(free) or not some_paid or estimator is not None:
+        return None
+    if any(isinstance(task.labels, Numbers) for task in tasks):
+        return None
+    targets = [_target(task) for task in tasks]
+    with threadpool_limits(1):
+        below = [_with_sizes(table, cells) for table in free_tables(cells, targets)]
+        lower = [lower_rung(table, seed) for table in below]
+        if not all(tells_enough(one, table) for one, table in zip(lower, below)):
+            return None
+        tables = buy_rungs(cells, targets, allowance_of(cells))
+        found: list[LearnedTable] = []
+        for table, one in zip(tables, lower):
+            table = _with_sizes(table, cells)
+            fitted = fit_rungs(table, seed, one)
+            if not isinstance(fitted, Rungs):  # what was paid for did not help: it is not asked
+                table = table.of_features(np.flatnonzero(table.bought.all(axis=0)))
+            lesson = Lesson(useful=table.features[:_USEFUL])
+            bought, words = _with_words(Bought(table, lesson, {"way": "rungs"}), cells)
+            found.append(LearnedClasses(bought, fitted, words=words))
+    return found
+
+
+def _with_sizes(table: Table, cells: Cells) -> Table:
+    """With what the door knows of categories."""
+    if not cells.categories:
+        return table
+    sizes = tuple(len(cells.categories.get(f, ())) for f in table.features.tolist())
+    return replace(table, categories=sizes)
+
+
+def _shares_rows(cells: Cells, labels: Labels, memory: Memory) -> bool:
+    """Whether a task buys whole rows: it has many classes, or others came before it here.
+
+    The first task of a source buys for itself. Where earlier ones have bought cells of the same
+    rows, later ones are likely too, and what is bought whole serves all of them.
+    """
+    if not np.any(np.asarray(cells.prices) > 0):
+        return False
+    return labels.n_classes > 2 or (memory.tasks > 0 and owns_rows(cells))
 
 
 def _with_words(bought: Bought, cells: Cells) -> tuple[Bought, dict[str, tuple[str, ...]]]:

@@ -45,6 +45,9 @@ class Table:
         none
     looked : int
         so many rows, the first, chose the features: on them the features look better than they are
+    rungs : bool
+        whether the features that are known of all rows are a model of their own, which the others
+        correct
 
     >>> table = Table(np.array([3, 8]), np.array([0, 1, 2]), np.eye(3, 2), np.ones((3, 2), bool),
     ...               np.ones(3), np.array([0, 1, 0]))
@@ -63,6 +66,7 @@ class Table:
     rare_code: int = 1
     categories: tuple[int, ...] = ()
     looked: int = 0
+    rungs: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -160,6 +164,7 @@ class Table:
             "rare_code": self.rare_code,
             "categories": list(self.categories),
             "looked": self.looked,
+            **({"rungs": True} if self.rungs else {}),
         }
 
     @property
@@ -212,4 +217,5 @@ def table_from_dict(data: JsonLike) -> Table:
         data["rare_code"],
         tuple(data["categories"]),
         int(data.get("looked", 0)),
+        bool(data.get("rungs", False)),
     )

@@ -18,7 +18,7 @@ from sklearn.tree import ExtraTreeClassifier
 from thrifty.array_types import Floats, Ints
 from thrifty.models.fits.tree_sums import TreeSum, add_up, bin_edges, in_bins, in_values
 
-__all__ = ["grow_extra_trees", "forest_weight"]
+__all__ = ["category_sets", "forest_weight", "grow_extra_trees", "middle_of"]
 
 
 #: trees; 80 or 150 of them, or half of them random forests, were within .1 % (docs/models.md, What
@@ -60,12 +60,12 @@ def grow_extra_trees(
     """
     edges = [bin_edges(column) for column in values.T]
     binned = in_bins(values, edges, np.zeros(values.shape[1], dtype=bool))
-    middle = np.array([_middle(column) for column in binned.T])
+    middle = np.array([middle_of(column) for column in binned.T])
     whole = np.where(np.isnan(binned), middle, binned)
     share = np.bincount(codes, weights=weights) / weights.sum()
     trees = [_read(tree, share, middle) for tree in _grown(whole, codes, weights, seed)]
     grown = in_values(add_up([(1 / len(trees), tree) for tree in trees]), edges)
-    return replace(grown, sets=_sets(grown, values, categories))
+    return replace(grown, sets=category_sets(grown, values, categories))
 
 
 def _grown(
@@ -87,7 +87,7 @@ def _grown(
             yield tree.fit(table, codes, sample_weight=weights, check_input=False)
 
 
-def _sets(
+def category_sets(
     trees: TreeSum, values: Floats, categories: NDArray[np.bool_]
 ) -> dict[int, tuple[tuple[float, ...], tuple[float, ...]]]:
     """The categories that go left, by node."""
@@ -101,7 +101,7 @@ def _sets(
     }
 
 
-def _middle(column: Floats) -> float:
+def middle_of(column: Floats) -> float:
     known = column[~np.isnan(column)]
     return float(np.quantile(known, 0.5, method="nearest")) if len(known) else 0.0
 

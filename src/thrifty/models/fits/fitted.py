@@ -21,6 +21,7 @@ from thrifty.models.fits.mixture import mixture_from_dict
 from thrifty.models.fits.number_mixture import number_mix_from_dict
 from thrifty.models.fits.plain_trees import PlainTrees, Words, no_plain_trees
 from thrifty.models.fits.quality import Quality
+from thrifty.models.fits.rungs import rungs_from_dict
 from thrifty.typing import AnyArray, Json, JsonLike
 
 __all__ = [
@@ -77,6 +78,7 @@ CLASSIFIERS: dict[str, Callable[[JsonLike], FittedClasses]] = {
     "Stack": mixture_from_dict,
     "LinearScore": LinearScore.from_dict,
     "LinearAndTrees": linear_and_trees_from_dict,
+    "Rungs": rungs_from_dict,
 }
 REGRESSORS: dict[str, Callable[[JsonLike], FittedNumbers]] = {"NumberMix": number_mix_from_dict}
 

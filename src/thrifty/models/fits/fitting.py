@@ -15,6 +15,7 @@ from thrifty.models.fits.mixture import fit_mixture_left_out
 from thrifty.models.fits.number_mixture import fit_numbers
 from thrifty.models.fits.quality import quality_of
 from thrifty.models.fits.quality_wide import quality_of_wide
+from thrifty.models.fits.rungs import fit_rungs
 from thrifty.models.table import Table
 from thrifty.typing import EstimatorLike
 
@@ -43,6 +44,8 @@ def default_fit(table: Table, seed: int) -> FittedClasses:
             return fit_linear(table)
         wide = fit_wide(table, joint, seed)
         return replace(wide, quality=quality_of_wide(wide, table, joint, seed))
+    if table.rungs and table.bought.all(axis=0).any():
+        return fit_rungs(table, seed)
     mixture, left_out = fit_mixture_left_out(
         table.filled(), table.labels, table.weights, categories=which_categories(table), seed=seed,
         borrowed=table.rows < 0, looked=table.looked,

@@ -29,11 +29,13 @@ def softmax(scores: Floats) -> Floats:
 
 
 def fit_penalised(
-    design: Floats, codes: NDArray[np.int64], n_classes: int, weights: Floats, shrinkage: float
+    design: Floats, codes: NDArray[np.int64], n_classes: int, weights: Floats, shrinkage: float,
+    offset: Floats | float = 0.0,
 ) -> tuple[Floats, Floats]:
     """Intercepts (c,) and coefficients (d, c); c is 1 for two classes, else one per class.
 
-    The least of sum of w * log-loss + shrinkage / 2 * sum of squared coefficients.
+    The least of sum of w * log-loss + shrinkage / 2 * sum of squared coefficients; ``offset``: what
+    stands beside the scores, (n, c).
     """
     n, d = design.shape
     columns = 1 if n_classes == 2 else n_classes
@@ -47,7 +49,7 @@ def fit_penalised(
 
     def loss(flat: Floats) -> tuple[float, Floats]:
         at, slopes = flat[:columns], flat[columns:].reshape(d, columns)
-        scores = design @ slopes + at
+        scores = design @ slopes + at + offset
         if columns == 1:
             eta = scores[:, 0]
             value = weights @ (np.logaddexp(0.0, eta) - target[:, 0] * eta)

@@ -29,7 +29,8 @@ from thrifty.models.table import Table
 from thrifty.typing import Json, JsonLike
 
 __all__ = [
-    "Additive", "NumberLine", "NumberMix", "error_left_out", "fit_numbers", "number_mix_from_dict",
+    "Additive", "NumberLine", "NumberMix", "error_left_out", "fit_numbers", "mix_of_parts",
+    "number_mix_from_dict",
 ]  # fmt: skip
 
 # All of them were set with the first model of numbers; none was measured by itself. What they give
@@ -222,7 +223,7 @@ def fit_numbers(table: Table, seed: int = 0) -> NumberMix:
         left_out[out, 1] = Additive.fit(design, rest, y[rest], w).predict(values[out])
         trees = grow_boosted(values[rest], y[rest], w, named, seed)
         left_out[out, 2] = trees.scores(values[out])[:, 0]
-    mix, middle = _mix(left_out, y, weights)
+    mix, middle = mix_of_parts(left_out, y, weights)
     wrong = left_out @ mix + middle - y
     everything = np.arange(len(y))
     return NumberMix(
@@ -254,7 +255,7 @@ def error_left_out(table: Table) -> float:
     return float((share @ (left_out - y[:, None]) ** 2).min())
 
 
-def _mix(left_out: Floats, y: Floats, weights: Floats) -> tuple[Floats, float]:
+def mix_of_parts(left_out: Floats, y: Floats, weights: Floats) -> tuple[Floats, float]:
     """Weights of the parts, and what is added."""
     share = weights / weights.sum()
     at, middle = share @ left_out, float(share @ y)

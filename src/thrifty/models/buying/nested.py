@@ -1,0 +1,302 @@
+"""One table for several tasks: whole rows first, then the better half of the features on more rows.
+
+What is owned or free is taken first and costs nothing. Half of the money buys whole rows, in the
+order that the tasks share (:mod:`.shared_order`). A forest for all tasks on what is then known says
+which features tell most for their price; those that make up half of a row's price are bought on as
+many further rows as the other half pays for. What was not bought stands at the middle of what was.
+(docs/models.md, Labels at once, has what this was compared with.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from thrifty.array_types import Bools, Floats, Ints
+from thrifty.cells import Cells
+from thrifty.errors import BadInput
+from thrifty.models.buying.owned import owns_rows
+from thrifty.models.buying.shared_order import share_of_rows, shared_order
+from thrifty.models.fits.forest_for_all import ForestForAll
+from thrifty.models.fits.target import Target
+from thrifty.models.table import Table
+
+__all__ = [
+    "Nested", "OneTable", "Purse", "read_cells", "read_known", "rows_in_order", "what_is_known",
+]  # fmt: skip
+
+#: of the common order of rows
+_SALT = 26
+#: trees of the forest that ranks features; set by hand
+_TREES = 60
+#: rows of each class that a task needs before a cell is bought for it
+_LEAST = 2
+#: features that a model may have
+_MOST = 300
+#: of the features that are known at all, what must be known of a row for it to be in the table
+_KNOWN = 0.25
+#: rows on which a feature must be known to count as known at all
+_SEEN = 8
+#: rows of each class that are put in order at least; after them any order will do
+_ROWS_EACH = 64
+#: what may be missing for a purchase: prices are sums of floats
+_CENT = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class OneTable:
+    """What is known of the rows, for all tasks: rows x features with holes.
+
+    ``middles``: what stands in for a cell that was not bought; ``importances``: how much each
+    feature told, summed over the tasks.
+    """
+
+    features: Ints
+    rows: Ints
+    values: Floats
+    bought: Bools
+    middles: Floats
+    importances: Floats
+
+    def filled(self) -> Floats:
+        """The values, with the middle where a cell was not bought; NaN for gaps."""
+        return np.where(self.bought, self.values, self.middles)
+
+    def table(self, target: Target) -> Table:
+        """One task's part: the rows that have its label."""
+        known = np.flatnonzero(target.known[self.rows])
+        at = self.rows[known]
+        labels = target.codes[at] if target.numbers is None else target.numbers[at]
+        return Table(
+            self.features, at, np.where(self.bought, self.values, np.nan)[known],
+            self.bought[known], share_of_rows(target, at), labels, self.middles,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Nested:
+    """A way to buy one table for one or more tasks.
+
+    Parameters
+    ----------
+    whole : float
+        the share of the money for whole rows
+    kept : float
+        the features that are bought on further rows make up this share of a row's price
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 8))
+    >>> two = [Target((X[:, f] > 0).astype(int), 2) for f in (0, 1)]
+    >>> cells = Cells(X)
+    >>> one = Nested().buy_for_all(cells, two, 240.0)
+    >>> sorted(one.features[:2].tolist()), one.values.shape, cells.receipt().cells
+    ([0, 1], (45, 8), 240)
+    """
+
+    whole: float = 0.5
+    kept: float = 0.5
+
+    def buy_for_all(
+        self, cells: Cells, targets: Sequence[Target], allowance: float
+    ) -> OneTable:
+        """Buy for at most ``allowance``, in the unit of the prices."""
+        every, order = np.arange(cells.n_features), rows_in_order(cells, targets, allowance)
+        purse = Purse(cells, allowance)
+        least = _least_rows(order, targets)
+        known = what_is_known(cells)
+        if not self._enough_known(known, targets, order):
+            first = _affordable(cells, purse, order[:least])
+            purse.buy(order[:least], first)
+        n = purse.most_rows(order, every, (1 - self.whole) * allowance)
+        purse.buy(order[:n], every)
+        if purse.left > 0 and n < len(order):
+            one = read_known(cells, targets)
+            kept = self._better(cells, one)
+            purse.buy(order[: purse.most_rows(order, kept)], kept)
+            purse.buy(order[: purse.most_rows(order, every)], every)
+        return read_known(cells, targets)
+
+    def _enough_known(self, known: Bools, targets: Sequence[Target], order: Ints) -> bool:
+        rows = np.flatnonzero(known.any(axis=1))
+        return all(_is_told(target, rows) for target in targets)
+
+    def _better(self, cells: Cells, one: OneTable) -> Ints:
+        """The features that tell most for their price, up to a share of a row's price."""
+        prices = np.asarray(cells.shared_prices, dtype=np.float64)[one.features]
+        free = prices <= 0
+        worth = one.importances / np.where(free, 1.0, prices)
+        ranked = np.argsort(-np.where(free, np.inf, worth), kind="stable")
+        bill = np.cumsum(prices[ranked])
+        n = int(np.searchsorted(bill, self.kept * bill[-1] + _CENT, side="right"))
+        return one.features[ranked[: max(n, 1)]]
+
+
+class Purse:
+    """What is left to spend, and buying along an order."""
+
+    def __init__(self, cells: Cells, allowance: float) -> None:
+        self.cells, self.left = cells, float(allowance)
+
+    def most_rows(self, order: Ints, features: Ints, saved: float = 0.0) -> int:
+        """The most rows, the first, on which these features can be paid for; so much is saved."""
+        bill = np.cumsum(self.cells.row_costs(order, features))
+        return int(np.searchsorted(bill, self.left - saved + _CENT, side="right"))
+
+    def buy(self, rows: Ints, features: Ints) -> None:
+        """Have these cells; they can be paid for."""
+        if not len(rows) or not len(features):
+            return
+        price, could = self.cells.price_of(rows, features), self.cells.allowance
+        if price > self.left + _CENT:
+            return
+        self.cells.get(rows, features)
+        can = self.cells.allowance
+        # what a call really cost may be less than what was set aside for it
+        self.left -= price if could is None or can is None else min(price, could - can)
+        self.left = max(self.left, 0.0)
+
+
+def rows_in_order(cells: Cells, targets: Sequence[Target], allowance: float) -> Ints:
+    """The rows as tasks on them take them; those of which more is owned come first."""
+    row = float(np.asarray(cells.shared_prices).sum())
+    most = cells.n_examples if row <= 0 else int(4 * allowance / row)
+    first = max(most, _ROWS_EACH * sum(target.n_codes for target in targets))
+    order = shared_order(cells.row_order(_SALT), targets, min(first, cells.n_examples))
+    if owns_rows(cells):
+        costs = cells.row_costs(order, np.arange(cells.n_features))
+        order = order[np.argsort(costs, kind="stable")]
+    return order
+
+
+def _is_told(target: Target, rows: Ints) -> bool:
+    """Whether these rows hold enough of every class that there is."""
+    codes = target.codes[rows]
+    ours = np.bincount(codes[codes >= 0], minlength=target.n_codes)
+    return bool((ours >= np.minimum(target.sizes, _LEAST)).all())
+
+
+def _least_rows(order: Ints, targets: Sequence[Target]) -> int:
+    """The first rows that hold enough of every class of every task."""
+    least = 0
+    for target in targets:
+        for code in range(target.n_codes):
+            at = np.flatnonzero(target.codes[order] == code)[:_LEAST]
+            least = max(least, int(at[-1]) + 1 if len(at) else 0)
+    return least
+
+
+def _affordable(cells: Cells, purse: Purse, rows: Ints) -> Ints:
+    """As many features as can be paid for on the first rows, half of the money at most: at random.
+
+    All of them where that is little. A clear word, before anything is bought, where none can be.
+    """
+    every = np.arange(cells.n_features)
+    if cells.price_of(rows, every) <= 0.5 * purse.left + _CENT:
+        return every
+    drawn = np.random.default_rng(cells.n_features).permutation(every)
+    costs = np.array([cells.price_of(rows, [f]) for f in drawn[:_MOST].tolist()])
+    cheap = drawn[:_MOST][np.argsort(costs, kind="stable")]
+    if costs.min() > purse.left + _CENT:
+        raise BadInput(
+            f"a first look needs {len(rows)} rows, two of each class of every task, on one feature "
+            f"at least, which costs {costs.min():g}; what may be spent is {purse.left:g} and what "
+            "is free or owned tells too little. Raise spend= or the budget."
+        )
+    low, high = 1, len(drawn)
+    while low < high:  # prices of several may be less than the sum of their own
+        middle = (low + high + 1) // 2
+        if cells.price_of(rows, drawn[:middle]) <= 0.5 * purse.left + _CENT:
+            low = middle
+        else:
+            high = middle - 1
+    chosen = drawn[:low]
+    return chosen if cells.price_of(rows, chosen) <= purse.left + _CENT else cheap[:1]
+
+
+def what_is_known(cells: Cells) -> Bools:
+    """(rows, features) which cells are owned, free, or bought already."""
+    every = np.arange(cells.n_features)
+    known = cells.margins(np.arange(cells.n_examples), every) <= 0
+    known[:, np.asarray(cells.absent)] = False
+    return np.asarray(known)
+
+
+def read_known(cells: Cells, targets: Sequence[Target]) -> OneTable:
+    """All that is known of the rows, as one table; reading it costs nothing."""
+    known = what_is_known(cells)
+    rows, features = _in_the_table(known, targets)
+    bought = known[np.ix_(rows, features)]
+    values, middles = read_cells(cells, rows, features, bought)
+    named = cells.categories
+    filled = np.where(bought, values, middles)
+    categories = np.array([f in named for f in features.tolist()], dtype=bool)
+    ours = [target.of_rows(rows) for target in targets]
+    told = ForestForAll(
+        filled, [_present(t) for t in ours], np.ones(len(rows)), categories, 0, _TREES
+    ).importances
+    best = np.argsort(-told, kind="stable")[:_MOST]
+    return OneTable(
+        features[best], rows, values[:, best], bought[:, best], middles[best], told[best]
+    )
+
+
+def read_cells(
+    cells: Cells, rows: Ints, features: Ints, bought: Bools
+) -> tuple[Floats, Floats]:
+    """The cells that are known, NaN elsewhere; and the middle of each feature."""
+    values = np.full(bought.shape, np.nan)
+    for mask, columns in _alike(bought):
+        at = np.ix_(np.flatnonzero(mask), columns)
+        values[at] = cells.get(rows[mask], features[columns])
+    named = cells.categories
+    middles = [
+        _middle(values[bought[:, j], j], f in named) for j, f in enumerate(features.tolist())
+    ]
+    return values, np.array(middles, dtype=np.float64)
+
+
+def _in_the_table(known: Bools, targets: Sequence[Target]) -> tuple[Ints, Ints]:
+    """Rows of which enough is known, and the features that are known on some of them."""
+    labelled = np.any([target.known for target in targets], axis=0)
+    known = known & labelled[:, None]
+    seen = known.sum(axis=0) >= min(_SEEN, max(int(known.sum(axis=0).max(initial=0)), 1))
+    share = known[:, seen].mean(axis=1) if seen.any() else np.zeros(len(known))
+    rows = np.flatnonzero(share >= _KNOWN)
+    if not all(_is_told(target, rows) for target in targets):
+        rows = np.flatnonzero(known.any(axis=1))
+    features = np.flatnonzero(known[rows].sum(axis=0) >= 1)
+    if not len(rows) or not all(_is_told(target, rows) for target in targets):
+        raise BadInput(
+            "nothing is known of enough rows of every class, and nothing may be spent on them: say "
+            "a larger spend=, or bring rows whose cells are free or owned."
+        )
+    return rows, features
+
+
+def _alike(bought: Bools) -> list[tuple[Bools, Ints]]:
+    """Columns that are known on the same rows, together."""
+    packed = np.packbits(bought, axis=0)
+    _, which = np.unique(packed, axis=1, return_inverse=True)
+    which = which.reshape(-1)
+    groups = [np.flatnonzero(which == g) for g in range(int(which.max(initial=-1)) + 1)]
+    return [(bought[:, columns[0]], columns) for columns in groups if bought[:, columns[0]].any()]
+
+
+def _middle(column: Floats, category: bool) -> float:
+    """The median of a number, the commonest of a category; NaN where all are gaps."""
+    there = column[~np.isnan(column)]
+    if not len(there):
+        return float("nan")
+    if category:
+        distinct, counts = np.unique(there, return_counts=True)
+        return float(distinct[counts.argmax()])
+    return float(np.quantile(there, 0.5, method="nearest"))
+
+
+def _present(target: Target) -> Target:
+    """With codes of the classes alone that are there."""
+    present, codes = np.unique(target.codes, return_inverse=True)
+    start = int((present < 0).sum())
+    return Target(codes.reshape(-1) - start, max(len(present) - start, 1), target.numbers)

@@ -1,0 +1,243 @@
+"""Models of several tasks on one table: a forest that they share, cards and lines of their own.
+
+The forest is grown for all tasks at once (:mod:`.forest_for_all`); what it says is mixed with each
+task's own card and line, in shares that rows left out ask for. The shares are found from all tasks
+together, since a few hundred rows of one say little: on digits and yeast the forest alone is best,
+on support2 half of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from thrifty.array_types import Bools, Floats, Ints
+from thrifty.models.fits.folds import shuffled_folds
+from thrifty.models.fits.forest_for_all import ForestForAll
+from thrifty.models.fits.line import LineDesign, line_left_out
+from thrifty.models.fits.logistic import fit_intercepts, fit_slope, shrink_slope, softmax
+from thrifty.models.fits.mixture import Mixture
+from thrifty.models.fits.number_mixture import Additive, NumberLine, NumberMix, mix_of_parts
+from thrifty.models.fits.points import Design, oof_scores
+from thrifty.models.fits.quality import quality_of
+from thrifty.models.fits.target import Target
+from thrifty.models.fits.tree_sums import TreeSum
+
+__all__ = ["fit_for_all"]
+
+#: parts of the rows
+_FOLDS = 3
+#: trees of the forests that judge; set by hand
+_TREES_LEFT_OUT = 60
+#: bins of a number in the card
+_BINS = 12
+#: shares of the forest that are tried; the rest is card and line alike
+_SHARES = (0.5, 0.75, 1.0)
+#: the share that the others have to be better than, and by how much: see :mod:`.mixture`
+_USUAL = 0.75
+_PULL, _PULL_ROWS = 0.02, 4.0
+#: rows of every class that a task needs to have a say in the shares
+_FEW = 6
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """One task on the rows of the table that have its label; ``at``: which those are."""
+
+    target: Target
+    at: Ints
+    codes: Ints
+    classes: Ints
+    weights: Floats
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def judges(self) -> bool:
+        """Whether it has rows enough for those left out to tell something."""
+        return self.n_classes > 1 and int(np.bincount(self.codes).min()) >= _FEW
+
+
+def fit_for_all(
+    filled: Floats, targets: Sequence[Target], weights: Sequence[Floats], sizes: tuple[int, ...],
+    seed: int,
+) -> list[Mixture | NumberMix]:
+    """A model of each target on the same rows.
+
+    Parameters
+    ----------
+    filled : array of float
+        (rows, features), NaN for gaps
+    targets : sequence of Target
+        of these rows
+    weights : sequence of array
+        (rows,) for each target: how many rows of its task a row stands for
+    sizes : tuple of int
+        categories of each feature, 0 for numbers
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(120, 3))
+    >>> two = [Target((X[:, f] > 0).astype(int), 2) for f in (0, 1)]
+    >>> models = fit_for_all(X, two, [np.ones(120)] * 2, (0, 0, 0), 0)
+    >>> [bool((m.predict(X) == t.codes).mean() > 0.9) for m, t in zip(models, two)]
+    [True, True]
+    """
+    named = np.array(sizes, dtype=np.int64) > 0
+    tasks = [_task(target, w) for target, w in zip(targets, weights)]
+    dense = [_dense(task, len(filled)) for task in tasks]
+    ones = np.ones(len(filled))
+    folds = shuffled_folds(len(filled), _FOLDS, seed)
+    left_out: list[Floats] = [np.zeros((len(filled), _columns(task))) for task in tasks]
+    for fold in range(_FOLDS):
+        rest, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        kept = [one.of_rows(rest) for one in dense]
+        grown = ForestForAll(filled[rest], kept, ones[rest], named, seed, _TREES_LEFT_OUT)
+        for scores, found in zip(left_out, grown.scores(filled[out])):
+            scores[out] = found
+    forest = ForestForAll(filled, dense, ones, named, seed)
+    design, lines = Design.of(filled, ones, named, _BINS), LineDesign.of(filled, named)
+    beside = [
+        None if task.target.numbers is not None else _beside(design, lines, task, folds)
+        for task in tasks
+    ]
+    own = [
+        _Parts(task, scores, more) for task, scores, more in zip(tasks, left_out, beside)
+    ]
+    share = _share([part for part in own if part.judges])
+    models: list[Mixture | NumberMix] = []
+    for t, part in enumerate(own):
+        trees = forest.tree_sum(t)
+        if part.beside is None:
+            models.append(_of_numbers(filled, design, part, trees, sizes, folds))
+        else:
+            models.append(_of_classes(filled, design, lines, part, trees, share, named, seed))
+    return models
+
+
+def _task(target: Target, weights: Floats) -> _Task:
+    at = np.flatnonzero(target.known)
+    classes, codes = np.unique(target.codes[at], return_inverse=True)
+    w = weights[at]
+    return _Task(target, at, codes.reshape(-1).astype(np.int64), classes, w / max(w.mean(), 1e-300))
+
+
+def _dense(task: _Task, n: int) -> Target:
+    """The target with codes of those classes alone that are there."""
+    codes = np.full(n, -1, dtype=np.int64)
+    codes[task.at] = task.codes
+    return Target(codes, max(task.n_classes, 2), task.target.numbers)
+
+
+def _columns(task: _Task) -> int:
+    return 1 if task.target.numbers is not None or task.n_classes <= 2 else task.n_classes
+
+
+def _beside(design: Design, lines: LineDesign, task: _Task, folds: Ints) -> Floats:
+    """What card and line say of rows left out, on average; (rows of the task, columns)."""
+    if not task.judges:
+        return np.zeros((len(task.at), _columns(task)))
+    ours, soft, apart = _Rows(design, lines, task.at), np.sqrt(task.weights), folds[task.at]
+    card = oof_scores(ours.design, task.codes, task.n_classes, soft, 1.0, apart)
+    line = line_left_out(ours.lines, task.codes, task.n_classes, soft, apart)
+    return np.asarray((card + line) / 2)
+
+
+class _Rows:
+    """Some rows of the designs that all tasks share."""
+
+    def __init__(self, design: Design, lines: LineDesign, at: Ints) -> None:
+        whole = len(at) == len(design.codes)
+        self.design = design if whole else Design(design.bins, design.codes[at], design.bases)
+        self.lines = lines if whole else LineDesign(lines.columns, lines.made[at])
+
+
+class _Parts:
+    """What forest, and card and line, say of a task's rows left out, each stretched as they ask."""
+
+    def __init__(self, task: _Task, left_out: Floats, beside: Floats | None) -> None:
+        self.task, self.forest, self.beside = task, left_out[task.at], beside
+        self.slopes = (1.0, 1.0)
+        self.judges = beside is not None and task.judges
+        if beside is not None and task.judges:
+            self.slopes = (
+                fit_slope(self.forest, task.codes, task.weights)[0],
+                fit_slope(beside, task.codes, task.weights)[0],
+            )
+
+    def mixed(self, share: float) -> Floats:
+        """With so much of the forest."""
+        assert self.beside is not None
+        forest, beside = self.slopes
+        return np.asarray(share * forest * self.forest + (1 - share) * beside * self.beside)
+
+
+def _share(judges: Sequence[_Parts]) -> float:
+    """The forest's share, by the log-loss on rows left out, over all tasks of classes."""
+    if not judges:
+        return 1.0
+    pull = _PULL + _PULL_ROWS / sum(len(part.task.at) for part in judges)
+    best = (np.inf, 1.0)
+    for share in _SHARES:
+        loss = sum(
+            fit_slope(part.mixed(share), part.task.codes, part.task.weights)[1] for part in judges
+        )
+        best = min(best, (loss * (1 + pull * (share - _USUAL) ** 2), share))
+    return best[1]
+
+
+def _of_classes(
+    filled: Floats, design: Design, lines: LineDesign, part: _Parts, trees: TreeSum, share: float,
+    named: Bools, seed: int,
+) -> Mixture:  # fmt: skip
+    task = part.task
+    soft, rows = np.sqrt(task.weights), _Rows(design, lines, task.at)
+    every, values = np.arange(len(task.at)), filled[task.at]
+    card = rows.design.fit(every, task.codes, task.n_classes, soft, 1.0)
+    line = rows.lines.fit(every, task.codes, task.n_classes, soft).as_points(values, named)
+    share, slope = (share, 1.0) if part.judges else (1.0, 1.0)
+    outside = part.mixed(share)
+    if part.judges:
+        slope = fit_slope(outside, task.codes, task.weights)[0]
+        slope = shrink_slope(slope, outside, task.codes, task.weights)
+    shift = fit_intercepts(slope * outside, task.codes, task.weights)
+    quality = quality_of(softmax(slope * outside + shift), task.codes, task.weights, seed)
+    of_forest, rest = share * part.slopes[0], (1 - share) * part.slopes[1] / 2
+    whole = max(of_forest + 2 * rest, 1e-9)
+    return Mixture(
+        task.classes, card, line, trees, (rest / whole, rest / whole, of_forest / whole),
+        slope * whole, shift, quality,
+    )  # fmt: skip
+
+
+def _of_numbers(
+    filled: Floats, design: Design, part: _Parts, trees: TreeSum, sizes: tuple[int, ...],
+    folds: Ints,
+) -> NumberMix:  # fmt: skip
+    task = part.task
+    assert task.target.numbers is not None
+    y, weights, at = task.target.numbers[task.at], task.weights, task.at
+    values = filled[at]
+    own = design if len(at) == len(filled) else Design(design.bins, design.codes[at], design.bases)
+    parts = np.zeros((len(y), 3))
+    parts[:, 2] = part.forest[:, 0]
+    for fold in range(_FOLDS):
+        rest, out = np.flatnonzero(folds[at] != fold), np.flatnonzero(folds[at] == fold)
+        if not len(rest) or not len(out):
+            continue
+        line = NumberLine.fit(values[rest], y[rest], weights[rest], sizes)
+        parts[out, 0] = line.predict(values[out])
+        parts[out, 1] = Additive.fit(own, rest, y[rest], weights[rest]).predict(values[out])
+    mix, middle = mix_of_parts(parts, y, weights)
+    wrong = parts @ mix + middle - y
+    return NumberMix(
+        NumberLine.fit(values, y, weights, sizes),
+        Additive.fit(own, np.arange(len(y)), y, weights),
+        trees,
+        mix,
+        middle,
+        float(np.sqrt(weights @ wrong**2 / weights.sum())),
+    )

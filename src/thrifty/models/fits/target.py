@@ -1,0 +1,67 @@
+"""What one of several tasks wants told of the same rows: classes or numbers, gaps allowed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from thrifty.array_types import Bools, Floats, Ints
+
+__all__ = ["Target", "target_of_classes", "target_of_numbers"]
+
+#: groups into which numbers are cut for drawing rows and growing trees: fifths; set by hand
+_GROUPS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Labels of one task on all rows.
+
+    Attributes
+    ----------
+    codes : array of int
+        the class of each row, or the fifth that its number falls into; -1 where it has no label
+    n_codes : int
+        how many there are
+    numbers : array of float or None
+        the numbers themselves, NaN where there is none; None for classes
+
+    >>> target_of_numbers(np.array([3.0, 1.0, np.nan, 2.0, 9.0, 4.0])).codes.tolist()
+    [2, 0, -1, 1, 4, 3]
+    """
+
+    codes: Ints
+    n_codes: int
+    numbers: Floats | None = None
+
+    @property
+    def known(self) -> Bools:
+        """Which rows have a label."""
+        return self.codes >= 0
+
+    @property
+    def sizes(self) -> Ints:
+        """Rows of each class."""
+        return np.bincount(self.codes[self.known], minlength=self.n_codes)
+
+    def of_rows(self, rows: Ints) -> Target:
+        """Of some rows."""
+        numbers = None if self.numbers is None else self.numbers[rows]
+        return Target(self.codes[rows], self.n_codes, numbers)
+
+
+def target_of_classes(codes: Ints, n_classes: int) -> Target:
+    """Of class codes; -1: no label."""
+    return Target(np.asarray(codes, dtype=np.int64), n_classes)
+
+
+def target_of_numbers(values: Floats) -> Target:
+    """Of numbers, NaN for none; those of one fifth have one code."""
+    values = np.asarray(values, dtype=np.float64)
+    codes = np.full(len(values), -1, dtype=np.int64)
+    known = np.flatnonzero(~np.isnan(values))
+    place = np.empty(len(known), dtype=np.int64)
+    place[np.argsort(values[known], kind="stable")] = np.arange(len(known))
+    codes[known] = place * _GROUPS // max(len(known), 1)
+    return Target(codes, _GROUPS, values)
