@@ -201,8 +201,9 @@ def test_predictions_on_what_cannot_be_read(either, column, value, said) -> None
 
 def test_predictions_without_a_needed_column(either) -> None:
     life, (X, _) = either, people()
-    with pytest.raises(BadInput, match="may ask for 'age' and X does not have it"):
-        life.predict("t", X[["weight", "town"]])
+    assert life.predict("t", X[["weight", "town"]]).receipt.lacking == ("age",)
+    with pytest.raises(BadInput, match="may ask for '.*' and X does not have it"):
+        life.predict("t", X[[]].assign(other=1.5))
 
 
 @pytest.mark.parametrize("boolean", [False, True])

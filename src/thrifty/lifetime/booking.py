@@ -40,6 +40,7 @@ from thrifty.lifetime.feature_matching import (
     new_kinds,
     read_features,
 )
+from thrifty.lifetime.lacking import prices_here
 from thrifty.lifetime.learned import Learned, model_to_store, receipt_to_store
 from thrifty.protocol import traits_of
 from thrifty.stores.pages import SqlPages, TaskRow
@@ -139,10 +140,15 @@ class Booking:
             source = of_rows(source, rows)
         owned, place = self._doors.owned_of(X, source, rows, n)
         ledger = self._doors.ledger_for(source)
+        offered = source.feature_names if matched.match is None else matched.names
+        prices = prices_here(
+            self._doors.settings.prices, source.feature_names,
+            set(offered) if self._doors.settings.retired else None,
+        )  # fmt: skip
 
         def door(most: float | None) -> Cells:
             cells = open_cells(
-                source, self._doors.settings.prices, match=matched.match, owned=owned,
+                source, prices, match=matched.match, owned=owned,
                 ledger=ledger, task=name, spend=most, to_buy=to_buy,
             )  # fmt: skip
             cells.row_seed = self._doors.settings.row_seed or 0

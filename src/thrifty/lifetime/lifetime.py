@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from thrifty.agnostic import Rule, as_rule
@@ -336,6 +337,26 @@ class Lifetime:
         """
         self.refresh()
         return self._runs.predict(name, self[name], X, stop, spend, per_row)
+
+    def retire(self, *names: str, undo: bool = False) -> tuple[str, ...]:
+        """Say that features can no longer be had: nothing asks for them, nothing is paid for them.
+
+        Models that ask for one go on without it, fitted again on what they own; the receipt of a
+        prediction says so (``receipt.lacking``). Returns all that are retired; ``undo=True`` takes
+        names back.
+
+        >>> import thrifty
+        >>> thrifty.Lifetime().retire("Creatinine")
+        ('Creatinine',)
+        """
+        doors, saved = self._shelf.doors, self._shelf.saved
+        self.refresh()
+        kept = tuple(n for n in doors.settings.retired if n not in names)
+        retired = kept if undo else (*kept, *dict.fromkeys(map(str, names)))
+        if saved is not None:
+            saved.retire(retired)
+        doors.settings = replace(doors.settings, retired=retired)
+        return retired
 
     def metered(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -21,6 +21,7 @@ from thrifty.lazy import Asks, ask_within_budget
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime.doors import Doors, Words
 from thrifty.lifetime.feature_matching import check_read
+from thrifty.lifetime.lacking import prices_here, without_lacking
 from thrifty.lifetime.prediction import Prediction, out_of_money, prediction_receipt
 from thrifty.lifetime.progress import Progress
 from thrifty.stores.pages import PredictionRow, SqlPages
@@ -63,6 +64,7 @@ class PredictionRuns:
         spend: MoneyLike, per_row: MoneyLike,
     ) -> Prediction:  # fmt: skip
         """The answers of a task's model; see :meth:`thrifty.Lifetime.predict`."""
+        model, lacking = without_lacking(name, model, X, self._doors.settings.retired)
         run = self.open_prediction(name, model, X, spend, per_row)
         try:
             with self._progress.shown(name, run.cells, self._doors):
@@ -73,6 +75,7 @@ class PredictionRuns:
             self.leave_prediction(run)
             raise
         prediction = Prediction(model, run.cells, asked)
+        prediction.receipt = replace(prediction.receipt, lacking=lacking)
         self.end_prediction(run, prediction.receipt, finished=ended is None)
         if ended is not None:
             raise out_of_money(name, prediction, ended) from ended
@@ -106,7 +109,8 @@ class PredictionRuns:
             )  # fmt: skip
 
         words = getattr(model, "words_", {})
-        run = self._open_run(name, X, match, words=words)
+        needed = {model.feature_names_[f] for f in features.tolist()}
+        run = self._open_run(name, X, match, words=words, needed=needed)
         rows, cells = run.rows, run.cells
 
         def everything() -> float:
@@ -115,7 +119,7 @@ class PredictionRuns:
         most = read_spend(spend, cells.currency, everything)
         each = read_spend(per_row, cells.currency, lambda: everything() / len(rows), "per_row")
         if most is not None:
-            run = self._open_run(name, X, match, most, words=words)
+            run = self._open_run(name, X, match, most, words=words, needed=needed)
         run = replace(run, spend=most, per_row=each)
         self._begin(run)
         self._doors.say_purged(run.source, run.cells, _TO_THE_CALLER)
@@ -133,6 +137,7 @@ class PredictionRuns:
     def _open_run(
         self, name: str, X: TableLike, match: Callable[[Source], Match | None],
         most: float | None = None, *, words: Words | None = None, allow_missing: bool = False,
+        needed: Collection[str] | None = None,
     ) -> Run:  # fmt: skip
         words = words or {}
         if allow_missing:  # a model of another library, which knows gaps or does not
@@ -144,7 +149,8 @@ class PredictionRuns:
         account = f"{name} (prediction {uuid.uuid4().hex[:12]})"
         owned, _ = self._doors.owned_of(X, source)
         cells = open_cells(
-            source, self._doors.settings.prices, match=found, owned=owned,
+            source, prices_here(self._doors.settings.prices, source.feature_names, needed),
+            match=found, owned=owned,
             ledger=self._doors.ledger_for(source), task=account, spend=most, is_task=False,
         )  # fmt: skip
         return Run(account, name, source, cells, owned, np.arange(source.n_examples), time.time())

@@ -166,6 +166,7 @@ class SavedLifetime:
             if before == list(names):
                 return  # written already, as the connection was lost
             pages.put_settings({**kept, "retired": list(names)})
+            pages.put_representation(dict(pages.state().representation))  # others hear of it
             pages.note_change(time.time(), "retired", before, list(names))
 
         self.book.write(work)

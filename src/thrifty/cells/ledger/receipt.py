@@ -106,6 +106,8 @@ class PredictionReceipt(Receipt):
     cost_per_row: NDArray[np.float64] = field(
         default_factory=lambda: np.zeros(0), repr=False, compare=False
     )
+    #: features that the model asks for, that were lacking or retired, and cost nothing
+    lacking: tuple[str, ...] = ()
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
@@ -113,4 +115,5 @@ class PredictionReceipt(Receipt):
             **Receipt.to_dict(self),
             "cells_per_row": self.cells_per_row.tolist(),
             "cost_per_row": self.cost_per_row.tolist(),
+            **({"lacking": list(self.lacking)} if self.lacking else {}),
         }

@@ -3,7 +3,7 @@ only those it was given."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Generic, Self, TypeVar
 
 import numpy as np
@@ -97,7 +97,37 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
         self._prefixes: dict[object, P] = {}
         self._certificates: dict[object, Certificate] = {}
         self._measured: list[Q | None] = []
+        self._fewer: dict[frozenset[str], Self] = {}
         return self
+
+    def without(self, names: Collection[str]) -> Self:
+        """The same, fitted again on the cells it has without some of its features; for nothing.
+
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(300, 3))
+        >>> from thrifty.models import ModelClassifier
+        >>> model = ModelClassifier().fit(X, X[:, 0] + X[:, 1] > 0)
+        >>> sorted(model.without(["x0"]).features_.tolist())
+        [1, 2]
+        """
+        gone = frozenset(names)
+        if gone not in self._fewer:
+            keep = [
+                j for j, f in enumerate(self.features_.tolist())
+                if self.feature_names_[f] not in gone
+            ]  # fmt: skip
+            if not keep:
+                raise BadInput(
+                    f"no feature is left: the model asks for {sorted(gone)[:5]} alone."
+                )
+            table = self.table_.of_features(np.array(keep, dtype=np.int64))
+            made = type(self)(self.estimator, self.spend, self.random_state)
+            if hasattr(self, "classes_"):
+                made.classes_ = self.classes_
+            fitted = self._fit(table, self.estimator, seed=self.random_state or 0)
+            made._set(table, fitted, self.feature_names_, self.words_)
+            self._fewer[gone] = made
+        return self._fewer[gone]
 
     def _values(self, X: TableLike) -> NDArray[np.float64]:
         """The values of ``features_`` on every row of X."""
