@@ -6,6 +6,7 @@
     python benchmarks/promises.py twins       Doubling where a bad feature coincides with the target
     python benchmarks/promises.py doubling    tasks above 1 + 2 x, or twice a restarting rule
     python benchmarks/promises.py recurring   an earlier model just below the border, -n sites
+    python benchmarks/promises.py intervals   95 % intervals of AP and AUROC, -n fits of a design
     python benchmarks/promises.py shared      Tested: accepted above the error, rows shared or not
     python benchmarks/promises.py posterior   Verified: 32 points beside the true expectation
 
@@ -20,6 +21,7 @@ import itertools
 import numpy as np
 
 import thrifty
+from interval_designs import intervals
 from thrifty import bounds, kernels
 from thrifty.cells import Cells
 from thrifty.labels.classes import read_classes
@@ -209,7 +211,7 @@ def posterior(n: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    every = (monomials, nodes, portions, twins, doubling, recurring, shared, posterior)
+    every = (monomials, nodes, portions, twins, doubling, recurring, intervals, shared, posterior)
     what = {f.__name__: f for f in every}
     parser.add_argument("what", choices=list(what))
     parser.add_argument("-n", type=int, default=3, help="seeds")

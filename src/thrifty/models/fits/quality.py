@@ -2,11 +2,14 @@
 
 Every row is scored by a model fitted without it (three folds) and counts for as many rows of the
 task as it stands for: rows are bought by class, and without their weights a rare class would look
-common. The interval is the middle 95 % of draws of the same rows with repetition, by class (Efron
-and Tibshirani, 1993), twice as wide in log-odds: such draws know nothing of features that the same
-rows chose, nor of cells that were not bought, and held the figure of new rows in 72 of 107 models
-(average precision) and 83 (area under the curve); twice as wide in 102 and 105
-(`benchmarks/intervals.py`).
+common. The interval is symmetric in log-odds, from draws of the
+same rows with repetition, by class (Efron and Tibshirani, 1993): 1.96 of their standard deviations
+times 1.25. As wide as the draws say it would hold too seldom: they know nothing of features that
+the same rows chose, of models of fewer rows than the one that is judged, nor of cells that were not
+bought. Of few rows they also know their own spread badly: below about 20 rows of the rarest class
+the interval is wider still. A figure of 1 has no spread at all, yet k rows without a fault say only
+that faults are not common: the low end is at most the figure times .025^(1 / k), k rows of the
+rarest class (Clopper and Pearson, 1934). `python benchmarks/promises.py intervals` counts.
 """
 
 from __future__ import annotations
@@ -28,11 +31,16 @@ _DRAWS = 200
 _AT_ONCE = 4_000_000
 #: rows of every class without which nothing is said: two a fold; set by hand
 _LEAST = 6
-#: how much wider than the draws say; chosen on tmc2007_500, slashdot, nhanes, jester_items and
-#: yeast, held to all sets by `python benchmarks/intervals.py`
-_WIDER = 2.0
-#: figures are kept so far from 0 and 1 for it; set by hand
-_EDGE = 1e-3
+#: how much wider than the draws say: so wide that 95 % hold and no wider than 1.4 times what fresh
+#: rows would say; chosen on the designs of `python benchmarks/promises.py intervals`
+_WIDER = 1.25
+#: and for few rows times 1 + (_FEW / k)^3, _WIDEST at most; on the same designs
+_FEW = 9.0
+_WIDEST = 2.2
+#: of numbers; chosen with `python benchmarks/intervals.py --numbers`
+_WIDER_NUMBERS = 2.0
+#: at either end
+_OUTSIDE = 0.025
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +76,7 @@ class Quality:
     >>> right = np.column_stack([1.0 - codes, codes])
     >>> found = quality_of(right, codes, np.ones(40))
     >>> str(found.average_precision), found.guessing, found.rows
-    ('1.00 (1.00 to 1.00)', 0.25, 40)
+    ('1.00 (0.69 to 1.00)', 0.25, 40)
     """
 
     average_precision: Figure
@@ -103,7 +111,7 @@ def quality_from_dict(data: JsonLike | None) -> Quality | None:
 
 
 def quality_of(
-    probabilities: Floats, codes: Ints, weights: Floats, seed: int = 0
+    probabilities: Floats, codes: Ints, weights: Floats, seed: int = 0, wider: float = _WIDER
 ) -> Quality | None:
     """Quality of probabilities that came from models without the row; None with too few rows.
 
@@ -113,6 +121,8 @@ def quality_of(
         (rows, classes)
     codes, weights : array of int and array of float
         the class of each row, and how many rows it stands for
+    wider : float
+        how much wider than the draws say the intervals are
     """
     sizes = np.bincount(codes, minlength=probabilities.shape[1])
     if sizes.min() < _LEAST:
@@ -124,28 +134,35 @@ def quality_of(
     both = np.mean(
         [_figures(probabilities[:, c], codes == c, counts * weights) for c in wanted], axis=0
     )
-    figures = [_figure(float(x[0]), *np.quantile(x[1:], (0.025, 0.975)).tolist()) for x in both]
+    figures = [_figure(drawn, int(sizes.min()), wider) for drawn in both]
     guessing = float(np.mean([shares[c] for c in wanted]))
     return Quality(figures[0], figures[1], guessing, len(codes), rare)
 
 
-def _figure(value: float, low: float, high: float) -> Figure:
-    """The ends twice as far from the value, in log-odds; what is certain stays so.
+def _figure(drawn: Floats, k: int, wider: float = _WIDER) -> Figure:
+    """The first is the figure, the others its draws; k rows of the rarest class.
 
-    >>> str(_figure(0.5, 0.4, 0.5)), str(_figure(1.0, 1.0, 1.0))
-    ('0.50 (0.31 to 0.50)', '1.00 (1.00 to 1.00)')
+    >>> str(_figure(np.ones(201), 10)), str(_figure(np.ones(201), 100))
+    ('1.00 (0.69 to 1.00)', '1.00 (0.96 to 1.00)')
+    >>> str(_figure(np.repeat([0.5, 0.4, 0.6], [1, 100, 100]), 100))
+    '0.50 (0.27 to 0.73)'
     """
-    lower, upper = expit(widened(*logit(np.clip([value, low, high], _EDGE, 1 - _EDGE))))
-    return Figure(value, min(float(lower), low), max(float(upper), high))
+    # half a row from either end: log-odds of nothing but ones
+    edge = 0.5 / (k + 1)
+    logs = logit(np.clip(drawn, edge, 1 - edge))
+    half = 1.96 * min(wider * (1 + (_FEW / k) ** 3), max(wider, _WIDEST)) * logs[1:].std()
+    low, high = expit([logs[0] - half, logs[0] + half]).tolist()
+    value, rows = float(drawn[0]), _OUTSIDE ** (1 / k)
+    return Figure(value, min(low, value * rows), max(high, 1 - (1 - value) * rows))
 
 
 def widened(at: float, low: float, high: float) -> tuple[float, float]:
-    """The ends of an interval, so much wider than the draws say.
+    """The ends of an interval of a model of numbers, so much wider than the draws say.
 
     >>> widened(1.0, 0.5, 2.0)
     (0.0, 3.0)
     """
-    return at - _WIDER * (at - low), at + _WIDER * (high - at)
+    return at - _WIDER_NUMBERS * (at - low), at + _WIDER_NUMBERS * (high - at)
 
 
 def _draws(codes: Ints, rng: np.random.Generator) -> Floats:

@@ -1,0 +1,50 @@
+"""Options of the command line, by what they change: a bill, an answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import thrifty
+from thrifty.cli import app
+
+pd = pytest.importorskip("pandas")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    found = pd.DataFrame(rng.random((500, 30)) < 0.3, columns=[f"f{i}" for i in range(30)])
+    found = found.astype(int)
+    found.insert(0, "patient", [f"p{i}" for i in range(500)])
+    logits = 4.0 * found["f1"] + 3.0 * found["f2"] - 4.0
+    found["ill"] = (rng.random(500) < 1 / (1 + np.exp(-logits))).astype(int)
+    path = tmp_path_factory.mktemp("table") / "ward.csv"
+    found.to_csv(path, index=False)
+    return path
+
+
+def run(*given):
+    done = CliRunner().invoke(app, [str(a) for a in given])
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def test_spend_and_sure_change_the_bill(table, tmp_path):
+    store = tmp_path / "a.db"
+    learn = ["learn", table, "--label", "ill", "--id", "patient", "--store", store]
+    run(*learn, "--spend", "10 %")
+    with thrifty.Lifetime.open(store) as life:
+        (task,) = life.tasks
+    assert 0.05 * 15_000 < task.receipt.cells <= 0.1 * 15_000
+    bills = []
+    for given in ([], ["--sure", "0.8"]):
+        new = pd.read_csv(table).drop(columns="ill")
+        new["patient"] = [f"{len(bills)}-{name}" for name in new["patient"]]
+        new.to_csv(tmp_path / "new.csv", index=False)
+        run("predict", tmp_path / "new.csv", "--task", "ill", "--id", "patient", "--store", store,
+            *given, "-o", tmp_path / "out.csv")  # fmt: skip
+        with thrifty.Lifetime.open(store) as life:
+            bills.append(life.balance().predictions - sum(bills))
+    assert 0 < bills[1] < 0.9 * bills[0]
