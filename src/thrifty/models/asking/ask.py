@@ -90,8 +90,9 @@ def ask_classes(
         return cells.row_costs(rows[some], list(new)) if new else np.zeros(len(some))
 
     answers = ask_in_order(
-        prefixes, get, len(rows), stop=stop, spend=spend, per_row=per_row, owned_price=price
-    )
+        prefixes, get, len(rows), stop=stop, spend=spend, per_row=per_row, owned_price=price,
+        sold_together=cells.sells_together,
+    )  # fmt: skip
     p = np.zeros((len(rows), len(model.classes_)))
     p[:, np.asarray(prefixes.classes, dtype=np.int64)] = answers.probabilities
     values = model.classes_[np.asarray(answers.values, dtype=np.int64)]

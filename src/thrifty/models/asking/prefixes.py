@@ -59,12 +59,15 @@ class Prefix:
         what was fitted on them; None: nothing is asked, the class shares are the answer
     scaling : Scaling
         of the model's probabilities
+    price_after : float
+        what the features of all later prefixes cost at once, where these are owned
     """
 
     features: tuple[int, ...]
     price: float
     model: FittedClasses | None
     scaling: Scaling
+    price_after: float = 0.0
 
     def probabilities(self, values: Floats, shares: Floats) -> Floats:
         """(rows, classes) from the values of the prefix's features, in their order."""
@@ -165,7 +168,8 @@ def fit_prefixes(
         on = judged if model is None else _enough_of(judged, there, codes)
         of = table.of_rows(on).weighing_as(table).weights
         scaling = fit_scaling(p[on], codes[on], of)
-        parts.append(Prefix(tuple(features), paid, model, scaling))
+        after = price(features, fits[-1][0])
+        parts.append(Prefix(tuple(features), paid, model, scaling, after))
         seen.append(scaling(p[judged]) if model is not None else p[judged])
     return Prefixes(
         tuple(parts), classes, shares, np.array(seen), codes[judged].astype(np.int64), weights
