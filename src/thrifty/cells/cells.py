@@ -169,6 +169,11 @@ class Cells:
         """Whether reading costs nothing, and is counted all the same."""
         return not isinstance(self._account, PaidAccount)
 
+    @property
+    def has_ids(self) -> bool:
+        """Whether examples are known by ids, and not by their values alone."""
+        return self._source.examples is not None
+
     def row_keys(self) -> NDArray[np.uint64]:
         """Which examples these are, for whoever must know them again; shows no value."""
         if self._keys is None:
