@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from thrifty.cells.matching import Match, match_features
 from thrifty.errors import ThriftyError
 from thrifty.lazy import Asks, ask_within_budget
 from thrifty.lazy.stopping import StoppingRule
+from thrifty.lifetime.asked_tasks import read_weights
 from thrifty.lifetime.doors import Doors, Words
 from thrifty.lifetime.feature_matching import check_read
 from thrifty.lifetime.prediction import Prediction, out_of_money, prediction_receipt
@@ -31,8 +33,20 @@ from thrifty.wrapped.reading import read_model
 
 __all__ = ["PredictionRuns", "Run"]
 
+if TYPE_CHECKING:
+    from thrifty.lifetime.joint_prediction import JointPrediction, TasksTogether
+
 #: frames between a warning of a door and the user's line: door, opening, prediction, lifetime
 _TO_THE_CALLER = 5
+
+
+class HasFeatures(Protocol):
+    """What a door needs to know of whoever asks through it."""
+
+    feature_names_: tuple[str, ...]
+
+    @property
+    def features_(self) -> NDArray[np.int64]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +71,8 @@ class PredictionRuns:
         self._doors, self._progress = doors, progress
         #: without a store: the predictions that were made
         self.in_memory: list[PredictionRow] = []
+        #: several tasks that were asked together; they keep what was made for them
+        self._together: dict[object, TasksTogether] = {}
 
     def predict(
         self, name: str, model: Asks, X: TableLike, stop: StoppingRule | None,
@@ -78,6 +94,28 @@ class PredictionRuns:
             raise out_of_money(name, prediction, ended) from ended
         return prediction
 
+    def predict_jointly(
+        self, models: Mapping[str, Asks], X: TableLike, stop: object, spend: MoneyLike,
+        per_row: MoneyLike, weights: Mapping[str, float] | None,
+    ) -> JointPrediction:  # fmt: skip
+        """The answers of several tasks from one walk; see :meth:`thrifty.Lifetime.predict`."""
+        from thrifty.lifetime.joint_prediction import TasksTogether  # models take long to load
+
+        counted = read_weights(list(models), weights)
+        key = (*((name, id(model)) for name, model in models.items()), *counted.values())
+        if key not in self._together:
+            self._together[key] = TasksTogether(models, counted)
+        tasks, title = self._together[key], ", ".join(models)
+        run = self.open_prediction(title, tasks, X, spend, per_row)
+        try:
+            with self._progress.shown(title, run.cells, self._doors):
+                made = tasks.answer(run.cells, run.rows, stop, run.spend, run.per_row)
+        except BaseException:
+            self.leave_prediction(run)
+            raise
+        self.end_prediction(run, made.receipt)
+        return made
+
     def metered(
         self, fitted: object, source: TableLike, confidence: float | None,
         budget: Budget | float | None,
@@ -93,7 +131,7 @@ class PredictionRuns:
         )  # fmt: skip
 
     def open_prediction(
-        self, name: str, model: Asks, X: TableLike, spend: MoneyLike, per_row: MoneyLike
+        self, name: str, model: HasFeatures, X: TableLike, spend: MoneyLike, per_row: MoneyLike
     ) -> Run:
         """A door to the examples that a model is to predict."""
         features: NDArray[np.int64] = model.features_

@@ -81,7 +81,7 @@ class _JointSearch:
             shown = np.where(significant(found), found[:, 0], 1e-3 * np.maximum(found[:, 0], 0.0))
             total += weight * shown / search.table.weights.sum()
         owned = set(self.first.owned)
-        wanted = [(i,) for i in range(len(total)) if i not in owned]
+        wanted: list[tuple[int, ...]] = [(i,) for i in range(len(total)) if i not in owned]
         for order in self.first.orders:
             left = tuple(sorted((i for i in order if i not in owned), key=lambda i: -total[i]))
             if len(left) > 1:

@@ -133,7 +133,9 @@ class _Asking:
         self.whole = self.price(every, -1, last)
         if self.stop is not None and self.plan is None and self.falls is None:
             seen, shares = self.prefixes.seen, self.prefixes.shares
-            stops = np.array([self.stop.stops(p, shares) for p in seen[:-1]] or [[False]])
+            stops = np.zeros((max(len(seen) - 1, 1), seen.shape[1]), dtype=bool)
+            for k in range(len(seen) - 1):
+                stops[k] = self.stop.stops(seen[k], shares)
             later = ~np.flip(np.logical_or.accumulate(np.flip(stops, 0), axis=0), 0)
             before = np.logical_or.accumulate(stops, axis=0)
             for k in range(1, len(seen)):  # of those that reach k, who never stops
@@ -222,6 +224,12 @@ class _Asking:
             return rows[:0]
         if self.stop is None:
             return rows
+        owned = rows[:0]
+        if self._owned_price is not None:  # what is owned is read before anything is decided
+            free = self.price(rows, k, k + 1) <= 0
+            owned, rows = rows[free], rows[~free]
+            if not len(rows):
+                return owned
         p = self.p[rows]
         if self.plan is not None and len(self.p) >= MANY:
             n = int(np.ceil(self.plan.go_on[k] * len(rows) - 1e-9))
@@ -234,4 +242,4 @@ class _Asking:
             price = np.stack([self.price(rows, k, j) for j in later], axis=1)
             done = self.stop.stops(p, self.prefixes.shares, price, self.falls.fall(k, p))
         self.why[rows[done]] = self.stop.reason
-        return rows[~done]
+        return np.sort(np.append(owned, rows[~done]))
