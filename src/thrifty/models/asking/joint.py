@@ -241,7 +241,7 @@ class _Walk:
     def _buy(self, rows: Ints, k: int) -> None:
         new = self._new(k)
         if new:
-            columns = [self.place[f] for f in new]
+            columns = np.array([self.place[f] for f in new], dtype=np.int64)
             self.values[np.ix_(rows, columns)] = self.get(rows, np.array(new, dtype=np.int64))
         for t, task in enumerate(self.joint.tasks):
             asks = rows[self.why[t][rows] == ""]
