@@ -146,7 +146,7 @@ def _with_everything(joint: JointPrefixes, own: Sequence[Prefixes]) -> JointPref
             replace(
                 one, parts=(*one.parts, one.parts[-1] if keeps else part),
                 seen=np.concatenate([one.seen, one.seen[-1:]]),
-            )  # fmt: skip
+            )
         )
     return JointPrefixes((*joint.features, tuple(last + more)), tuple(tasks), True)
 

@@ -49,7 +49,7 @@ def joined(tables: Sequence[Table]) -> list[Table] | None:
             replace(
                 part, features=features, values=values[at], bought=bought[at], centres=None,
                 effects=None, categories=told if any(told) else (), looked=0, keys=key[own],
-            ).weighing_as(table)  # fmt: skip
+            ).weighing_as(table)
         )
     return out
 
