@@ -48,7 +48,6 @@ def test_one_walk_serves_all_tasks_for_fewer_cells_than_one_after_another(life):
     answers = life.predict(NAMES, source, stop=thrifty.Sure(0.8))
     assert answers.joint and list(answers) == NAMES
     one_by_one = 0
-    again, _, _ = new_rows(2)
     renamed = thrifty.Source.from_array(X, examples=[f"m{i}" for i in range(200)], name="ward")
     for name in NAMES:
         one_by_one += life.predict(name, renamed, stop=thrifty.Sure(0.8)).receipt.cells
