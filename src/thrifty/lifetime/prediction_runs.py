@@ -25,8 +25,9 @@ from thrifty.lifetime.doors import Doors, Words
 from thrifty.lifetime.feature_matching import check_read
 from thrifty.lifetime.prediction import Prediction, out_of_money, prediction_receipt
 from thrifty.lifetime.progress import Progress
+from thrifty.stores.kept_pages import KeptPages
 from thrifty.stores.pages import PredictionRow, SqlPages
-from thrifty.stores.saved import charge
+from thrifty.stores.saved import SavedLifetime, charge
 from thrifty.typing import Json, MoneyLike, TableLike
 from thrifty.wrapped.metered import Metered, match_model
 from thrifty.wrapped.reading import read_model
@@ -64,6 +65,19 @@ class Run:
     per_row: float | None = None
 
 
+class _StoreKeeper:
+    """Prefixes in the store of a lifetime."""
+
+    def __init__(self, saved: SavedLifetime) -> None:
+        self._book = saved.book
+
+    def get(self, name: str) -> Json | None:
+        return self._book.read(lambda pages: KeptPages(pages).get("prefixes", name))
+
+    def put(self, name: str, data: Json) -> None:
+        self._book.write(lambda pages: KeptPages(pages).put("prefixes", name, data))
+
+
 class PredictionRuns:
     """Makes predictions through the doors of one lifetime, and books what they cost."""
 
@@ -80,6 +94,7 @@ class PredictionRuns:
     ) -> Prediction:  # fmt: skip
         """The answers of a task's model; see :meth:`thrifty.Lifetime.predict`."""
         run = self.open_prediction(name, model, X, spend, per_row)
+        self.remember_for(model)
         try:
             with self._progress.shown(name, run.cells, self._doors):
                 asked, ended = ask_within_budget(
@@ -106,6 +121,8 @@ class PredictionRuns:
         if key not in self._together:
             self._together[key] = TasksTogether(models, counted)
         tasks, title = self._together[key], ", ".join(models)
+        for model in models.values():
+            self.remember_for(model)
         run = self.open_prediction(title, tasks, X, spend, per_row)
         try:
             with self._progress.shown(title, run.cells, self._doors):
@@ -115,6 +132,11 @@ class PredictionRuns:
             raise
         self.end_prediction(run, made.receipt)
         return made
+
+    def remember_for(self, model: Asks) -> None:
+        """What a model makes for predictions is kept in the store, where there is one."""
+        if self._doors.saved is not None and hasattr(model, "_keeper"):
+            model._keeper = _StoreKeeper(self._doors.saved)
 
     def metered(
         self, fitted: object, source: TableLike, confidence: float | None,

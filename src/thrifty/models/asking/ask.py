@@ -25,12 +25,20 @@ from thrifty.models.asking.horizon import prefix_lengths
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import Prefixes, fit_prefixes
 from thrifty.models.asking.rounds import ask_in_order
+from thrifty.models.asking.stored import fingerprint, prefixes_from_dict, prefixes_to_dict
 from thrifty.models.fits.fitted import FittedNumbers
 from thrifty.models.fits.fitting import fit_regressor
 from thrifty.models.table import Table
-from thrifty.typing import AnyArray, EstimatorLike
+from thrifty.typing import AnyArray, EstimatorLike, Json
 
-__all__ = ["AsksForClasses", "AsksForNumbers", "ask_classes", "ask_numbers", "prefixes_of"]
+__all__ = ["AsksForClasses", "Keeper", "AsksForNumbers", "ask_classes", "ask_numbers", "prefixes_of"]
+
+
+class Keeper(Protocol):
+    """Where prefixes are kept between processes."""
+
+    def get(self, name: str) -> Json | None: ...
+    def put(self, name: str, data: Json) -> None: ...
 
 
 class AsksForClasses(Protocol):
@@ -43,6 +51,7 @@ class AsksForClasses(Protocol):
     random_state: int | None
     _prefixes: dict[object, Prefixes]
     _certificates: dict[object, Certificate]
+    _keeper: Keeper | None
 
     def probabilities(self, values: Floats) -> Floats:
         """From the values of ``features_`` alone."""
@@ -126,6 +135,11 @@ def _choose(model: AsksForClasses, cells: Cells) -> Choose:
 def prefixes_of(model: AsksForClasses, cells: Cells) -> Prefixes:
     """Order and prefixes of a model at the prices of a door; made once for these prices."""
     kept, signature = model._prefixes, _signature(model, cells)
+    if signature not in kept and model._keeper is not None:
+        name = fingerprint(model.table_, signature, model.estimator)
+        data = model._keeper.get(name)
+        if data is not None:
+            kept[signature] = prefixes_from_dict(data)
     if signature not in kept:
         choose, seed = _choose(model, cells), model.random_state or 0
         # Small fits: more threads than one only wait for each other.
@@ -134,6 +148,9 @@ def prefixes_of(model: AsksForClasses, cells: Cells) -> Prefixes:
                 model.table_, choose(model.table_), cells.price_between, model.estimator,
                 seed=seed, choose=choose,
             )  # fmt: skip
+        data = prefixes_to_dict(kept[signature])
+        if model._keeper is not None and data is not None:
+            model._keeper.put(fingerprint(model.table_, signature, model.estimator), data)
     return kept[signature]
 
 
