@@ -142,7 +142,7 @@ class TasksTogether:
         self, cells: Cells, rows: Ints, stop: object, spend: float | None, per_row: float | None
     ) -> JointPrediction:
         """All tasks' answers through one door."""
-        rules = self._rules(stop)
+        rules = self.rules(stop)
         limited = spend is not None or per_row is not None
         if not limited and all(rule is None for rule in rules):
             return self._in_turn(cells, rows, rules)
@@ -156,7 +156,8 @@ class TasksTogether:
             return self._in_turn(cells, rows, rules)
         return self._jointly(models, cells, rows, rules, spend, per_row)
 
-    def _rules(self, stop: object) -> list[StoppingRule | None]:
+    def rules(self, stop: object) -> list[StoppingRule | None]:
+        """The rule of each task: one for all, or by name."""
         given = stop if isinstance(stop, Mapping) else dict.fromkeys(self.models, stop)
         for name in given:
             if name not in self.models:
@@ -189,7 +190,7 @@ class TasksTogether:
     ) -> JointPrediction:  # fmt: skip
         for model in models:
             model.check_kinds(cells)
-        joint = self._prefixes(models, cells)
+        joint = self.joint(cells)
 
         def get(some: Ints, features: Ints) -> Floats:
             return np.asarray(cells.get(rows[some], features), dtype=np.float64)
@@ -214,10 +215,16 @@ class TasksTogether:
             read[name] = [steps[k] if k >= 0 else none for k in got.at[t].tolist()]
         return JointPrediction(cells, parts, read, joint.is_joint)
 
-    def _prefixes(self, models: Sequence[ModelClassifier], cells: Cells) -> JointPrefixes:
+    def joint(self, cells: Cells) -> JointPrefixes:
+        """Steps of all tasks at the prices of a door; made once. For models of classes."""
+        models = [model for model in self.models.values() if isinstance(model, ModelClassifier)]
         key = (tuple(cells.prices[self.features_].tolist()), cells.fees, cells.orders)
         if key not in self._made:
             own = [prefixes_of(model, cells) for model in models]
+            if len(models) == 1:  # its own order is the joint one
+                steps = tuple(part.features for part in own[0].parts)
+                self._made[key] = JointPrefixes(steps, (own[0],), True)
+                return self._made[key]
             self._made[key] = joint_prefixes(
                 [model.table_ for model in models], own, self.weights, cells.price_between,
                 cells.orders, [model.estimator for model in models], models[0].random_state or 0,

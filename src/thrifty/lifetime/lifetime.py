@@ -10,7 +10,7 @@ from thrifty.cells import Balance, Budget, Ledger, Receipt, Source
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy.stopping import StoppingRule
-from thrifty.lifetime.asked_tasks import distinct
+from thrifty.lifetime.asked_tasks import distinct, read_weights
 from thrifty.lifetime.bill import Bills, lifetime_html
 from thrifty.lifetime.booking import Booking
 from thrifty.lifetime.feature_matching import come_in_order
@@ -34,6 +34,7 @@ from thrifty.wrapped.metered import Metered
 if TYPE_CHECKING:
     import pandas
 
+    from thrifty.lifetime.interview import Interview
     from thrifty.lifetime.joint_prediction import JointPrediction
 
 __all__ = ["Learned", "Lifetime"]
@@ -367,6 +368,49 @@ class Lifetime:
             return self._runs.predict(name, self[name], X, stop, spend, per_row)
         models = {one: self[one] for one in distinct(name)}
         return self._runs.predict_jointly(models, X, stop, spend, per_row, weights)
+
+    def ask(
+        self,
+        names: str | list[str] | tuple[str, ...],
+        *,
+        id: str | None = None,
+        source: str = "interview",
+        stop: StoppingRule | Mapping[str, StoppingRule] | None = None,
+        per_row: float | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> Interview:
+        """One row, interactively: what to ask next, what it costs, and the answers at any time.
+
+        Parameters
+        ----------
+        names : str, list or tuple of str
+            the tasks to be answered
+        id : str or None
+            of the row. What is told of it is owned by the store, and an interview that was left
+            or broke off goes on where it was
+        source : str
+            the name of the source that the id belongs to
+        stop, weights : StoppingRule, mapping or None
+            as in :meth:`predict`
+        per_row : float or None
+            the most that may be paid for
+
+        >>> import numpy as np
+        >>> import thrifty
+        >>> life = thrifty.Lifetime(random_state=0)
+        >>> X = np.random.default_rng(0).normal(size=(300, 4))
+        >>> _ = life.learn("ill", X, (X[:, 2] > 0).astype(int))
+        >>> life.ask("ill").next.feature
+        'x2'
+        """
+        from thrifty.lifetime.interview import Interview  # models take long to load
+
+        self.refresh()
+        tasks = distinct([names] if isinstance(names, str) else names)
+        return Interview(
+            {one: self[one] for one in tasks}, self._runs, self._shelf.doors, stop=stop,
+            weights=read_weights(tasks, weights), per_row=per_row, id=id, source=source,
+        )  # fmt: skip
 
     def metered(
         self,

@@ -31,7 +31,9 @@ from thrifty.models.fits.fitting import fit_regressor
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike, Json
 
-__all__ = ["AsksForClasses", "Keeper", "AsksForNumbers", "ask_classes", "ask_numbers", "prefixes_of"]
+__all__ = [
+    "AsksForClasses", "AsksForNumbers", "Keeper", "ask_classes", "ask_numbers", "prefixes_of",
+]  # fmt: skip
 
 
 class Keeper(Protocol):

@@ -45,7 +45,7 @@ def prefixes_to_dict(prefixes: Prefixes) -> Json | None:
                 "features": list(part.features), "price": part.price, "model": model,
                 "slope": part.scaling.slope, "shift": part.scaling.shift.tolist(),
                 "price_after": part.price_after,
-            }  # fmt: skip
+            }
         )
     return {
         "parts": parts,
