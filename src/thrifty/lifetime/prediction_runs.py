@@ -28,7 +28,7 @@ from thrifty.lifetime.progress import Progress
 from thrifty.stores.kept_pages import KeptPages
 from thrifty.stores.pages import PredictionRow, SqlPages
 from thrifty.stores.saved import SavedLifetime, charge
-from thrifty.typing import Json, MoneyLike, TableLike
+from thrifty.typing import Json, JsonLike, MoneyLike, TableLike
 from thrifty.wrapped.metered import Metered, match_model
 from thrifty.wrapped.reading import read_model
 
@@ -71,7 +71,7 @@ class _StoreKeeper:
     def __init__(self, saved: SavedLifetime) -> None:
         self._book = saved.book
 
-    def get(self, name: str) -> Json | None:
+    def get(self, name: str) -> JsonLike | None:
         return self._book.read(lambda pages: KeptPages(pages).get("prefixes", name))
 
     def put(self, name: str, data: Json) -> None:

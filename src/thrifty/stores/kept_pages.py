@@ -7,7 +7,7 @@ import zlib
 
 from thrifty.errors import StoreError
 from thrifty.stores.pages import SqlPages
-from thrifty.typing import Json
+from thrifty.typing import Json, JsonLike
 from thrifty.untrusted import readable
 
 __all__ = ["KeptPages"]
@@ -22,7 +22,7 @@ class KeptPages:
     def __init__(self, pages: SqlPages) -> None:
         self._run, self._id = pages._run, pages._id
 
-    def get(self, kind: str, name: str) -> Json | None:
+    def get(self, kind: str, name: str) -> JsonLike | None:
         """A page, or None."""
         rows = self._run(
             "SELECT block FROM kept WHERE lifetime = ? AND kind = ? AND name = ?",
@@ -35,7 +35,7 @@ class KeptPages:
             text = opener.decompress(bytes(rows[0][0]), _MOST)
             if opener.unconsumed_tail:
                 raise StoreError(f"{kind} {name!r} in the store is larger than it may be.")
-            found: Json = json.loads(text)
+            found: JsonLike = json.loads(text)
             return found
 
     def put(self, kind: str, name: str, data: Json) -> None:

@@ -29,7 +29,7 @@ from thrifty.models.asking.stored import fingerprint, prefixes_from_dict, prefix
 from thrifty.models.fits.fitted import FittedNumbers
 from thrifty.models.fits.fitting import fit_regressor
 from thrifty.models.table import Table
-from thrifty.typing import AnyArray, EstimatorLike, Json
+from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike
 
 __all__ = [
     "AsksForClasses", "AsksForNumbers", "Keeper", "ask_classes", "ask_numbers", "prefixes_of",
@@ -39,7 +39,7 @@ __all__ = [
 class Keeper(Protocol):
     """Where prefixes are kept between processes."""
 
-    def get(self, name: str) -> Json | None: ...
+    def get(self, name: str) -> JsonLike | None: ...
     def put(self, name: str, data: Json) -> None: ...
 
 
@@ -150,9 +150,9 @@ def prefixes_of(model: AsksForClasses, cells: Cells) -> Prefixes:
                 model.table_, choose(model.table_), cells.price_between, model.estimator,
                 seed=seed, choose=choose,
             )  # fmt: skip
-        data = prefixes_to_dict(kept[signature])
-        if model._keeper is not None and data is not None:
-            model._keeper.put(fingerprint(model.table_, signature, model.estimator), data)
+        made = prefixes_to_dict(kept[signature])
+        if model._keeper is not None and made is not None:
+            model._keeper.put(fingerprint(model.table_, signature, model.estimator), made)
     return kept[signature]
 
 
