@@ -20,7 +20,6 @@ from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy import Asks
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime.doors import Doors
-from thrifty.lifetime.joint_prediction import TasksTogether
 from thrifty.lifetime.prediction import prediction_receipt
 from thrifty.lifetime.prediction_runs import PredictionRuns, Run
 from thrifty.models import ModelClassifier
@@ -97,9 +96,8 @@ class Interview:
                     f"an interview asks models of classes (thrifty.Models); {name!r} is a "
                     f"{type(model).__name__}."
                 )
-            runs.remember_for(model)
         self.names, self._runs, self._doors = tuple(models), runs, doors
-        self._tasks = TasksTogether(models, weights)
+        self._tasks = runs.together(models, weights)
         self._rules = self._tasks.rules(stop)
         self._id, self._source, self._per_row = id, source, per_row
         self._features = list(self._tasks.feature_names_)
@@ -185,11 +183,15 @@ class Interview:
         wanted = self._check_wanted(feature)
         f = self._features.index(wanted.feature)
         self._values[0, f] = self._number(wanted, value)
+        try:
+            self._book(f, paid)
+        except BaseException:
+            self._values[0, f] = np.nan  # a budget that ends, another value in the store
+            raise
         self.known[wanted.feature] = value
         if paid:
             self.cost += wanted.price
             self._paid.add(f)
-        self._book(f, paid)
         self._keep()
 
     def skip(self, *, feature: str | None = None) -> None:

@@ -114,15 +114,7 @@ class PredictionRuns:
         per_row: MoneyLike, weights: Mapping[str, float] | None,
     ) -> JointPrediction:  # fmt: skip
         """The answers of several tasks from one walk; see :meth:`thrifty.Lifetime.predict`."""
-        from thrifty.lifetime.joint_prediction import TasksTogether  # models take long to load
-
-        counted = read_weights(list(models), weights)
-        key = (*((name, id(model)) for name, model in models.items()), *counted.values())
-        if key not in self._together:
-            self._together[key] = TasksTogether(models, counted)
-        tasks, title = self._together[key], ", ".join(models)
-        for model in models.values():
-            self.remember_for(model)
+        tasks, title = self.together(models, read_weights(list(models), weights)), ", ".join(models)
         run = self.open_prediction(title, tasks, X, spend, per_row)
         try:
             with self._progress.shown(title, run.cells, self._doors):
@@ -132,6 +124,17 @@ class PredictionRuns:
             raise
         self.end_prediction(run, made.receipt)
         return made
+
+    def together(self, models: Mapping[str, Asks], weights: Mapping[str, float]) -> TasksTogether:
+        """Several tasks as one that asks; what is made for them is made once."""
+        from thrifty.lifetime.joint_prediction import TasksTogether  # models take long to load
+
+        key = (*((name, id(model)) for name, model in models.items()), *weights.values())
+        if key not in self._together:
+            self._together[key] = TasksTogether(models, weights)
+        for model in models.values():
+            self.remember_for(model)
+        return self._together[key]
 
     def remember_for(self, model: Asks) -> None:
         """What a model makes for predictions is kept in the store, where there is one."""
