@@ -33,7 +33,7 @@ if _TYPE_CHECKING:
         Source,
     )
     from thrifty.lazy import Sure, Worth
-    from thrifty.lifetime import Learned, Lifetime, Prediction
+    from thrifty.lifetime import JointPrediction, Learned, Lifetime, Prediction
     from thrifty.models import ModelClassifier, ModelRegressor, Models, ScorecardClassifier
     from thrifty.powers import MonomialRegressor, Monomials, PolynomialRegressor, Polynomials
     from thrifty.trees import (
@@ -59,7 +59,7 @@ _HOMES = {
         "Reply", "Source",
     ),
     "lazy": ("Sure", "Worth"),
-    "lifetime": ("Learned", "Lifetime", "Prediction"),
+    "lifetime": ("JointPrediction", "Learned", "Lifetime", "Prediction"),
     "models": ("ModelClassifier", "ModelRegressor", "Models", "ScorecardClassifier"),
     "powers": ("MonomialRegressor", "Monomials", "PolynomialRegressor", "Polynomials"),
     "trees": (
@@ -81,6 +81,7 @@ __all__ = [
     "ChatServer",
     "Doubling",
     "Expansion",
+    "JointPrediction",
     "Learned",
     "Lifetime",
     "ListClassifier",

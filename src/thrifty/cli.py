@@ -36,6 +36,10 @@ _COMMANDS = {
         "predict",
         "Predict with a learned model. Cells that were paid for before cost nothing.",
     ),
+    "ask": (
+        "ask",
+        "Ask about one row, cell by cell, until every task is answered. It goes on after a break.",
+    ),
     "tasks": ("tasks", "List the learned tasks, in the order of learning."),
     "bill": (
         "bill",

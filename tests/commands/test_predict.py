@@ -67,3 +67,27 @@ def test_json_names_the_rows_without_an_answer(ward):
     assert said["unanswered"] and len(said["unanswered"]) < 60
     assert all(said["predictions"][i] is None for i in said["unanswered"])
     assert all(said["probabilities"][i] is None for i in said["unanswered"])
+
+
+def test_several_tasks_in_one_walk(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    names = ["a", "b", "c", "d"]
+    ids = [f"p{i}" for i in range(200)]
+    source = thrifty.Source.from_array(X, feature_names=names, examples=ids, name="new")
+    store = tmp_path / "life.db"
+    with thrifty.Lifetime(store=store, random_state=0) as life:
+        life.learn("ill", source, (X[:, 0] > 0).astype(int), spend="100 %")
+        life.learn("tall", source, (X[:, 1] > 0).astype(int), spend="100 %")
+    table = tmp_path / "new.csv"
+    lines = [",".join(["id", *names])] + [
+        ",".join([f"n{i}", *map(str, row)]) for i, row in enumerate(X[:20])
+    ]
+    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    given = ["predict", str(table), "--task", "ill", "--task", "tall", "--id", "id", "--store"]
+    done = CliRunner().invoke(app, [*given, str(store), "--sure", "0.8"])
+    assert done.exit_code == 0, done.output
+    head = done.output.splitlines()[0].split(",")
+    assert head[:2] == ["id", "ill"] and "tall" in head and head[-1] == "cost"
+    told = CliRunner().invoke(app, [*given, str(store), "--json"])
+    assert json.loads(told.stdout)["tasks"] == ["ill", "tall"]

@@ -14,7 +14,10 @@ from thrifty.cells.ledger.receipt import Receipt
 from thrifty.cells.prices.money import UNIT, to_units
 from thrifty.cells.sources import Source
 
-__all__ = ["Bill"]
+__all__ = ["Bill", "Calls"]
+
+#: rows and columns that were asked for together, in turn
+Calls = Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 
 class Bill:
@@ -70,11 +73,20 @@ class Bill:
                     costs += to_units(draw.fee) * meter.first_bits(tariff.needing(d))
         return np.asarray(costs, dtype=np.float64)
 
-    def paid_on(self, row: int, columns: Sequence[int]) -> list[float]:
-        """What was paid for each of these cells of one row; a fee with the first of them."""
+    def paid_on(
+        self, row: int, columns: Sequence[int], calls: Calls | None = None
+    ) -> list[float]:
+        """What was paid for each of these cells of one row; a fee with the first of them.
+
+        ``calls``: what was asked for, in turn, where orders fill several columns; None: column by
+        column.
+        """
         tariff, meter = self._account.tariff, self._account.meter
         if tariff is not None and tariff.parts:
-            return self._paid_in_turn(row, columns)
+            asked = [np.array([f]) for f in columns]
+            if calls is not None:
+                asked = [wanted for rows, wanted in calls if row in rows]
+            return self._paid_in_turn(row, columns, asked)
         out: list[float] = []
         seen: set[int] = set()
         for f in columns:
@@ -93,17 +105,23 @@ class Bill:
             out.append(to_units(minor))
         return out
 
-    def _paid_in_turn(self, row: int, columns: Sequence[int]) -> list[float]:
-        """Of columns that orders fill: each at its price after those before it."""
+    def _paid_in_turn(
+        self, row: int, columns: Sequence[int], asked: Sequence[NDArray[np.int64]]
+    ) -> list[float]:
+        """Of columns that orders fill: call by call, each column what it adds to its call."""
         tariff, meter = self._account.tariff, self._account.meter
         assert tariff is not None
         every = np.arange(self._source.n_features)
         bought = meter.bought_bits(every)[:, row].astype(np.bool_)
         had = kernels.unpack_columns(meter.had(every), np.array([row]))[0].astype(np.bool_)
         owned = frozenset(np.flatnonzero(had & ~bought).tolist())
-        out: list[float] = []
-        for f in columns:
-            price, filled = (0, frozenset()) if f < 0 else tariff.one_step(owned, f)
-            out.append(to_units(price))
+        paid: dict[int, int] = {}
+        for call in asked:
+            wanted: frozenset[int] = frozenset()
+            before, filled = 0, owned
+            for f in [f for f in call.tolist() if f >= 0 and f not in owned]:
+                wanted |= {f}
+                price, filled = tariff.priced(owned, wanted)
+                paid[f], before = paid.get(f, 0) + price - before, price
             owned |= filled
-        return out
+        return [to_units(paid.get(f, 0)) for f in columns]

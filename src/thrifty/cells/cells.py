@@ -114,6 +114,10 @@ class Cells:
         )
         self._bill = Bill(self._account, self._source)
         self._keys: NDArray[np.uint64] | None = None
+        # what orders cost depends on what was asked before: a prediction is told call by call
+        tariff = self._account.tariff
+        told = not is_task and tariff is not None and bool(tariff.parts)
+        self._calls: list[tuple[NDArray[np.int64], NDArray[np.int64]]] | None = [] if told else None
         #: what went through this door, a bit per cell
         self.meter: Meter = self._account.meter
         #: what a cell of each feature costs, where nothing is bought yet
@@ -165,6 +169,11 @@ class Cells:
         """Whether reading costs nothing, and is counted all the same."""
         return not isinstance(self._account, PaidAccount)
 
+    @property
+    def has_ids(self) -> bool:
+        """Whether examples are known by ids, and not by their values alone."""
+        return self._source.examples is not None
+
     def row_keys(self) -> NDArray[np.uint64]:
         """Which examples these are, for whoever must know them again; shows no value."""
         if self._keys is None:
@@ -193,16 +202,22 @@ class Cells:
         at = checked_indices(rows, self.n_examples, "row")
         which = self._which(features)
         if not self._features.matched:
-            out = self._account.get(at, which)
+            out = self._read(at, which)
         else:
             columns = self._features.columns(which)
             here = columns >= 0
-            block = self._account.get(at, columns[here])
+            block = self._read(at, columns[here])
             out = np.zeros((len(block), len(columns)), dtype=block.dtype)
             out[:, here] = block
         if self.watch is not None:
             self.watch(at, which, out)
         return out
+
+    def _read(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> AnyArray:
+        block = self._account.get(rows, columns)
+        if self._calls is not None:
+            self._calls.append((rows, columns))
+        return block
 
     def columns(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Boolean features on the rows of a mask, packed over the examples: (k, W).
@@ -430,4 +445,4 @@ class Cells:
 
     def paid_on(self, row: int, features: Sequence[int]) -> list[float]:
         """What this door paid for each of these cells of one row; a fee with the first of them."""
-        return self._bill.paid_on(row, self._features.in_source(features))
+        return self._bill.paid_on(row, self._features.in_source(features), self._calls)

@@ -16,7 +16,7 @@ from thrifty.commands.task_file import read_any_file
 from thrifty.commands.task_source import Knowledge, open_source
 from thrifty.errors import BudgetExceeded
 from thrifty.lazy import Sure
-from thrifty.lifetime import Lifetime
+from thrifty.lifetime import JointPrediction, Lifetime
 from thrifty.lifetime.prediction import Prediction
 from thrifty.typing import Json
 
@@ -31,7 +31,10 @@ def register(app: typer.Typer) -> None:
         file: Annotated[
             Path, typer.Argument(help="YAML or TOML that names the source, or a CSV or Parquet.")
         ],
-        task: Annotated[str, typer.Option(help="The task whose model predicts.")],
+        task: Annotated[
+            list[str],
+            typer.Option(help="The task whose model predicts; several are answered in one walk."),
+        ],
         out: Annotated[
             Path | None, typer.Option("--out", "-o", help="A CSV to write; otherwise the screen.")
         ] = None,
@@ -59,16 +62,20 @@ def register(app: typer.Typer) -> None:
             store or spec.store, name=spec.lifetime, prices=spec.prices, budget=spec.budget,
             progress=False if as_json else None,
         )  # fmt: skip
-        words = getattr(life[task], "words_", {})
+        words = {k: v for one in task for k, v in getattr(life[one], "words_", {}).items()}
         opened = open_source(spec, Knowledge(life.kinds, words, life.na))
         ended: BudgetExceeded | None = None
+        if len(task) > 1:
+            rule = None if sure is None else Sure(sure)
+            _write_jointly(opened.ids, life.predict(task, opened.source, stop=rule), out, as_json)
+            return
         try:
-            made = life.predict(task, opened.source, stop=None if sure is None else Sure(sure))
+            made = life.predict(task[0], opened.source, stop=None if sure is None else Sure(sure))
         except BudgetExceeded as error:
             if error.prediction is None:
                 raise
             made, ended = error.prediction, error
-        _write(task, opened.ids, made, out, as_json)
+        _write(task[0], opened.ids, made, out, as_json)
         if ended is not None:
             left = money(ended.left, made.receipt.currency)
             raise BudgetExceeded(
@@ -100,6 +107,40 @@ def _write(
         )
         return
     rows = _table(task, ids, answers, made)
+    if out is None:
+        csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
+    else:
+        with out.open("w", newline="", encoding="utf-8") as target:
+            csv.writer(target).writerows(rows)
+    cost = money(receipt.cost, receipt.currency)
+    typer.echo(f"{receipt.cells} cells bought for {cost}, {receipt.reused_cells} reused.", err=True)
+
+
+def _write_jointly(
+    ids: Sequence[str], made: JointPrediction, out: Path | None, as_json: bool
+) -> None:
+    """The same for several tasks: a column for each, and one cost."""
+    receipt = made.receipt
+    if as_json:
+        print_json(
+            {
+                "tasks": list(made),
+                "predictions": {
+                    name: dict(zip(ids, map(_plain, part.values))) for name, part in made.items()
+                },
+                "stopped": {name: dict(zip(ids, part.stopped)) for name, part in made.items()},
+                "receipt": receipt.to_dict(),
+            }
+        )
+        return
+    head: list[object] = ["id"]
+    columns: list[Sequence[object]] = [ids]
+    for name, part in made.items():
+        answers = [_plain(value) for value in part.values]
+        told = _table(name, ids, answers, part)
+        head += told[0][1:-1]
+        columns += list(zip(*told[1:]))[1:-1]
+    rows = [(*head, "cost"), *zip(*columns, [float(c) for c in receipt.cost_per_row])]
     if out is None:
         csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
     else:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from thrifty.agnostic import Rule, as_rule
 from thrifty.cells import Balance, Budget, Ledger, Receipt, Source
 from thrifty.cells.prices.price_list import PricesLike
-from thrifty.errors import BadInput
+from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy.stopping import StoppingRule
+from thrifty.lifetime.asked_tasks import distinct, read_weights
 from thrifty.lifetime.bill import Bills, lifetime_html
 from thrifty.lifetime.booking import Booking
 from thrifty.lifetime.feature_matching import come_in_order
@@ -33,6 +34,9 @@ from thrifty.wrapped.metered import Metered
 
 if TYPE_CHECKING:
     import pandas
+
+    from thrifty.lifetime.interview import Interview
+    from thrifty.lifetime.joint_prediction import JointPrediction
 
 __all__ = ["Learned", "Lifetime"]
 
@@ -304,19 +308,37 @@ class Lifetime:
         """Let the version before the present one answer again; nothing is lost."""
         return self._versions.rollback(name)
 
+    @overload
+    def predict(
+        self, name: str, X: TableLike, *, stop: StoppingRule | None = None,
+        spend: MoneyLike = None, per_row: MoneyLike = None,
+    ) -> Prediction: ...  # fmt: skip
+    @overload
+    def predict(
+        self, name: list[str] | tuple[str, ...], X: TableLike, *,
+        stop: StoppingRule | Mapping[str, StoppingRule] | None = None,
+        spend: MoneyLike = None, per_row: MoneyLike = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> JointPrediction: ...  # fmt: skip
     def predict(
         self,
-        name: str,
+        name: str | list[str] | tuple[str, ...],
         X: TableLike,
         *,
-        stop: StoppingRule | None = None,
+        stop: StoppingRule | Mapping[str, StoppingRule] | None = None,
         spend: MoneyLike = None,
         per_row: MoneyLike = None,
-    ) -> Prediction:
+        weights: Mapping[str, float] | None = None,
+    ) -> Prediction | JointPrediction:
         """Predict with a task's model, buying what it asks for, row by row, through the ledger.
+
+        With several names one walk of each row serves all of them: one order, one bill, and every
+        task reads every cell that is there; see :class:`thrifty.JointPrediction`.
 
         Parameters
         ----------
+        name : str, list or tuple of str
+            a task, or several to be answered at once
         X : array, frame, scipy sparse matrix or Source
             an array, a frame or a source; columns in any order where they have names, and only
             those that the model may ask for are needed
@@ -325,6 +347,9 @@ class Lifetime:
         spend, per_row : None, number or str
             the most that may be spent in all and on a row: a number in the unit of the prices, text
             such as "300 EUR", or a share such as "5 %" of all it may ask for
+        weights : mapping or None
+            of several tasks: what each counts in the common order, ``{"stroke": 3}``; 1 where
+            nothing is said
 
         A budget that ends before the last row raises :class:`thrifty.errors.BudgetExceeded`; its
         ``prediction`` holds the rows that are answered.
@@ -336,7 +361,57 @@ class Lifetime:
         Prediction(2 rows, 3 cells bought for 3)
         """
         self.refresh()
-        return self._runs.predict(name, self[name], X, stop, spend, per_row)
+        if isinstance(name, str):
+            if weights is not None:
+                raise BadParameter("weights are for several tasks: predict([names], X, weights=).")
+            if isinstance(stop, Mapping):
+                raise BadParameter("a mapping of rules is for several tasks; got one name.")
+            return self._runs.predict(name, self[name], X, stop, spend, per_row)
+        models = {one: self[one] for one in distinct(name)}
+        return self._runs.predict_jointly(models, X, stop, spend, per_row, weights)
+
+    def ask(
+        self,
+        names: str | list[str] | tuple[str, ...],
+        *,
+        id: str | None = None,
+        source: str = "interview",
+        stop: StoppingRule | Mapping[str, StoppingRule] | None = None,
+        per_row: float | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> Interview:
+        """One row, interactively: what to ask next, what it costs, and the answers at any time.
+
+        Parameters
+        ----------
+        names : str, list or tuple of str
+            the tasks to be answered
+        id : str or None
+            of the row. What is told of it is owned by the store, and an interview that was left
+            or broke off goes on where it was
+        source : str
+            the name of the source that the id belongs to
+        stop, weights : StoppingRule, mapping or None
+            as in :meth:`predict`
+        per_row : float or None
+            the most that may be paid for
+
+        >>> import numpy as np
+        >>> import thrifty
+        >>> life = thrifty.Lifetime(random_state=0)
+        >>> X = np.random.default_rng(0).normal(size=(300, 4))
+        >>> _ = life.learn("ill", X, (X[:, 2] > 0).astype(int))
+        >>> life.ask("ill").next.feature
+        'x2'
+        """
+        from thrifty.lifetime.interview import Interview  # models take long to load
+
+        self.refresh()
+        tasks = distinct([names] if isinstance(names, str) else names)
+        return Interview(
+            {one: self[one] for one in tasks}, self._runs, self._shelf.doors, stop=stop,
+            weights=read_weights(tasks, weights), per_row=per_row, id=id, source=source,
+        )  # fmt: skip
 
     def retire(self, *names: str, undo: bool = False) -> tuple[str, ...]:
         """Say that features can no longer be had: nothing asks for them, nothing is paid for them.

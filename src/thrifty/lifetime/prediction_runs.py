@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,21 +20,35 @@ from thrifty.cells.matching import Match, match_features
 from thrifty.errors import ThriftyError
 from thrifty.lazy import Asks, ask_within_budget
 from thrifty.lazy.stopping import StoppingRule
+from thrifty.lifetime.asked_tasks import read_weights
 from thrifty.lifetime.doors import Doors, Words
 from thrifty.lifetime.feature_matching import check_read
 from thrifty.lifetime.lacking import prices_here, without_lacking
 from thrifty.lifetime.prediction import Prediction, out_of_money, prediction_receipt
 from thrifty.lifetime.progress import Progress
+from thrifty.stores.kept_pages import KeptPages
 from thrifty.stores.pages import PredictionRow, SqlPages
-from thrifty.stores.saved import charge
-from thrifty.typing import Json, MoneyLike, TableLike
+from thrifty.stores.saved import SavedLifetime, charge
+from thrifty.typing import Json, JsonLike, MoneyLike, TableLike
 from thrifty.wrapped.metered import Metered, match_model
 from thrifty.wrapped.reading import read_model
 
 __all__ = ["PredictionRuns", "Run"]
 
+if TYPE_CHECKING:
+    from thrifty.lifetime.joint_prediction import JointPrediction, TasksTogether
+
 #: frames between a warning of a door and the user's line: door, opening, prediction, lifetime
 _TO_THE_CALLER = 5
+
+
+class HasFeatures(Protocol):
+    """What a door needs to know of whoever asks through it."""
+
+    feature_names_: tuple[str, ...]
+
+    @property
+    def features_(self) -> NDArray[np.int64]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +66,19 @@ class Run:
     per_row: float | None = None
 
 
+class _StoreKeeper:
+    """Prefixes in the store of a lifetime."""
+
+    def __init__(self, saved: SavedLifetime) -> None:
+        self._book = saved.book
+
+    def get(self, name: str) -> JsonLike | None:
+        return self._book.read(lambda pages: KeptPages(pages).get("prefixes", name))
+
+    def put(self, name: str, data: Json) -> None:
+        self._book.write(lambda pages: KeptPages(pages).put("prefixes", name, data))
+
+
 class PredictionRuns:
     """Makes predictions through the doors of one lifetime, and books what they cost."""
 
@@ -58,6 +86,8 @@ class PredictionRuns:
         self._doors, self._progress = doors, progress
         #: without a store: the predictions that were made
         self.in_memory: list[PredictionRow] = []
+        #: several tasks that were asked together; they keep what was made for them
+        self._together: dict[object, TasksTogether] = {}
 
     def predict(
         self, name: str, model: Asks, X: TableLike, stop: StoppingRule | None,
@@ -66,6 +96,7 @@ class PredictionRuns:
         """The answers of a task's model; see :meth:`thrifty.Lifetime.predict`."""
         model, lacking = without_lacking(name, model, X, self._doors.settings.retired)
         run = self.open_prediction(name, model, X, spend, per_row)
+        self.remember_for(model)
         try:
             with self._progress.shown(name, run.cells, self._doors):
                 asked, ended = ask_within_budget(
@@ -80,6 +111,38 @@ class PredictionRuns:
         if ended is not None:
             raise out_of_money(name, prediction, ended) from ended
         return prediction
+
+    def predict_jointly(
+        self, models: Mapping[str, Asks], X: TableLike, stop: object, spend: MoneyLike,
+        per_row: MoneyLike, weights: Mapping[str, float] | None,
+    ) -> JointPrediction:  # fmt: skip
+        """The answers of several tasks from one walk; see :meth:`thrifty.Lifetime.predict`."""
+        tasks, title = self.together(models, read_weights(list(models), weights)), ", ".join(models)
+        run = self.open_prediction(title, tasks, X, spend, per_row)
+        try:
+            with self._progress.shown(title, run.cells, self._doors):
+                made = tasks.answer(run.cells, run.rows, stop, run.spend, run.per_row)
+        except BaseException:
+            self.leave_prediction(run)
+            raise
+        self.end_prediction(run, made.receipt)
+        return made
+
+    def together(self, models: Mapping[str, Asks], weights: Mapping[str, float]) -> TasksTogether:
+        """Several tasks as one that asks; what is made for them is made once."""
+        from thrifty.lifetime.joint_prediction import TasksTogether  # models take long to load
+
+        key = (*((name, id(model)) for name, model in models.items()), *weights.values())
+        if key not in self._together:
+            self._together[key] = TasksTogether(models, weights)
+        for model in models.values():
+            self.remember_for(model)
+        return self._together[key]
+
+    def remember_for(self, model: Asks) -> None:
+        """What a model makes for predictions is kept in the store, where there is one."""
+        if self._doors.saved is not None and hasattr(model, "_keeper"):
+            model._keeper = _StoreKeeper(self._doors.saved)
 
     def metered(
         self, fitted: object, source: TableLike, confidence: float | None,
@@ -96,7 +159,7 @@ class PredictionRuns:
         )  # fmt: skip
 
     def open_prediction(
-        self, name: str, model: Asks, X: TableLike, spend: MoneyLike, per_row: MoneyLike
+        self, name: str, model: HasFeatures, X: TableLike, spend: MoneyLike, per_row: MoneyLike
     ) -> Run:
         """A door to the examples that a model is to predict."""
         features: NDArray[np.int64] = model.features_

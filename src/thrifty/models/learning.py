@@ -267,11 +267,13 @@ def _shares_rows(cells: Cells, labels: Labels, memory: Memory) -> bool:
 
 
 def _with_words(bought: Bought, cells: Cells) -> tuple[Bought, dict[str, tuple[str, ...]]]:
-    """What was bought, with what the numbers of categories stand for."""
-    words = words_of(cells)
+    """What was bought, with what the numbers of categories stand for, and which examples it is."""
+    words, table = words_of(cells), bought.table
+    if cells.has_ids:
+        keys = np.where(table.rows >= 0, cells.row_keys()[table.rows], np.uint64(0))
+        table = replace(table, keys=keys)
     if not words:
-        return bought, words
-    table = bought.table
+        return replace(bought, table=table), words
     sizes = tuple(len(cells.categories.get(f, ())) for f in table.features.tolist())
     lesson = replace(bought.lesson, words=words)
     return replace(bought, table=replace(table, categories=sizes), lesson=lesson), words

@@ -6,12 +6,16 @@ import base64
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.errors import StoreError
 from thrifty.typing import AnyArray, Json, JsonLike
 
 __all__ = ["Table", "table_from_dict"]
+
+
+Keys = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,8 @@ class Table:
     rungs : bool
         whether the features that are known of all rows are a model of their own, which the others
         correct
+    keys : array of int or None
+        (m,) which examples these are, the same in every task; None where they have no ids
 
     >>> table = Table(np.array([3, 8]), np.array([0, 1, 2]), np.eye(3, 2), np.ones((3, 2), bool),
     ...               np.ones(3), np.array([0, 1, 0]))
@@ -67,6 +73,7 @@ class Table:
     categories: tuple[int, ...] = ()
     looked: int = 0
     rungs: bool = False
+    keys: Keys | None = None
 
     @property
     def n_rows(self) -> int:
@@ -103,6 +110,7 @@ class Table:
             weights=self.weights[which],
             labels=self.labels[which],
             looked=int((np.asarray(which) < self.looked).sum()),
+            keys=None if self.keys is None else self.keys[which],
         )
 
     def own(self) -> Table:
@@ -165,6 +173,7 @@ class Table:
             "categories": list(self.categories),
             "looked": self.looked,
             **({"rungs": True} if self.rungs else {}),
+            **({} if self.keys is None else {"keys": self.keys.tolist()}),
         }
 
     @property
@@ -218,4 +227,5 @@ def table_from_dict(data: JsonLike) -> Table:
         tuple(data["categories"]),
         int(data.get("looked", 0)),
         bool(data.get("rungs", False)),
+        None if data.get("keys") is None else np.array(data["keys"], dtype=np.uint64),
     )

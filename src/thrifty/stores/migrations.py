@@ -249,8 +249,20 @@ CREATE TABLE references_left_out (
 );
 """
 
+# Prefixes that were made once, and interviews that go on: packed JSON by kind and name.
+_KEPT = """
+CREATE TABLE kept (
+    lifetime {int} NOT NULL REFERENCES lifetimes (id),
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    block {blob} NOT NULL,
+    PRIMARY KEY (lifetime, kind, name)
+);
+"""
+
 STEPS: tuple[str | Move, ...] = (
     _FIRST, _SECOND, _THIRD, move_cells, _AFTER_THIRD, _SIXTH, _SEVENTH, _EIGHTH, _NINTH,
+    _KEPT,
 )  # fmt: skip
 LATEST = len(STEPS)
 

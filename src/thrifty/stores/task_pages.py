@@ -182,6 +182,7 @@ class TaskPages:
         A representation says so in the name of such a part: it begins with ``rows``.
         """
         self._run("DELETE FROM known_blocks WHERE name LIKE ?", ("rows %",))
+        self._run("DELETE FROM kept WHERE kind = ?", ("interview",))
 
     def n_features(self) -> int | None:
         """How many features the lifetime knows; they only grow, so this says which."""

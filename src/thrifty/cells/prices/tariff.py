@@ -332,6 +332,12 @@ class Tariff:
         """What a feature costs on one example, in minor units, and all that is there with it."""
         return self._one(owned, frozenset({feature}))
 
+    def priced(
+        self, owned: frozenset[int], wanted: frozenset[int]
+    ) -> tuple[int, frozenset[int]]:
+        """What features cost together on one example, and all that is there with them."""
+        return self._one(owned, wanted)
+
     def _one(self, owned: frozenset[int], wanted: frozenset[int]) -> tuple[int, frozenset[int]]:
         key = (owned, wanted)
         kept = self._one_prices.get(key)

@@ -25,12 +25,22 @@ from thrifty.models.asking.horizon import prefix_lengths
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import Prefixes, fit_prefixes
 from thrifty.models.asking.rounds import ask_in_order
+from thrifty.models.asking.stored import fingerprint, prefixes_from_dict, prefixes_to_dict
 from thrifty.models.fits.fitted import FittedNumbers
 from thrifty.models.fits.fitting import fit_regressor
 from thrifty.models.table import Table
-from thrifty.typing import AnyArray, EstimatorLike
+from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike
 
-__all__ = ["AsksForClasses", "AsksForNumbers", "ask_classes", "ask_numbers", "prefixes_of"]
+__all__ = [
+    "AsksForClasses", "AsksForNumbers", "Keeper", "ask_classes", "ask_numbers", "prefixes_of",
+]  # fmt: skip
+
+
+class Keeper(Protocol):
+    """Where prefixes are kept between processes."""
+
+    def get(self, name: str) -> JsonLike | None: ...
+    def put(self, name: str, data: Json) -> None: ...
 
 
 class AsksForClasses(Protocol):
@@ -43,6 +53,7 @@ class AsksForClasses(Protocol):
     random_state: int | None
     _prefixes: dict[object, Prefixes]
     _certificates: dict[object, Certificate]
+    _keeper: Keeper | None
 
     def probabilities(self, values: Floats) -> Floats:
         """From the values of ``features_`` alone."""
@@ -90,8 +101,9 @@ def ask_classes(
         return cells.row_costs(rows[some], list(new)) if new else np.zeros(len(some))
 
     answers = ask_in_order(
-        prefixes, get, len(rows), stop=stop, spend=spend, per_row=per_row, owned_price=price
-    )
+        prefixes, get, len(rows), stop=stop, spend=spend, per_row=per_row, owned_price=price,
+        sold_together=cells.sells_together,
+    )  # fmt: skip
     p = np.zeros((len(rows), len(model.classes_)))
     p[:, np.asarray(prefixes.classes, dtype=np.int64)] = answers.probabilities
     values = model.classes_[np.asarray(answers.values, dtype=np.int64)]
@@ -125,6 +137,11 @@ def _choose(model: AsksForClasses, cells: Cells) -> Choose:
 def prefixes_of(model: AsksForClasses, cells: Cells) -> Prefixes:
     """Order and prefixes of a model at the prices of a door; made once for these prices."""
     kept, signature = model._prefixes, _signature(model, cells)
+    if signature not in kept and model._keeper is not None:
+        name = fingerprint(model.table_, signature, model.estimator)
+        data = model._keeper.get(name)
+        if data is not None:
+            kept[signature] = prefixes_from_dict(data)
     if signature not in kept:
         choose, seed = _choose(model, cells), model.random_state or 0
         # Small fits: more threads than one only wait for each other.
@@ -133,6 +150,9 @@ def prefixes_of(model: AsksForClasses, cells: Cells) -> Prefixes:
                 model.table_, choose(model.table_), cells.price_between, model.estimator,
                 seed=seed, choose=choose,
             )  # fmt: skip
+        made = prefixes_to_dict(kept[signature])
+        if model._keeper is not None and made is not None:
+            model._keeper.put(fingerprint(model.table_, signature, model.estimator), made)
     return kept[signature]
 
 

@@ -17,17 +17,21 @@ import numpy as np
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.models.asking.order import Order
 from thrifty.models.fits.fitted import FittedClasses
-from thrifty.models.fits.fitting import fit_classes, which_categories
+from thrifty.models.fits.fitting import fit_unmeasured, which_categories
 from thrifty.models.fits.folds import stratified_k_folds
 from thrifty.models.fits.mixture import Mixture, refit_mixture
 from thrifty.models.fits.quality_wide import table_without
 from thrifty.models.table import Table
 from thrifty.typing import EstimatorLike
 
-__all__ = ["Choose", "CrossFitted", "all_classes", "cross_fitted"]
+__all__ = [
+    "Choose", "CrossFitted", "Parted", "all_classes", "cross_fitted", "parted_by", "useful_rows",
+]  # fmt: skip
 
 #: finds an order on the rows of a table
 Choose = Callable[[Table], Order]
+#: rows left out, and the order that was found without them
+Parted = Sequence[tuple[Ints, Order]]
 
 #: each pipeline sees two thirds of the rows, as the mixture's folds do
 FOLDS = 3
@@ -45,37 +49,31 @@ class CrossFitted:
 
 def cross_fitted(
     table: Table,
-    choose: Choose,
+    parted: Parted,
     lengths: Sequence[int],
     models: Sequence[FittedClasses | None],
     shares: Floats,
     estimator: EstimatorLike | None,
     seed: int,
-) -> CrossFitted | None:
-    """What each length of an order found without a row says of it; None: rows are too few.
+) -> CrossFitted:
+    """What each length of an order found without a row says of it.
 
     Parameters
     ----------
     table : Table
         with class codes as labels
+    parted : Parted
+        rows left out, and the order that was found without them
     lengths : sequence of int
         features of each prefix; of another order the first steps that have as many
     models : sequence of FittedClasses or None
         the prefixes on all rows: a mixture's shares and slope are theirs, its parts are fitted
         again
     """
-    own = np.flatnonzero(table.rows >= 0)
-    counts = np.bincount(table.labels[own], minlength=len(shares))
-    if counts.min() < LEAST:
-        return None
-    fold = np.full(table.n_rows, -1)
-    fold[own] = stratified_k_folds(table.labels[own], FOLDS, seed)
     p = np.tile(shares, (len(lengths), table.n_rows, 1))
     known = np.zeros((len(lengths), table.n_rows), dtype=bool)
-    for i in range(FOLDS):
-        out = np.flatnonzero(fold == i)
+    for out, order in parted:
         rest = table_without(table, out)
-        order = choose(rest)
         at = {int(f): j for j, f in enumerate(table.features)}
         for k, (length, model) in enumerate(zip(lengths, models)):
             which = np.array([at[f] for f in _beginning(order, length)], dtype=np.int64)
@@ -86,6 +84,17 @@ def cross_fitted(
             values = table.of_features(which).of_rows(out).filled()
             p[k, out] = all_classes(fitted, values, len(shares))
     return CrossFitted(p, known)
+
+
+def parted_by(table: Table, choose: Choose, seed: int) -> Parted | None:
+    """Thirds of the rows with an order found without each; None where rows are too few."""
+    own = np.flatnonzero(table.rows >= 0)
+    counts = np.unique(table.labels[own], return_counts=True)[1]
+    if len(counts) < len(np.unique(table.labels)) or counts.min() < LEAST:
+        return None
+    fold = stratified_k_folds(np.unique(table.labels[own], return_inverse=True)[1], FOLDS, seed)
+    parts = [own[fold == i] for i in range(FOLDS)]
+    return [(out, choose(table_without(table, out))) for out in parts]
 
 
 def _beginning(order: Order, length: int) -> list[int]:
@@ -107,7 +116,7 @@ def _fit_again(
         return refit_mixture(
             model, part.filled(), part.labels, part.weights, which_categories(part), seed
         )
-    return fit_classes(part, estimator, seed=seed)
+    return fit_unmeasured(part, estimator, seed=seed)
 
 
 def useful_rows(part: Table, enough: int = 20) -> Ints:

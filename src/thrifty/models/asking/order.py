@@ -19,7 +19,7 @@ from thrifty.models.fits.folds import stratified_k_folds
 from thrifty.models.fits.proxy import proxy_out_of_fold
 from thrifty.models.table import Table
 
-__all__ = ["Order", "Price", "each_costs", "find_order"]
+__all__ = ["Order", "OrderSearch", "Price", "each_costs", "find_order"]
 
 #: what wanting some features costs where others are owned already
 Price = Callable[[Sequence[int], Sequence[int]], float]
@@ -102,18 +102,18 @@ def find_order(
     folds, seed : int
         of the cross-validation
     """
-    search = _OrderSearch(table.own(), price, orders, exponent, folds, seed)
+    search = OrderSearch(table.own(), price, orders, exponent, folds, seed)
     if table.effects is None:
         return search.run()
     together = replace(table.own().block(), effects=None)
     sizes = np.unique(together.labels, return_counts=True)[1]
     if len(sizes) < 2 or sizes.min() < _TOGETHER:
         return search.by_belief(table.effects, [])
-    first = _OrderSearch(together, price, orders, exponent, folds, seed).one_at_a_time()
+    first = OrderSearch(together, price, orders, exponent, folds, seed).one_at_a_time()
     return search.by_belief(table.effects, [f for step in first for f in step])
 
 
-class _OrderSearch:
+class OrderSearch:
     def __init__(
         self,
         table: Table,
@@ -150,25 +150,25 @@ class _OrderSearch:
 
     def run(self) -> Order:
         self._take_the_rest(self._take_one_at_a_time())
-        return Order(self._named(), tuple(self.prices))
+        return Order(self.named(), tuple(self.prices))
 
     def one_at_a_time(self) -> tuple[tuple[int, ...], ...]:
         """The first steps alone, those that are found one by one."""
         self._take_one_at_a_time()
-        return self._named()
+        return self.named()
 
-    def _named(self) -> tuple[tuple[int, ...], ...]:
+    def named(self) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(self.names[i] for i in step) for step in self.steps)
 
     def _take_one_at_a_time(self) -> Floats:
-        self._take(tuple(i for i in range(len(self.names)) if self.price([i]) <= 0))
-        present = self._probabilities(self.owned)
+        self.take(tuple(i for i in range(len(self.names)) if self.price([i]) <= 0))
+        present = self.probabilities(self.owned)
         while len(self.owned) < len(self.names) and len(self.steps) <= ONE_AT_A_TIME:
             ranked = self._candidates(present)
             if not ranked:
                 break
             best, present = self._compare(ranked[:COMPARED], present)
-            self._take(best.features)
+            self.take(best.features)
         return present
 
     def by_belief(self, effects: Floats, first: Sequence[int]) -> Order:
@@ -180,32 +180,32 @@ class _OrderSearch:
         to ask first (medical, average precision with one, two and three features: .29 .50 .63 by
         belief alone, .59 .70 .75 so).
         """
-        self._take(tuple(i for i in range(len(self.names)) if self.price([i]) <= 0))
+        self.take(tuple(i for i in range(len(self.names)) if self.price([i]) <= 0))
         for i in [self.names.index(f) for f in first]:
             if i not in self.owned:
-                self._take((i,))
+                self.take((i,))
         mu = np.full(len(effects), 0.5) if self.table.centres is None else self.table.centres
         mu = np.clip(mu, 1e-4, 1 - 1e-4)
         with_it = 1 / (1 + np.exp(-np.log(mu / (1 - mu)) - effects[:, 0]))
         spread = 0.7 * mu * (1 - mu) + 0.3 * with_it * (1 - with_it)
         worth = effects[:, 0] ** 2 * spread
-        each = [self._per_price(float(w), self.price([i])) for i, w in enumerate(worth)]
+        each = [self.per_price(float(w), self.price([i])) for i, w in enumerate(worth)]
         for i in np.argsort(-np.array(each), kind="stable").tolist():
             if i not in set(self.owned):
-                self._take((i,))
-        return Order(self._named(), tuple(self.prices))
+                self.take((i,))
+        return Order(self.named(), tuple(self.prices))
 
-    def _take(self, step: tuple[int, ...]) -> None:
+    def take(self, step: tuple[int, ...]) -> None:
         """The first step is what is free, and may be empty."""
         self.prices.append(self.price(step) if step else 0.0)
         self.steps.append(step)
         self.owned.extend(step)
 
-    def _probabilities(self, which: Sequence[int]) -> Floats:
+    def probabilities(self, which: Sequence[int]) -> Floats:
         """Out of fold, from the proxy model on these features."""
         return proxy_out_of_fold(self.fine[:, which], self.y, self.table.weights, self.fold)
 
-    def _gains(self, present: Floats) -> Floats:
+    def gains(self, present: Floats) -> Floats:
         curvature = present * (1 - present)
         found = gains(self.codes, self.hot - present, curvature, self.table.weights)
         found[self.owned] = 0.0, -1.0, 0.0
@@ -213,7 +213,7 @@ class _OrderSearch:
 
     def _candidates(self, present: Floats, *, all_of_them: bool = False) -> list[_Candidate]:
         """Singles and orders that show more than chance, the most gain per price^a first."""
-        found = self._gains(present)
+        found = self.gains(present)
         pass_ = significant(found) | all_of_them
         owned = set(self.owned)
         wanted: list[tuple[int, ...]]
@@ -227,26 +227,26 @@ class _OrderSearch:
             each = sorted((float(found[i, 0]) for i in features if pass_[i]), reverse=True)
             gain = each[0] + 0.5 * sum(each[1:])
             out.append(_Candidate(features, self.price(features), gain))
-        return sorted(out, key=lambda c: -self._per_price(c.gain, c.price))
+        return sorted(out, key=lambda c: -self.per_price(c.gain, c.price))
 
-    def _per_price(self, gain: float, price: float) -> float:
+    def per_price(self, gain: float, price: float) -> float:
         return float(gain / max(price, 1e-9) ** self.exponent)
 
     def _compare(
         self, candidates: Sequence[_Candidate], present: Floats
     ) -> tuple[_Candidate, Floats]:
         """The candidate with the largest fall of the cross-validated log-loss per price^a."""
-        before = self._loss(present)
+        before = self.loss(present)
         best, best_p, best_score = candidates[0], present, -np.inf
         for one in candidates:
-            p = self._probabilities([*self.owned, *one.features])
-            fall = before - self._loss(p)
-            score = self._per_price(fall, one.price) if fall > 0 else fall
+            p = self.probabilities([*self.owned, *one.features])
+            fall = before - self.loss(p)
+            score = self.per_price(fall, one.price) if fall > 0 else fall
             if score > best_score:
                 best, best_p, best_score = one, p, score
         return best, best_p
 
-    def _loss(self, p: Floats) -> float:
+    def loss(self, p: Floats) -> float:
         logs = -np.log(np.clip(p[np.arange(len(self.y)), self.y], 1e-6, 1.0))
         return float(np.average(logs, weights=self.table.weights))
 
@@ -255,7 +255,7 @@ class _OrderSearch:
         for one in self._candidates(present, all_of_them=True):
             left = tuple(i for i in one.features if i not in set(self.owned))
             if left:
-                self._take(left)
+                self.take(left)
 
 
 def _filled(codes: Ints) -> Ints:

@@ -14,11 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.array_types import Floats, Ints
-from thrifty.models.asking.cross_fitted import Choose, all_classes, cross_fitted, useful_rows
+from thrifty.models.asking.cross_fitted import (
+    Choose,
+    Parted,
+    all_classes,
+    cross_fitted,
+    parted_by,
+    useful_rows,
+)
 from thrifty.models.asking.order import Order, Price
-from thrifty.models.fits.calibration import Scaling, fit_scaling
+from thrifty.models.fits.calibration import Scaling, fit_scaling, fit_scaling_cautiously
 from thrifty.models.fits.fitted import FittedClasses
-from thrifty.models.fits.fitting import fit_classes, which_categories
+from thrifty.models.fits.fitting import fit_unmeasured, which_categories
 from thrifty.models.fits.folds import stratified_k_folds
 from thrifty.models.fits.mixture import fit_mixture_left_out
 from thrifty.models.table import Table
@@ -59,12 +66,15 @@ class Prefix:
         what was fitted on them; None: nothing is asked, the class shares are the answer
     scaling : Scaling
         of the model's probabilities
+    price_after : float
+        what the features of all later prefixes cost at once, where these are owned
     """
 
     features: tuple[int, ...]
     price: float
     model: FittedClasses | None
     scaling: Scaling
+    price_after: float = 0.0
 
     def probabilities(self, values: Floats, shares: Floats) -> Floats:
         """(rows, classes) from the values of the prefix's features, in their order."""
@@ -123,6 +133,7 @@ def fit_prefixes(
     seed: int = 0,
     sizes: Sequence[int] | None = None,
     choose: Choose | None = None,
+    parted: Parted | None = None,
 ) -> Prefixes:
     """Fit the estimator at every prefix.
 
@@ -132,6 +143,8 @@ def fit_prefixes(
         how an order is found on other rows: probabilities are then scaled on rows that chose
         neither order nor model (:mod:`thrifty.models.asking.cross_fitted`); None: on rows left out
         of the models alone
+    parted : Parted or None
+        the same, where the orders without some rows are known already
     sizes : sequence of int or None
         steps of each prefix; None: 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, ... and all
     """
@@ -143,6 +156,8 @@ def fit_prefixes(
     first = np.array([at[f] for f in order.features()[:FIRST]], dtype=np.int64)
     judged = _judged(table, first)
     weights = table.of_rows(judged).weighing_as(table).weights
+    if choose is not None:
+        parted = parted_by(table, choose, seed)
     fits: list[tuple[list[int], float, FittedClasses | None, Floats]] = []
     steps = [0, *(s + 1 for s in (sizes or prefix_sizes(len(order.steps) - 1)))]
     for n in [s for s in steps if s <= len(order.steps)]:
@@ -150,22 +165,23 @@ def fit_prefixes(
         if fits and len(features) == len(fits[-1][0]):
             continue
         part = table.of_features(np.array([at[f] for f in features], dtype=np.int64))
-        p, model = _fit_one(part, estimator, shares, folds, seed)
+        p, model = _fit_one(part, estimator, shares, 0 if parted else folds, seed)
         paid = price((), features)
         if fits:
             paid = fits[-1][1] + price(fits[-1][0], features)
         fits.append((features, paid, model, p))
     p_of, known = np.array([p for *_, p in fits]), np.ones((len(fits), table.n_rows), dtype=bool)
     lengths, models = [len(one[0]) for one in fits], [one[2] for one in fits]
-    left_out = choose and cross_fitted(table, choose, lengths, models, shares, estimator, seed)
-    if left_out:
+    if parted:
+        left_out = cross_fitted(table, parted, lengths, models, shares, estimator, seed)
         p_of, known = left_out.p, left_out.known
     parts, seen = [], []
     for (features, paid, model, _), p, there in zip(fits, p_of, known):
         on = judged if model is None else _enough_of(judged, there, codes)
         of = table.of_rows(on).weighing_as(table).weights
-        scaling = fit_scaling(p[on], codes[on], of)
-        parts.append(Prefix(tuple(features), paid, model, scaling))
+        scaling = (fit_scaling_cautiously if parted else fit_scaling)(p[on], codes[on], of)
+        after = price(features, fits[-1][0])
+        parts.append(Prefix(tuple(features), paid, model, scaling, after))
         seen.append(scaling(p[judged]) if model is not None else p[judged])
     return Prefixes(
         tuple(parts), classes, shares, np.array(seen), codes[judged].astype(np.int64), weights
@@ -180,15 +196,20 @@ def _enough_of(judged: Ints, there: NDArray[np.bool_], codes: Ints) -> Ints:
 
 
 def _judged(table: Table, first: Ints) -> Ints:
-    """Rows to calibrate and to plan with: those on which the first features were all bought.
+    """Rows to calibrate and to plan with: those on which the first features were all bought, and
+    that chose none of the features.
 
     A row that was never asked says nothing of what asking it brings, one of an earlier task has no
     label.
     """
     own = table.rows >= 0
-    whole = np.flatnonzero(table.bought[:, first].all(axis=1) & own)
-    counts = np.bincount(table.labels[whole], minlength=int(table.labels.max()) + 1)
-    return whole if counts.min() >= _ENOUGH else np.flatnonzero(own)
+    fresh = own & (np.arange(table.n_rows) >= table.looked)
+    for some in (fresh & table.bought[:, first].all(axis=1), fresh,
+                 own & table.bought[:, first].all(axis=1)):  # fmt: skip
+        rows = np.flatnonzero(some)
+        if np.bincount(table.labels[rows], minlength=int(table.labels.max()) + 1).min() >= _ENOUGH:
+            return rows
+    return np.flatnonzero(own)
 
 
 def _fit_one(
@@ -210,18 +231,20 @@ def _fit_one(
 def _left_out(
     part: Table, estimator: EstimatorLike | None, shares: Floats, folds: int, seed: int
 ) -> tuple[Floats, FittedClasses]:
-    """The model, and what models without a row's fold say of it."""
+    """The model, and what models without a row's fold say of it; no folds: nothing is said."""
     if estimator is None and part.effects is None:  # the mixture leaves rows out anyway
         mixture, p = fit_mixture_left_out(
             part.filled(), part.labels, part.weights, categories=which_categories(part), seed=seed
         )
         return p, mixture
     p = np.repeat(shares[None, :], part.n_rows, axis=0)
+    if not folds:
+        return p, fit_unmeasured(part, estimator, seed=seed)
     fold, values = stratified_k_folds(part.labels, folds, seed), part.filled()
     for i in np.unique(fold):
         train, test = np.flatnonzero(fold != i), np.flatnonzero(fold == i)
         if len(np.unique(part.labels[train])) < 2:
             continue
-        model = fit_classes(part.of_rows(train).weighing_as(part), estimator, seed=seed)
+        model = fit_unmeasured(part.of_rows(train).weighing_as(part), estimator, seed=seed)
         p[test] = all_classes(model, values[test], len(shares))
-    return p, fit_classes(part, estimator, seed=seed)
+    return p, fit_unmeasured(part, estimator, seed=seed)

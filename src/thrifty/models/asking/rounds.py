@@ -4,6 +4,11 @@ In a round every row that is still undecided buys the next prefix, the model of 
 what it thinks, and the rule says who stops. Rows stop because they are ``"sure"``, because going
 on is not ``"worth"`` it, because of ``"per_row"`` or ``"spend"``, or ``"finished"``: with all that
 the model has.
+
+Where orders fill several features at once, steps bought one by one can cost more together than
+everything at once. No row pays more than that: a step that would leave the rest dearer than it has
+to be is taken only where most rows like it stop on the way; else all that is left is bought in
+one. A step beyond the price of everything is never taken.
 """
 
 from __future__ import annotations
@@ -63,6 +68,7 @@ def ask_in_order(
     spend: float | None = None,
     per_row: float | None = None,
     owned_price: Callable[[Ints, int, int], Floats] | None = None,
+    sold_together: bool = False,
 ) -> Answers:
     """Ask every row in order.
 
@@ -79,12 +85,17 @@ def ask_in_order(
     owned_price : callable or None
         ``(rows, from prefix, to prefix)`` -> what that costs each row, where some cells are owned
         already; None: what the prefixes cost where nothing is
+    sold_together : bool
+        whether steps may cost more one by one than all of them at once; with ``owned_price``
     """
     plan = None
     if stop is None and spend is not None and n_rows:
         plan = plan_for(prefixes, min(spend / n_rows, np.inf if per_row is None else per_row))
         stop = plan.rule
-    return _Asking(prefixes, get, n_rows, stop, spend, per_row, plan, owned_price).run()
+    asking = _Asking(prefixes, get, n_rows, stop, spend, per_row, plan, owned_price)
+    if sold_together and owned_price is not None:
+        asking.bound()
+    return asking.run()
 
 
 class _Asking:
@@ -112,6 +123,25 @@ class _Asking:
         self.why = np.full(n_rows, "", dtype="<U12")
         weighs = stop is not None and stop.weighs_falls
         self.falls = expected_falls(prefixes, stop) if stop is not None and weighs else None
+        #: what everything costs each row, where steps may cost more; and who goes on to the end
+        self.whole: Floats | None = None
+        self.finish = np.zeros(len(prefixes))
+
+    def bound(self) -> None:
+        """From now on no row costs more than everything at once."""
+        every, last = np.arange(len(self.p)), len(self.prefixes) - 1
+        self.whole = self.price(every, -1, last)
+        if self.stop is not None and self.plan is None and self.falls is None:
+            seen, shares = self.prefixes.seen, self.prefixes.shares
+            stops = np.zeros((max(len(seen) - 1, 1), seen.shape[1]), dtype=bool)
+            for k in range(len(seen) - 1):
+                stops[k] = self.stop.stops(seen[k], shares)
+            later = ~np.flip(np.logical_or.accumulate(np.flip(stops, 0), axis=0), 0)
+            before = np.logical_or.accumulate(stops, axis=0)
+            for k in range(1, len(seen)):  # of those that reach k, who never stops
+                here = ~before[k - 1]
+                ends = later[k] if k < len(stops) else np.ones(len(here), dtype=bool)
+                self.finish[k] = float(ends[here].mean()) if here.any() else 1.0
 
     def price(self, rows: Ints, start: int, end: int) -> Floats:
         """What going from one prefix to another costs each row; -1: from nothing."""
@@ -124,6 +154,7 @@ class _Asking:
     def run(self) -> Answers:
         going = np.arange(len(self.p))
         for k in range(len(self.prefixes)):
+            going = self._to_the_end(going, k)
             going = self._afford(going, k)
             if not len(going):
                 break
@@ -133,6 +164,31 @@ class _Asking:
         chosen = p.argmax(axis=1) if self.stop is None else self.stop.decide(p)
         sizes = np.array([0] + [len(part.features) for part in self.prefixes.parts])
         return Answers(self.prefixes.classes[chosen], p, self.why, sizes[self.at + 1], self.cost)
+
+    def _to_the_end(self, rows: Ints, k: int) -> Ints:
+        """Who goes on step by step; the others have bought all that is left, or can no more."""
+        last = len(self.prefixes) - 1
+        if self.whole is None or not len(rows):
+            return rows
+        step, rest = self.price(rows, k - 1, k), self.price(rows, k - 1, last)
+        so_far, most = self.cost[rows] + step, self.whole[rows] + 1e-9
+        loses = (step > 0) & (so_far + self.prefixes.parts[k].price_after > most)
+        at_once = (self.cost[rows] + rest <= most) & (
+            (rest <= step + 1e-9) | (loses & (self.finish[k] > 0.5))
+        )
+        at_once &= self.cost[rows] + rest <= self.per_row + 1e-9
+        stuck = ~at_once & (so_far > most)
+        self.why[rows[stuck]] = "finished"
+        ends = rows[at_once]
+        if len(ends) and np.isfinite(self.left):
+            ends = ends[np.cumsum(rest[at_once]) <= self.left + 1e-9]
+        if len(ends):
+            price = self.price(ends, k - 1, last)
+            self.left -= float(price.sum())
+            self.cost[ends] += price
+            self._buy(ends, last)
+            self.why[ends] = "finished"
+        return np.setdiff1d(rows, np.append(ends, rows[stuck]))
 
     def _afford(self, rows: Ints, k: int) -> Ints:
         """Who can pay for prefix k: each within its own limit, the least certain first."""
@@ -152,7 +208,8 @@ class _Asking:
 
     def _buy(self, rows: Ints, k: int) -> None:
         part = self.prefixes.parts[k]
-        have = len(self.prefixes.parts[k - 1].features) if k else 0
+        before = int(self.at[rows[0]])  # all of them stand at the same prefix
+        have = len(self.prefixes.parts[before].features) if before >= 0 else 0
         new = np.array(part.features[have:], dtype=np.int64)
         if len(new):
             self.values[rows, have : len(part.features)] = self.get(rows, new)
@@ -167,6 +224,12 @@ class _Asking:
             return rows[:0]
         if self.stop is None:
             return rows
+        owned = rows[:0]
+        if self._owned_price is not None:  # what is owned is read before anything is decided
+            free = self.price(rows, k, k + 1) <= 0
+            owned, rows = rows[free], rows[~free]
+            if not len(rows):
+                return owned
         p = self.p[rows]
         if self.plan is not None and len(self.p) >= MANY:
             n = int(np.ceil(self.plan.go_on[k] * len(rows) - 1e-9))
@@ -179,4 +242,4 @@ class _Asking:
             price = np.stack([self.price(rows, k, j) for j in later], axis=1)
             done = self.stop.stops(p, self.prefixes.shares, price, self.falls.fall(k, p))
         self.why[rows[done]] = self.stop.reason
-        return rows[~done]
+        return np.sort(np.append(owned, rows[~done]))

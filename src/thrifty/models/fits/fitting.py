@@ -19,7 +19,7 @@ from thrifty.models.fits.rungs import fit_rungs
 from thrifty.models.table import Table
 from thrifty.typing import EstimatorLike
 
-__all__ = ["default_fit", "fit_classes", "fit_regressor", "which_categories"]
+__all__ = ["default_fit", "fit_classes", "fit_regressor", "fit_unmeasured", "which_categories"]
 
 
 def fit_classes(
@@ -34,6 +34,16 @@ def fit_regressor(
 ) -> FittedNumbers:
     """The same for numbers."""
     return fit_numbers(table, seed) if estimator is None else fit_user(table, estimator, seed)
+
+
+def fit_unmeasured(
+    table: Table, estimator: EstimatorLike | None = None, *, seed: int = 0
+) -> FittedClasses:
+    """The same classifier, without a figure of its quality: for parts that nobody is shown."""
+    if estimator is not None or table.effects is None:
+        return fit_classes(table, estimator, seed=seed)
+    joint = joint_rows(table)
+    return fit_linear(table) if joint is None else fit_wide(table, joint, seed)
 
 
 def default_fit(table: Table, seed: int) -> FittedClasses:

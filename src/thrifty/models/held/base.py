@@ -18,6 +18,7 @@ from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import match_features
 from thrifty.cells.sources.checks import default_names, refuse_masked
 from thrifty.errors import BadInput
+from thrifty.models.asking.ask import Keeper
 from thrifty.models.asking.certificate import Certificate
 from thrifty.models.fits.estimators import in_words
 from thrifty.models.fits.fitted import Fitted, NotBrought
@@ -96,6 +97,7 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
         self._words = in_words(self.estimator)
         self._prefixes: dict[object, P] = {}
         self._certificates: dict[object, Certificate] = {}
+        self._keeper: Keeper | None = None
         self._measured: list[Q | None] = []
         self._fewer: dict[frozenset[str], Self] = {}
         return self

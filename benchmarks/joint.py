@@ -1,0 +1,111 @@
+"""Several answers about one row: python benchmarks/joint.py [digits support2 nhanes tmc2007_500].
+
+Labels of a set are learned on the same rows with ids, at a total bill of 40 % of their cells; then
+rows that nobody saw are answered, first the tasks one after another (each at most ``k`` cells, what
+one has bought is there for the next), then all at once with at most ``k`` cells a row. Printed are
+the mean average precision and the cells a row of both, and what the joint walk needs for the mean
+AP of the other. Sets but digits (scikit-learn's) are looked for in THRIFTY_DATA or shared/data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.metrics import average_precision_score
+
+import thrifty
+from thrifty.benchmarks.data import data_folder
+from thrifty.benchmarks.measure import one_thread
+
+LABELS = {"digits": 10, "support2": 7, "nhanes": 7, "tmc2007_500": 5}
+ALONE = (2, 4, 8)
+JOINT = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+
+
+def rows_of(name, split):
+    """Values, labels (rows x labels, all known) and names, shuffled."""
+    if name == "digits":
+        X, digit = load_digits(return_X_y=True)
+        Y = (digit[:, None] == np.arange(10)).astype(int)
+    else:
+        with np.load(data_folder() / f"{name}.npz", allow_pickle=False) as z:
+            X, Y = z["X"], z["Y"].astype(int)
+    share = (Y == 1).mean(axis=0)
+    best = np.argsort(np.abs(share - 0.5), kind="stable")[: LABELS[name]]
+    Y = Y[:, np.sort(best)]
+    known = np.flatnonzero((Y >= 0).all(axis=1))
+    order = np.random.default_rng(split).permutation(known)
+    return X[order], Y[order]
+
+
+def source(X, ids, rows):
+    return thrifty.Source.from_array(X, examples=[f"{ids}{i}" for i in rows], name="rows",
+                                     allow_missing=True)  # fmt: skip
+
+
+def mean_ap(Y, p):
+    return float(np.mean([average_precision_score(y, q) for y, q in zip(Y.T, p)]))
+
+
+def measured(name, split, rows, tests, bill):
+    X, Y = rows_of(name, split)
+    n = min(rows, int(0.65 * len(X)))
+    train, new, truth = X[:n], X[n : n + tests], Y[n : n + tests]
+    tasks = [f"label {t}" for t in range(Y.shape[1])]
+    life = thrifty.Lifetime(thrifty.Models(), random_state=split)
+    began = time.process_time()
+    known = source(train, "t", range(n))
+    for t, task in enumerate(tasks):
+        life.learn(task, known, Y[:n, t], spend=bill / len(tasks) * train.size)
+    learning = time.process_time() - began
+    alone = []
+    for k in ALONE:
+        some = source(new, f"a{k}-", range(len(new)))
+        p, cells = [], 0
+        for task in tasks:
+            got = life.predict(task, some, per_row=k)
+            p.append(got.probabilities[:, list(got.classes).index(1)])
+            cells += got.receipt.cells
+        alone.append((mean_ap(truth, p), cells / len(new)))
+    began = time.process_time()
+    joint, is_joint = [], False
+    for k in JOINT:
+        if k > X.shape[1]:
+            continue
+        got = life.predict(tasks, source(new, f"j{k}-", range(len(new))), per_row=k)
+        p = [part.probabilities[:, list(part.classes).index(1)] for part in got.values()]
+        joint.append((mean_ap(truth, p), got.receipt.cells / len(new)))
+        is_joint = got.joint
+    return alone, joint, is_joint, learning, time.process_time() - began
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sets", nargs="*", default=list(LABELS))
+    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--rows", type=int, default=1000)
+    parser.add_argument("--tests", type=int, default=600)
+    parser.add_argument("--bill", type=float, default=0.4)
+    given = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    one_thread()
+    for name in given.sets:
+        for split in range(given.splits):
+            alone, joint, is_joint, learning, asking = measured(
+                name, split, given.rows, given.tests, given.bill
+            )
+            way = "one order" if is_joint else "in turn"
+            print(f"{name} split {split} ({way}; learning {learning:.0f} s, asking {asking:.0f} s)")
+            print("  joint:", "  ".join(f"{ap:.3f} ({cells:.1f})" for ap, cells in joint))
+            for ap, cells in alone:
+                need = min((c for a, c in joint if a >= ap), default=np.inf)
+                print(f"  one after another {ap:.3f} for {cells:.1f} cells; at once {need:.1f}: "
+                      f"{need / cells:.0%}", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

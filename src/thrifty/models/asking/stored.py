@@ -1,0 +1,88 @@
+"""Prefixes as plain data: made once, kept in the store, loaded with the model."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+import numpy as np
+
+from thrifty.array_types import Floats
+from thrifty.errors import StoreError
+from thrifty.models.asking.prefixes import Prefix, Prefixes
+from thrifty.models.fits.calibration import Scaling
+from thrifty.models.fits.fitted import classes_from_dict
+from thrifty.models.table import Table
+from thrifty.typing import Json, JsonLike
+
+__all__ = ["fingerprint", "prefixes_from_dict", "prefixes_to_dict"]
+
+
+def fingerprint(table: Table, signature: object, estimator: object) -> str:
+    """A name for prefixes: of this table, at these prices, with this estimator.
+
+    >>> one = Table(np.arange(1), np.arange(2), np.zeros((2, 1)), np.ones((2, 1), bool),
+    ...             np.ones(2), np.arange(2))
+    >>> fingerprint(one, (1.0,), None) == fingerprint(one, (2.0,), None)
+    False
+    """
+    made = hashlib.blake2b(digest_size=16)
+    for part in (table.features, table.rows, table.weights, table.values, table.bought):
+        made.update(np.ascontiguousarray(part).tobytes())
+    made.update(repr((table.labels.tolist(), signature, repr(estimator))).encode())
+    return made.hexdigest()
+
+
+def prefixes_to_dict(prefixes: Prefixes) -> Json | None:
+    """Plain data, for JSON; None where the models are a user's own, which are fitted again."""
+    parts = []
+    for part in prefixes.parts:
+        model = None if part.model is None else part.model.to_dict()
+        if part.model is not None and model is None:
+            return None
+        parts.append(
+            {
+                "features": list(part.features), "price": part.price, "model": model,
+                "slope": part.scaling.slope, "shift": part.scaling.shift.tolist(),
+                "price_after": part.price_after,
+            }
+        )
+    return {
+        "parts": parts,
+        "classes": np.asarray(prefixes.classes).tolist(),
+        "shares": prefixes.shares.tolist(),
+        "seen": _packed(prefixes.seen),
+        "codes": prefixes.codes.tolist(),
+        "weights": prefixes.weights.tolist(),
+    }
+
+
+def prefixes_from_dict(data: JsonLike) -> Prefixes:
+    """The inverse of :func:`prefixes_to_dict`."""
+    parts = tuple(
+        Prefix(
+            tuple(int(f) for f in part["features"]), float(part["price"]),
+            None if part["model"] is None else classes_from_dict(part["model"]),
+            Scaling(float(part["slope"]), np.array(part["shift"], dtype=np.float64)),
+            float(part["price_after"]),
+        ) for part in data["parts"]
+    )  # fmt: skip
+    codes = np.array(data["codes"], dtype=np.int64)
+    shares = np.array(data["shares"], dtype=np.float64)
+    seen = _unpacked(data["seen"], (len(parts), len(codes), len(shares)))
+    return Prefixes(
+        parts, np.array(data["classes"]), shares, seen, codes,
+        np.array(data["weights"], dtype=np.float64),
+    )  # fmt: skip
+
+
+def _packed(array: Floats) -> str:
+    return base64.b64encode(array.astype("<f4").tobytes()).decode()
+
+
+def _unpacked(text: str, shape: tuple[int, ...]) -> Floats:
+    found = np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4")
+    if len(found) != int(np.prod(shape)):
+        raise StoreError(f"prefixes in the store are cut short: {len(found)} numbers.")
+    p = found.astype(np.float64).reshape(shape)
+    return np.asarray(p / np.maximum(p.sum(axis=-1, keepdims=True), 1e-12))
