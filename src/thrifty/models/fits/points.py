@@ -46,7 +46,7 @@ class Points:
     def scores(self, values: Floats) -> Floats:
         """(rows, c) logits; what falls into no bin adds nothing."""
         found = np.tile(self.intercepts, (len(values), 1))
-        by_codes, *flat = self._flat
+        by_codes, flat = self._flat
         if values.shape[1] < len(self.bins):
             raise ValueError(f"points of {len(self.bins)} features got {values.shape[1]}")
         columns = [self.bins[f].codes(values[:, f]) for f in by_codes]
@@ -55,7 +55,7 @@ class Points:
         return found
 
     @cached_property
-    def _flat(self) -> tuple[list[int], Ints, Ints, Floats, Ints, Floats, Ints, Ints]:
+    def _flat(self) -> tuple[list[int], tuple[Ints, Ints, Floats, Ints, Floats, Ints, Ints]]:
         """Categories that move the score; then all features that do, as the kernel takes them."""
         used = [f for f, points in enumerate(self.points) if points.any()]
         for f in used:  # the kernel looks at no bounds, and a store may be a stranger's
@@ -67,8 +67,7 @@ class Points:
         edges = [self.bins[f].edges if f not in by_codes else np.zeros(0) for f in used]
         tables = [self.points[f] for f in used]
         gaps = [len(self.bins[f]) - 1 if self.bins[f].weight[-1] > 0 else NOWHERE for f in used]
-        return (
-            by_codes,
+        return by_codes, (
             np.array(used, dtype=np.int64),
             np.array([by_codes.index(f) if f in by_codes else -1 for f in used], dtype=np.int64),
             np.concatenate([np.zeros(0), *edges]).astype(np.float64),
