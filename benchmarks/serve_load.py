@@ -20,9 +20,9 @@ import time
 import urllib.request
 
 import pandas
-from serving_rows import patients
 
 import thrifty
+from serving_rows import patients
 
 TASK = "death"
 

@@ -26,7 +26,7 @@ _KEYS = {"task", "id", "values", "sure", "per_row"}
 
 
 def make_app(interviews: Interviews, token: str, port: int) -> Starlette:
-    """The application; ``port`` is where it listens, for other names of this machine are refused."""
+    """The application; ``port`` is where it listens: what asks for another address is refused."""
     pages = _Pages(interviews, token, port)
     return Starlette(
         routes=[
