@@ -54,7 +54,7 @@ def score_tests(
     own, many = basket.codes[:looked], _largest(basket, n_classes)
     n_controls = 0 if controls is None else controls.n_rows
     found = np.zeros(len(features))
-    one_by_one = range(len(features))
+    one_by_one = list(range(len(features)))
     if controls is None and len(features) >= _MANY:
         found, one_by_one = _many_at_once(basket, features, looked, n_classes, categories, present)
     for i in one_by_one:
@@ -106,7 +106,7 @@ def _statistics(table: Floats, y: Ints, n_classes: int, p: Floats) -> tuple[Floa
     """
     order = np.argsort(table, axis=0, kind="stable")
     ranked = np.take_along_axis(table, order, axis=0)
-    differ: Bools = (ranked[1:] > ranked[:-1]).all(axis=0)  # NaN is above nothing
+    differ: Bools = np.all(ranked[1:] > ranked[:-1], axis=0)  # NaN is above nothing
     bins = make_bins(np.arange(len(y), dtype=np.float64), np.ones(len(y)), max_bins=_BINS)
     basis = bins.basis()
     if not basis.shape[1]:
