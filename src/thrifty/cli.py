@@ -70,6 +70,10 @@ _COMMANDS = {
         "dashboard",
         "Show a lifetime live at an address of this machine, until interrupted (Ctrl+C).",
     ),
+    "serve": (
+        "serve",
+        "Answer rows over HTTP on this machine, and ask for the values that are wanted next.",
+    ),
     "reproduce": (
         "reproduce",
         "Run every row of the paper's tables and hold the bills against the theory.",

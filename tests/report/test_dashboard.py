@@ -17,7 +17,7 @@ from thrifty.errors import PurchaseInDoubt, ThriftyError
 from thrifty.report import LifetimeView
 from thrifty.report.dashboard.app import make_app
 from thrifty.report.dashboard.guard import Guard
-from thrifty.report.dashboard.serve import _listen
+from thrifty.report.dashboard.serve import listen
 from thrifty.report.dashboard.watch import Watcher
 from thrifty.report.reader import Reader
 from thrifty.stores import open_store
@@ -253,7 +253,7 @@ def test_a_port_in_use_is_said() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(ThriftyError, match=rf"port {port} cannot be used .*--port"):
-            _listen(port)
+            listen(port)
 
 
 def test_a_task_that_was_given_up_is_not_in_progress(

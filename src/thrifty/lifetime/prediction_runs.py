@@ -64,6 +64,8 @@ class Run:
     begun_at: float
     spend: float | None = None
     per_row: float | None = None
+    #: whether all that may be asked is owned already
+    all_owned: bool = False
 
 
 class _StoreKeeper:
@@ -183,7 +185,8 @@ class PredictionRuns:
         each = read_spend(per_row, cells.currency, lambda: everything() / len(rows), "per_row")
         if most is not None:
             run = self._open_run(name, X, match, most, words=words, needed=needed)
-        run = replace(run, spend=most, per_row=each)
+        owned = not run.source.free and len(run.cells.owned_rows(features)) == len(rows)
+        run = replace(run, spend=most, per_row=each, all_owned=owned)
         self._begin(run)
         self._doors.say_purged(run.source, run.cells, _TO_THE_CALLER)
         return run
@@ -221,7 +224,7 @@ class PredictionRuns:
     def _begin(self, run: Run) -> None:
         """A run that buys is written down first: its account is then never nobody's."""
         saved = self._doors.saved
-        if saved is not None and not run.source.free:
+        if saved is not None and not run.source.free and not run.all_owned:
             saved.book.write(
                 lambda pages: pages.begin_prediction(run.task, run.account, me(), run.begun_at)
             )
@@ -236,7 +239,12 @@ class PredictionRuns:
                 self.end_prediction(run, prediction_receipt(run.cells), finished=False)
 
     def end_prediction(self, run: Run, receipt: Receipt, *, finished: bool = True) -> None:
-        """Book what a prediction has cost; what it looked at is owned."""
+        """Book what a prediction has cost; what it looked at is owned.
+
+        Where all of it was owned, nothing is written: a row of a form is answered without a disk.
+        """
+        if run.all_owned and not receipt.cells and not receipt.cost:
+            return
         whole = {f: getattr(receipt, f) for f in Receipt.__slots__}
         data = {**Receipt(**whole).to_dict(), **({} if finished else {"finished": False})}
 

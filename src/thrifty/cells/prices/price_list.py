@@ -26,6 +26,10 @@ _WRITTEN = {
     "discounts": "{'blood': {'TSH': 20.68}}", "derived": "{'FTI': ['TT4', 'T4U']}",
 }  # fmt: skip
 
+#: tariffs that were read, by the words they were read from; few, since a lifetime has one list
+_TARIFFS: dict[tuple[tuple[str, ...], str], Tariff] = {}
+_MOST_TARIFFS = 8
+
 
 @dataclass(frozen=True)
 class PriceList:
@@ -107,7 +111,21 @@ class PriceList:
         from thrifty.cells.prices.reading import one_price_for_all, read_tariff
 
         alike = one_price_for_all(self, len(feature_names))
-        return alike or read_tariff(self, [str(name) for name in feature_names])
+        if alike is not None:
+            return alike
+        names = [str(name) for name in feature_names]
+        if not isinstance(self.per_feature, Mapping | None):
+            return read_tariff(self, names)  # an array says only a part of itself
+        # Read once for the same words: a prediction of one row would take longer to price than to
+        # make. The words are compared, since a mapping can be changed by whoever gave it.
+        key = (tuple(names), repr(self))
+        kept = _TARIFFS.get(key)
+        if kept is None:
+            kept = read_tariff(self, names)
+            if len(_TARIFFS) >= _MOST_TARIFFS:
+                _TARIFFS.clear()
+            _TARIFFS[key] = kept
+        return kept
 
     def price(self, wanted: Sequence[str], owned: Sequence[str] = ()) -> float:
         """What these features cost on one example that has some already, by name."""

@@ -12,7 +12,7 @@ from thrifty.errors import BadParameter, ThriftyError
 from thrifty.report.reader import Reader
 from thrifty.stores import open_store
 
-__all__ = ["serve"]
+__all__ = ["listen", "serve"]
 
 
 def serve(
@@ -36,7 +36,7 @@ def serve(
     from thrifty.report.dashboard.watch import Watcher
 
     reader = Reader(where, lifetime, prices)
-    listener = _listen(port)
+    listener = listen(port)
     port = int(listener.getsockname()[1])
     token = secrets.token_urlsafe(24)
     watcher = Watcher(reader.look)
@@ -51,7 +51,8 @@ def serve(
         watcher.stop()
 
 
-def _listen(port: int) -> socket.socket:
+def listen(port: int) -> socket.socket:
+    """A socket on the loopback address."""
     if not 0 <= port <= 65535:
         raise BadParameter(f"the port must lie in 0..65535; got {port}.")
     # The protocol is named so that asyncio turns off Nagle's delay, which costs 40 ms an answer.

@@ -1,0 +1,134 @@
+"""The service: rows are answered and asked about, booked once, and only for who has the token."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+import thrifty
+from thrifty.service.app import make_app
+from thrifty.service.interview import Interviews, Row
+
+TOKEN, PORT = "a-token-of-tests", 8711
+NAMES = [f"t{j}" for j in range(6)]
+
+
+@pytest.fixture
+def life(tmp_path):
+    """A lifetime of a laboratory: an order of three, a fee, single tests."""
+    prices = thrifty.PriceList(
+        dict.fromkeys(NAMES, 3), orders={"panel": (5, NAMES[:3])}, fees={"draw": (2, NAMES[:4])}
+    )
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    y = (X[:, 1] + X[:, 4] + 0.3 * rng.normal(size=300) > 0).astype(int)
+    life = thrifty.Lifetime(store=tmp_path / "clinic.db", prices=prices, random_state=0)
+    import pandas
+
+    life.learn("ill", pandas.DataFrame(X, columns=NAMES), y, spend="60 %")
+    return life
+
+
+@pytest.fixture
+def client(life):
+    app = make_app(Interviews(life, "form"), TOKEN, PORT)
+    return TestClient(
+        app, base_url=f"http://127.0.0.1:{PORT}", headers={"Authorization": f"Bearer {TOKEN}"}
+    )
+
+
+def interview(client, id, truth, **more):
+    """Ask, answer, ask, ... until there is an answer; how often, and the answer."""
+    told, times = {}, 0
+    while True:
+        reply = client.post("/row", json={"task": "ill", "id": id, "values": told, **more})
+        assert reply.status_code == 200, reply.text
+        said = reply.json()
+        if "next" not in said:
+            return times, told, said
+        assert said["next"] and not set(said["next"]) & set(told)
+        told |= {name: truth[name] for name in said["next"]}
+        times += 1
+        assert times < 20
+
+
+def test_an_interview_ends_in_the_prediction_of_the_lifetime_and_is_booked_once(client, life):
+    truth = dict(zip(NAMES, [0.2, 1.5, -0.3, 0.1, 0.9, -1.0]))
+    before = life.balance().spent
+    times, _, said = interview(client, "ann", truth)
+    assert times >= 1 and said["value"] == 1 and said["stopped"] == "finished"
+    paid = life.balance().spent - before
+    assert paid == pytest.approx(said["cost"]) and paid > 0
+    row = np.array([[truth[name] for name in life["ill"].feature_names_]])
+    direct = life["ill"].predict_proba(row)[0]
+    assert np.allclose(said["probabilities"], direct)
+    _, _, again = interview(client, "ann", truth)
+    assert again["cost"] == 0 and life.balance().spent - before == pytest.approx(paid)
+
+
+def test_asking_books_nothing(client, life):
+    before, rows = life.balance().spent, len(life.bill_rows())
+    said = client.post("/row", json={"task": "ill", "id": "bob"}).json()
+    assert said["next"] and "value" not in said
+    assert life.balance().spent == before and len(life.bill_rows()) == rows
+
+
+def test_who_is_sure_is_asked_less(client):
+    truth = dict(zip(NAMES, [0.0, 4.0, 0.0, 0.0, 4.0, 0.0]))
+    _, told, said = interview(client, "cyd", truth, sure=0.6)
+    _, all_told, _ = interview(client, "dan", truth)
+    assert len(told) < len(all_told) and said["stopped"] == "sure"
+
+
+def test_a_known_gap_is_an_answer(client):
+    truth = dict.fromkeys(NAMES)
+    _, _, said = interview(client, "eve", truth)
+    assert 0 <= said["probabilities"][1] <= 1
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "words"),
+    [
+        (b"{", 400, "sent as JSON"),
+        (b'{"task": "ill", "extra": 1}', 400, "an object with"),
+        (b'{"values": {}}', 400, "task must be"),
+        (b'{"task": "ill", "values": {"t0": [1]}}', 400, "values must be"),
+        (b'{"task": "ill", "values": {"nothing": 1}}', 400, "no feature 'nothing'"),
+        (b'{"task": "ill", "sure": "very"}', 400, "sure must be a number"),
+        (b'{"task": "ill", "sure": 7}', 400, "7"),
+        (b'{"task": "other"}', 404, "other"),
+        (b" " * 1_000_001, 413, "at most"),
+    ],
+)
+def test_what_is_wrong_is_said(client, sent, status, words):
+    reply = client.post("/row", content=sent)
+    assert reply.status_code == status and words in reply.json()["error"]
+
+
+def test_only_with_the_token_and_at_this_address(client):
+    for headers in ({"Authorization": "Bearer other"}, {"Authorization": TOKEN}):
+        assert client.get("/tasks", headers=headers).status_code == 403
+        assert client.post("/row", json={"task": "ill"}, headers=headers).status_code == 403
+    assert client.get("/tasks", headers={"host": "evil.example"}).status_code == 421
+    assert client.get("/tasks").json()[0]["task"] == "ill"
+
+
+def test_the_description_names_every_address(client):
+    told = client.get("/openapi.json").json()
+    assert set(told["paths"]) == {"/tasks", "/row"} and told["openapi"].startswith("3.1")
+    page = client.get("/").text
+    assert "POST /row" in page and "per_row" in page
+
+
+def test_many_at_once_pay_once(life):
+    from concurrent.futures import ThreadPoolExecutor
+
+    rows = Interviews(life, "form")
+    values = dict(zip(NAMES, [0.2, 1.5, -0.3, 0.1, 0.9, -1.0]))
+    before = life.balance().spent
+    with ThreadPoolExecutor(8) as pool:
+        said = list(pool.map(lambda i: rows.answer("ill", Row(f"p{i % 2}", values)), range(12)))
+    costs = sorted(one["cost"] for one in said)
+    assert sum(cost > 0 for cost in costs) == 2
+    assert life.balance().spent - before == pytest.approx(sum(costs))
