@@ -43,9 +43,6 @@ __all__ = ["Buyer"]
 
 T = TypeVar("T")
 
-_POLL = 0.02
-
-
 class Buyer:
     """Buys for one task from one source.
 
@@ -230,7 +227,7 @@ class Buyer:
                             self.ledger.save_unsaved()
                         except ThriftyError as error:
                             problem = error
-                        await anyio.sleep(_POLL)
+                        await anyio.sleep(self.ledger.poll)
         finally:
             send.close()
             receive.close()

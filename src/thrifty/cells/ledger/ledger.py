@@ -142,6 +142,8 @@ class Ledger:
         steady: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self.book, self.budget, self.clock, self.steady = book, budget, clock, steady
+        #: seconds between two looks at what another process is buying
+        self.poll = 0.02
         #: makes the key of a purchase
         self.new_key: Callable[[], str] = lambda: uuid.uuid4().hex
         #: (the time, the steady clock) when somebody last asked

@@ -49,7 +49,8 @@ def judge(world: World) -> list[str]:
         over, accounts = pages.over(), pages.accounts()
         if reserved or pages.blocking():
             found.append(f"{reserved} reserved, {len(pages.blocking())} open at the end")
-        if spent + over != billed:
+        # a policy that asks again counts what is in doubt as billed, which it may not have been
+        if spent + over < billed if plan.on_doubt == "ask again" else spent + over != billed:
             found.append(f"{spent} spent and {over} over, {billed} billed")
         rows = rows_beside({}, [], accounts)
         told = sum(minor_units(float(str(row["cost"]))) for row in rows)

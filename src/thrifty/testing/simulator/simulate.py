@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from stamina.instrumentation import get_on_retry_hooks, set_on_retry_hooks
+
 from thrifty.cells.ledger.owner import process, simulated
 from thrifty.testing.simulator.clock import Deadlock, SimulatedLoop
 from thrifty.testing.simulator.disk import SimulatedDisk, SimulatedProcess
@@ -97,8 +99,9 @@ def _shorter(plan: Plan) -> Iterable[Plan]:
 
 
 def _run(plan: Plan) -> History:
-    before = random.getstate()
+    before, hooks = random.getstate(), get_on_retry_hooks()
     random.seed(plan.seed)  # waits between tries have a random part
+    set_on_retry_hooks(())
     loop = SimulatedLoop()
     try:
         with warnings.catch_warnings():
@@ -107,6 +110,7 @@ def _run(plan: Plan) -> History:
     finally:
         loop.close()
         random.setstate(before)
+        set_on_retry_hooks(hooks)
 
 
 def _history(plan: Plan, loop: SimulatedLoop) -> History:

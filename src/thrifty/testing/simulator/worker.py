@@ -56,7 +56,7 @@ class World:
             self.book, self.plan.budget, lambda: _BEGINNING + self.loop.time() + turned(),
             self.loop.time,
         )  # fmt: skip
-        ledger.new_key = self._new_key
+        ledger.new_key, ledger.poll = self._new_key, 1.0
         return ledger
 
     def _new_key(self) -> str:
