@@ -353,7 +353,8 @@ class Ledger:
                 f"gave {new:g}. Nothing was changed.",
                 purchases=(purchase.id,),
             )
-        settle(pages, purchase, checked, now, billed)
+        told = purchase.with_(note="resolved: billed, with values")
+        settle(pages, told, checked, now, billed)
 
     def how_to_resolve(self, id: int) -> str:
         """What to type, or to run where the ledger is in memory; it can be pasted as it is."""

@@ -8,23 +8,19 @@ from thrifty.cells.ledger.purchase import unpack_values
 from thrifty.cells.prices.money import minor_units
 from thrifty.lifetime.bill import rows_beside
 from thrifty.stores.pages import SqlPages
-from thrifty.testing.simulator.plan import WINDOW, Plan, truth
+from thrifty.testing.simulator.plan import WINDOW, WORDS, Plan, truth
 from thrifty.testing.simulator.worker import World
 
 __all__ = ["after_each_write", "judge"]
 
 
 def after_each_write(plan: Plan, found: list[str], pages: SqlPages) -> None:
-    """reserved + spent never exceeds the budget; accounts and the lifetime are one sum."""
-    reserved, spent = pages.balance(None)
-    accounts = pages.accounts()
-    if (sum(r for r, _ in accounts.values()), sum(s for _, s in accounts.values())) != (
-        reserved, spent,
-    ):  # fmt: skip
-        found.append(f"accounts {accounts} are not {reserved} reserved and {spent} spent")
+    """reserved + spent never exceeds the budget, not in total, on a task or on an example."""
     if plan.budget is None:
         return
     limits = plan.budget.limits("")
+    reserved, spent = pages.balance(None)
+    accounts = pages.accounts() if limits.per_task is not None else {}
     if limits.total is not None and reserved + spent > limits.total:
         found.append(f"over: {reserved} + {spent} of {limits.total}")
     if limits.per_task is not None:
@@ -84,7 +80,7 @@ def _values(pages: SqlPages, found: list[str]) -> None:
             want = np.array([truth(e, name) for e in examples])
             if name == "c":
                 stored = words[int(p.block.features[j])]
-                want = np.array([float(stored.index(_WORD[int(v)])) for v in want])
+                want = np.array([float(stored.index(WORDS[int(v)])) for v in want])
             if (values[:, j] != want).any():
                 found.append(f"stored: {name} of purchase {p.id} is not what was answered")
 
@@ -101,7 +97,7 @@ def _twice(world: World, found: list[str]) -> None:
             if before is None:
                 continue
             window = WINDOW if world.plan.expires and cell[1] == "w" else float("inf")
-            if window < float("inf") and (turned or bill.at - before >= window - 150):
+            if window < float("inf") and (turned or bill.at - before >= window):
                 continue
             if left[cell] > 0:
                 left[cell] -= 1
@@ -119,6 +115,17 @@ def _receipts(world: World, found: list[str]) -> None:
         own = sum(line.amount for line in door._buyer.lines.sorted())
         if not int(door.row_costs.sum()) == own == door._buyer.spent:
             found.append(f"rows of {task} cost {int(door.row_costs.sum())}, lines {own}")
+        if world.book.read(lambda pages, task=task: _by_itself(world, pages, task)) and own != spent:  # type: ignore[misc]
+            found.append(f"the door of {task} says {own} of {spent} spent")
 
 
-from thrifty.testing.simulator.plan import WORDS as _WORD  # noqa: E402
+def _by_itself(world: World, pages: SqlPages, task: str) -> bool:
+    """Whether nobody but the door itself has ended a purchase of this task."""
+    if world.plan.keyed:  # others may ask again for what is in doubt
+        return False
+    some = pages.purchases_of(task)
+    return all(
+        not world.crashed(p.owner) and not p.note.startswith(("resolved", "late"))
+        and p.status in ("settled", "refused", "void", "malformed")
+        for p in some
+    ) and not any(p.status == "void" for p in some)

@@ -16,7 +16,7 @@ __all__ = ["FEATURES", "WINDOW", "WORDS", "Plan", "Step", "make_plan", "truth"]
 FEATURES = ("b", "r", "s", "c", "w")
 WORDS = ("red", "green", "blue")
 #: what a value of ``w`` lasts, in seconds
-WINDOW = 400.0
+WINDOW = 100.0
 
 #: prices in millionths; fractions of a cent among them
 _OWN = {"b": 70_000, "r": 4_030_000, "s": 1_000_001, "c": 2_500_000, "w": 30_000}
@@ -115,9 +115,9 @@ def make_plan(seed: int) -> Plan:
     money = chance.choice(("flat", "fee", "order", "discount"))
     keyed = chance.random() < 0.35
     n = chance.randint(2, 4)
-    expires = chance.random() < 0.2
+    expires, turned = chance.random() < 0.25, chance.random() < 0.5
     workers = tuple(
-        tuple(_step(chance, n) for _ in range(chance.randint(1, 3)))
+        tuple(_step(chance, n, turned=turned, expires=expires) for _ in range(chance.choice((1, 1, 2, 2, 3))))
         for _ in range(chance.randint(2, 3))
     )
     whole = sum(_OWN.values()) + _FEE[0]
@@ -138,11 +138,15 @@ def make_plan(seed: int) -> Plan:
     )  # fmt: skip
 
 
-def _step(chance: random.Random, n: int) -> Step:
+def _step(chance: random.Random, n: int, *, turned: bool, expires: bool) -> Step:
     rows = tuple(sorted(chance.sample(range(n), chance.randint(1, n))))
     features = tuple(sorted(chance.sample(range(len(FEATURES)), chance.randint(1, 3))))
     turn = chance.choice((0.0, 0.0, 0.0, -600.0, 600.0, 90_000.0, chance.uniform(-50, 50)))
-    return Step(chance.choice((0.0, 0.5, 5.0, 120.0)), rows, features, chance.random() < 0.4, turn)
+    wait = chance.choice((0.0, 0.0, 0.5, 5.0, 120.0))
+    if expires:
+        wait += chance.choice((0.0, 300.0))
+        features = tuple(sorted({*features, FEATURES.index("w")}))
+    return Step(wait, rows, features, chance.random() < 0.4, turn if turned else 0.0)
 
 
 def _text(minor: int) -> str:

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from thrifty.cells import Answered
 from thrifty.errors import NotBilled
-from thrifty.testing.simulator.plan import FEATURES, WORDS, Plan, truth
+from thrifty.testing.simulator.plan import WORDS, Plan, truth
 
 __all__ = ["Bill", "SimulatedProvider"]
 
@@ -133,5 +133,3 @@ _KINDS = (
     (0.10, "refused"), (0.16, "broken before"), (0.24, "broken after"), (0.29, "malformed"),
     (0.34, "late"), (0.37, "lost"),
 )  # fmt: skip
-
-assert len(FEATURES) == 5
