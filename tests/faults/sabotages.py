@@ -1,6 +1,6 @@
 """Ways to break the money on purpose: each must be found by the simulator and by the tribunal.
 
-``SABOTAGES[name]`` takes ``monkeypatch`` and breaks one thing. The first four were once found SOUND.
+``SABOTAGES[name]`` takes ``monkeypatch`` and breaks one thing. The first four were found SOUND.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import random
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
@@ -102,10 +103,8 @@ class SimulatedDisk(_Copied):
             work(pages)
             raise Undone
 
-        try:
+        with suppress(Undone):
             super().write(lifetime, half)
-        except Undone:
-            pass
 
     @staticmethod
     def _die(who: SimulatedProcess | None) -> None:

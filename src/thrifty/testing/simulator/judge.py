@@ -1,4 +1,4 @@
-"""What must hold, whatever happened: provider, ledger, bill, receipts and values are one account."""
+"""What must hold, whatever happened: provider, ledger, bill, receipts, values are one account."""
 
 from __future__ import annotations
 
@@ -115,7 +115,8 @@ def _receipts(world: World, found: list[str]) -> None:
         own = sum(line.amount for line in door._buyer.lines.sorted())
         if not int(door.row_costs.sum()) == own == door._buyer.spent:
             found.append(f"rows of {task} cost {int(door.row_costs.sum())}, lines {own}")
-        if world.book.read(lambda pages, task=task: _by_itself(world, pages, task)) and own != spent:  # type: ignore[misc]
+        alone = world.book.read(lambda pages, task=task: _by_itself(world, pages, task))  # type: ignore[misc]
+        if alone and own != spent:
             found.append(f"the door of {task} says {own} of {spent} spent")
 
 

@@ -116,9 +116,10 @@ def make_plan(seed: int) -> Plan:
     keyed = chance.random() < 0.35
     n = chance.randint(2, 4)
     expires, turned = chance.random() < 0.25, chance.random() < 0.5
+    lengths = [chance.choice((1, 1, 2, 2, 3)) for _ in range(chance.randint(2, 3))]
     workers = tuple(
-        tuple(_step(chance, n, turned=turned, expires=expires) for _ in range(chance.choice((1, 1, 2, 2, 3))))
-        for _ in range(chance.randint(2, 3))
+        tuple(_step(chance, n, turned=turned, expires=expires) for _ in range(length))
+        for length in lengths
     )
     whole = sum(_OWN.values()) + _FEE[0]
     limits: dict[str, str] = {}
