@@ -33,6 +33,10 @@ class Faults:
     malformed: float = 0.05
     slow: float = 0.05
 
+    def scaled(self, share: float) -> Faults:
+        """The same kinds, less often."""
+        return Faults(*(share * getattr(self, kind) for kind in self.__slots__))
+
 
 class _Biller:
     """What was billed, for one room."""
@@ -91,6 +95,8 @@ class _Biller:
 
     def really(self, listed: int) -> int:
         """What is billed, where it may be something else than the list says."""
+        if self.calm:
+            return listed
         if self.room.says == "below":
             return max(0, listed - self.chance.randrange(90_000))
         if self.room.says == "above" and self.chance.random() < 0.3:

@@ -82,6 +82,8 @@ class Room:
     frames: bool = False
     #: whether answers say what they cost: "no", or often "below" or "above" the list
     says: str = "no"
+    #: fewer faults and kills, so that tasks come to their end
+    gentle: bool = False
     #: in millionths
     per_task: int | None = None
     per_example: int | None = None
@@ -124,6 +126,7 @@ def make_room(
         prices=prices, contracts=contracts, valid=valid, says=says,
         mixed=chosen.get("mixed", chance.random() < 0.4),
         frames=chosen.get("frames", chance.random() < 0.3),
+        gentle=chosen.get("gentle", chance.random() < 0.5),
         per_task=int(cost * chance.uniform(2, 6)) if limited else None,
         per_example=int(cost * chance.uniform(0.5, 1.2)) if limited else None,
     )  # fmt: skip

@@ -110,7 +110,8 @@ class Tribunal:
         if postgres and self.new_database is not None:
             where = self.new_database()
         room = make_room(where, folder / "bill.log", self.chance, self.n_examples, **self.chosen)
-        biller, port = begin_billing(room, self.faults, self.chance.randrange(1 << 30))
+        faults = self.faults.scaled(0.15) if room.gentle else self.faults
+        biller, port = begin_billing(room, faults, self.chance.randrange(1 << 30))
         room = replace(room, port=port)
         self.verdict.rooms[f"{'PostgreSQL' if postgres else 'SQLite'}"] += 1
         self.verdict.rooms[room.provider] += 1
@@ -148,7 +149,7 @@ class _Session:
             self._reap()
             self._resume()
             act = self.chance.random()
-            if act < 0.4:
+            if act < (0.1 if self.room.gentle else 0.4):
                 self._kill()
             elif act < 0.7:
                 self._pause()
@@ -330,11 +331,32 @@ class _Session:
         self, purchase: OpenPurchase, cells: list[tuple[str, str]], bills: list[Fields]
     ) -> bool:
         """While a purchase is open nobody else may buy its cells: a later bill is its own."""
+        if self.room.valid and self.room.jumps:  # no clock of a worker says when it was
+            times = sum(cells[0][0] in b["ids"] and cells[0][1] in b["names"] for b in bills)
+            return times > self._written_down(*cells[0])
         if self.room.valid:
             since = [b for b in bills if b["t"] >= purchase.created_at]
             return any(cells[0][0] in b["ids"] and cells[0][1] in b["names"] for b in since)
         times = sum(cells[0][0] in b["ids"] and cells[0][1] in b["names"] for b in bills)
         return times > self._given_up()[cells[0]]
+
+    def _written_down(self, example: str, feature: str) -> int:
+        """How many bills of a cell the ledger knows the end of."""
+        ended = ("settled", "lost", "late", "malformed", "changed")
+
+        def work(pages: Any) -> int:
+            e = int(pages.numbers("example", [example])[0])
+            f = int(pages.numbers("feature", [feature], "lab")[0])
+            return sum(
+                p.status in ended and e in p.block.examples.tolist()
+                and f in p.block.features.tolist()
+                for p in pages.purchases()
+            )
+
+        life = open_lifetime(self.room, self.room.limit)
+        found: int = life.ledger.book.read(work)
+        life.close()
+        return found
 
     # -- the verdict --------------------------------------------------------------------------
 
@@ -393,6 +415,8 @@ class _Session:
         room = self.room
         self._limits_hold()
         life = open_lifetime(room, Budget(total=10**9))
+        if room.jumps and room.valid:  # later than any clock of a worker
+            life.ledger.clock = lambda: time.time() + 200_000
         source = source_of(room, 0, max_examples=None, timeout=60, attempts=3)
         cells = Cells(source, ledger=life.ledger, task="the end")
         wrong = 0

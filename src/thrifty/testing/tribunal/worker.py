@@ -17,7 +17,14 @@ from typing import Any
 import numpy as np
 
 from thrifty.cells import Answered, Budget, Cells, Source
-from thrifty.errors import BudgetExceeded, ClockWentBack, NotBilled, ProviderError, TaskExists
+from thrifty.errors import (
+    BadInput,
+    BudgetExceeded,
+    ClockWentBack,
+    NotBilled,
+    ProviderError,
+    TaskExists,
+)
 from thrifty.lifetime import Lifetime
 from thrifty.models import Models
 from thrifty.testing.tribunal.rooms import FEATURES, WORDS, Room, said, truth
@@ -133,14 +140,19 @@ def _buy(room: Room, slot: int, state: Any, chance: random.Random, notes: Path) 
         if room.jumps and chance.random() < 0.2:
             offset[0] = chance.choice((0, 0, 600, -600, 86_400, chance.uniform(-100, 100)))
         try:
-            if chance.random() < 0.1:
+            if chance.random() < (0.3 if room.gentle else 0.1):
                 # now and then a name that others take as well
                 shared = chance.random() < 0.2
                 name = f"shared {chance.randrange(5)}" if shared else f"t{os.getpid()}-{n}"
-                _learn(room, life, which, state, slot, chance, name)
+                try:
+                    _learn(room, life, which, state, slot, chance, name)
+                except BadInput as error:
+                    if room.limit is None or "first look needs" not in str(error):
+                        raise
+                    continue  # what is left is too little for a first look
                 write_note(notes, "learned", name)
                 continue
-            if len(life) and chance.random() < 0.1:
+            if len(life) and chance.random() < (0.4 if room.gentle else 0.1):
                 _predict(room, life, source_of(
                     room, which, state, slot, examples=chance.sample(room.examples, 4)
                 ), chance.choice(list(life)[-20:]), notes)  # fmt: skip
