@@ -367,6 +367,7 @@ class _Session:
         tell(room.port, "calm")
         spent, reserved, left, wrong = self._buy_everything()
         self._reconcile()
+        self._expired_is_bought_again()
         lines = read_log(room.log)
         bills = [line for line in lines if "amount" in line]
         twice, unknown = again_too_early(bills, room.valid, self._given_up())
@@ -414,6 +415,8 @@ class _Session:
         """
         room = self.room
         self._limits_hold()
+        if room.valid:  # what expires has expired by now
+            time.sleep(max(room.valid.values()) + 0.1)
         life = open_lifetime(room, Budget(total=10**9))
         if room.jumps and room.valid:  # later than any clock of a worker
             life.ledger.clock = lambda: time.time() + 200_000
@@ -455,6 +458,16 @@ class _Session:
             if limit is not None and most > limit:
                 verdict.over += 1
                 verdict.findings.append(f"{self._label}{most} of {limit} per {what}")
+
+    def _expired_is_bought_again(self) -> None:
+        """A value that had expired when everything was bought at the end was bought once more."""
+        calm = [bill for bill in self._bills() if bill["calm"]]
+        for name in self.room.valid:
+            again = {example for bill in calm if name in bill["names"] for example in bill["ids"]}
+            stale = self.room.n_examples - len(again)
+            if stale:
+                self.verdict.wrong += stale
+                self.verdict.findings.append(f"{self._label}{stale} cells of {name} are stale")
 
     def _reconcile(self) -> None:
         """bill(), balance(), accounts, purchases and every receipt are one account."""

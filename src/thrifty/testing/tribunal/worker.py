@@ -158,11 +158,14 @@ def _buy(room: Room, slot: int, state: Any, chance: random.Random, notes: Path) 
                 ), chance.choice(list(life)[-20:]), notes)  # fmt: skip
                 write_note(notes, "predicted", "")
                 continue
-            if door is None or chance.random() < 0.2:
+            fresh = door is None or chance.random() < 0.2
+            if door is None or fresh:
                 source = source_of(room, which, state, slot, concurrency=chance.choice((1, 1, 2)),
                                    words=words)  # fmt: skip
                 door = Cells(source, ledger=life.ledger, task=f"w{os.getpid()}-{n}")
             _look(room, door, chance, notes, words)
+            if fresh:  # nobody else has ended a purchase of it yet
+                _one_account(door, notes)
         except (ProviderError, BudgetExceeded, TaskExists, ClockWentBack) as error:
             ends[type(error).__name__] += 1
             time.sleep(0.002)
@@ -179,6 +182,15 @@ def _look(
             want = said(room, f"p{row}", FEATURES[feature])
             if values[i, j] != (words.index(want) if isinstance(want, str) else want):
                 write_note(notes, "wrong", f"p{row} {FEATURES[feature]}: {values[i, j]}")
+
+
+def _one_account(door: Cells, notes: Path) -> None:
+    """What a door has cost is one sum: its receipt, its rows, its lines, its account."""
+    receipt, rows = door.receipt(), round(float(door.cost_per_row().sum()) * 1e6)
+    lines = round(sum(paid for _, _, paid in receipt.lines) * 1e6)
+    cost = round(receipt.cost * 1e6)
+    if rows != cost or (receipt.lines and lines != cost):
+        write_note(notes, "wrong", f"a receipt of {cost}, its rows {rows}, its lines {lines}")
 
 
 def _learn(
@@ -202,6 +214,9 @@ def _predict(room: Room, life: Lifetime, source: Source, name: str, notes: Path)
         if error.prediction is None:
             raise
         made = error.prediction
+    rows = round(float(sum(made.receipt.cost_per_row)) * 1e6)
+    if rows != round(made.receipt.cost * 1e6):
+        write_note(notes, "wrong", f"rows of {name} cost {rows}, not {made.receipt.cost}")
     if room.mixed:  # what a model says of cells that were not bought is the model's own affair
         if ended is not None:
             raise ended
