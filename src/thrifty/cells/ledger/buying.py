@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import math
-import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
@@ -43,9 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["Buyer"]
 
 T = TypeVar("T")
-
-_POLL = 0.02
-
 
 class Buyer:
     """Buys for one task from one source.
@@ -104,6 +100,18 @@ class Buyer:
                     raise self._leave from None
                 raise
         self._check_answered(features, mask)
+
+    async def bought(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+        """The same inside an event loop that runs already."""
+        self.ledger.save_unsaved()
+        self._stopping, self._leave = False, None
+        await self._run(features, mask)
+        self._check_answered(features, mask)
+
+    @property
+    def nothing(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """No cells: what is in doubt is asked for again all the same."""
+        return np.zeros(0, dtype=np.int64), np.zeros_like(self.known.known[0])
 
     def _finish(self, running: Future[None]) -> None:
         """Interrupted: nothing new is asked; calls in flight get their time, and are booked.
@@ -219,7 +227,7 @@ class Buyer:
                             self.ledger.save_unsaved()
                         except ThriftyError as error:
                             problem = error
-                        await anyio.sleep(_POLL)
+                        await anyio.sleep(self.ledger.poll)
         finally:
             send.close()
             receive.close()
@@ -281,7 +289,7 @@ class Buyer:
         mask: NDArray[np.uint64], *, start: bool,
     ) -> tuple[list[Purchase], Exception | None]:  # fmt: skip
         """One transaction: settle what came back, write down what is asked next."""
-        keys = [uuid.uuid4().hex for _ in range(self.source.limits.concurrency)]
+        keys = [self.ledger.new_key() for _ in range(self.source.limits.concurrency)]
         reached("before-settle" if done else "before-intent")
         back = self._asking.memory()
 

@@ -8,8 +8,8 @@ purchase is open anywhere, is not bought again.
 
 from __future__ import annotations
 
-import os
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
@@ -22,6 +22,7 @@ from thrifty.cells.ledger.buying import Buyer
 from thrifty.cells.ledger.calls import Outcome
 from thrifty.cells.ledger.compact import compact
 from thrifty.cells.ledger.known import Known
+from thrifty.cells.ledger.owner import process
 from thrifty.cells.ledger.purchase import Purchase, is_live
 from thrifty.cells.ledger.real_costs import Billed, billed_within
 from thrifty.cells.ledger.settlement import close, find_changes, settle
@@ -50,9 +51,6 @@ _FEW = 2000
 #: seconds by which the clocks of two machines may differ
 _CLOCKS_DIFFER = 60.0
 
-#: answers that could not be written, by any ledger of this process
-_UNSAVED: list[tuple[Buyer, Purchase, Outcome]] = []
-os.register_at_fork(after_in_child=_UNSAVED.clear)  # its parent writes them
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +142,10 @@ class Ledger:
         steady: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self.book, self.budget, self.clock, self.steady = book, budget, clock, steady
+        #: seconds between two looks at what another process is buying
+        self.poll = 0.02
+        #: makes the key of a purchase
+        self.new_key: Callable[[], str] = lambda: uuid.uuid4().hex
         #: (the time, the steady clock) when somebody last asked
         self._last = (float("-inf"), 0.0)
         #: told of every purchase that ends, for progress on a screen
@@ -194,6 +196,16 @@ class Ledger:
 
         Without ``to_buy`` nothing is written: it can be asked what is known, and no more.
         """
+        buyer, claims = self.opened(source, prices, task, to_buy=to_buy)
+        if claims:  # with a provider that honours keys, what is in doubt resolves itself
+            buyer.buy(*buyer.nothing)
+        return buyer
+
+    def opened(
+        self, source: CallableSource, prices: PricesLike = None, task: str = "", *,
+        to_buy: bool = True,
+    ) -> tuple[Buyer, bool]:
+        """The same buyer, and whether there is something that it may ask for again by its key."""
         listed = source.prices if source.prices is not None else as_price_list(prices)
         tariff = source.tariff(listed)
 
@@ -211,12 +223,7 @@ class Ledger:
             claims = source.idempotent and any(map(buyer.can_claim, pages.blocking()))
             return buyer, claims
 
-        if not to_buy:
-            return self.book.read(work)[0]
-        buyer, claims = self.book.write(work)
-        if claims:  # with a provider that honours keys, what is in doubt resolves itself
-            buyer.buy(np.zeros(0, dtype=np.int64), np.zeros_like(buyer.known.known[0]))
-        return buyer
+        return self.book.write(work) if to_buy else (self.book.read(work)[0], False)
 
     def _known(
         self, pages: Pages, source: CallableSource, tariff: Tariff,
@@ -346,7 +353,8 @@ class Ledger:
                 f"gave {new:g}. Nothing was changed.",
                 purchases=(purchase.id,),
             )
-        settle(pages, purchase, checked, now, billed)
+        told = purchase.with_(note="resolved: billed, with values")
+        settle(pages, told, checked, now, billed)
 
     def how_to_resolve(self, id: int) -> str:
         """What to type, or to run where the ledger is in memory; it can be pasted as it is."""
@@ -371,13 +379,14 @@ class Ledger:
     # -- answers that could not be written ----------------------------------------------------
 
     def keep_unsaved(self, buyer: Buyer, purchase: Purchase, outcome: Outcome) -> None:
-        _UNSAVED.append((buyer, purchase, outcome))
+        process().unsaved.append((buyer, purchase, outcome))
 
     def save_unsaved(self) -> None:
         """Write the answers that came while a store could not be written."""
-        for entry in list(_UNSAVED):
+        unsaved = process().unsaved  # by any ledger of this process
+        for entry in list(unsaved):
             try:
-                _UNSAVED.remove(entry)
+                unsaved.remove(entry)
             except ValueError:
                 continue  # another thread has taken it
             buyer, purchase, outcome = entry
@@ -386,7 +395,7 @@ class Ledger:
             except ProviderError:
                 raise  # it is written: what came was no good
             except BaseException as error:
-                _UNSAVED.append(entry)
+                unsaved.append(entry)
                 if buyer.ledger is self or not isinstance(error, Exception):
                     raise
                 # another ledger: its trouble is not ours

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -237,7 +236,7 @@ class Asking:
 
     def _wait_for(self, others: list[Purchase]) -> None:
         """A living process may be stuck: say so once its calls should long be over."""
-        now, patience = time.monotonic(), lease(self.source.limits) + _GRACE
+        now, patience = self.ledger.steady(), lease(self.source.limits) + _GRACE
         since = {(p.id, p.give_up_at): self._waiting.get((p.id, p.give_up_at), now) for p in others}
         self._waiting = {**self._waiting, **since} if since else self._waiting
         for p in others:

@@ -5,23 +5,98 @@ from __future__ import annotations
 import os
 import socket
 import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
+from typing import Any
 
-__all__ = ["IN_FLIGHT", "is_alive", "me"]
+__all__ = ["IN_FLIGHT", "Process", "is_alive", "me", "process", "simulated"]
 
-#: keys of the purchases that this process is making at this moment
-IN_FLIGHT: set[str] = set()
+
+class Process:
+    """What a process holds in memory of its purchases; a simulated one stands in for this one.
+
+    ``name`` is what :func:`me` says, None for the process itself.
+    """
+
+    name: str | None = None
+
+    def __init__(self) -> None:
+        #: keys of the purchases that are being made at this moment
+        self.in_flight: set[str] = set()
+        #: answers that could not be written
+        self.unsaved: list[Any] = []
+
+    def knows(self, owner: str) -> bool | None:
+        """Whether that process still runs; None where nobody can tell."""
+        return _runs(owner)
+
+    def forget(self) -> None:
+        """A forked child holds nothing of its parent's."""
+        self.in_flight.clear()
+        self.unsaved.clear()
+
+
+_THIS = Process()
+_SIMULATED: ContextVar[Process] = ContextVar("thrifty_process", default=_THIS)
+
+
+def process() -> Process:
+    """The process that we are in."""
+    return _SIMULATED.get()
+
+
+@contextmanager
+def simulated(one: Process) -> Iterator[None]:
+    """What runs inside, and every task that it begins, is another process."""
+    token = _SIMULATED.set(one)
+    try:
+        yield
+    finally:
+        _SIMULATED.reset(token)
+
+
+class _InFlight:
+    """Keys of the purchases that this process is making at this moment."""
+
+    def __contains__(self, key: object) -> bool:
+        return key in process().in_flight
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(process().in_flight)
+
+    def add(self, key: str) -> None:
+        process().in_flight.add(key)
+
+    def discard(self, key: str) -> None:
+        process().in_flight.discard(key)
+
+    def update(self, keys: Iterable[str]) -> None:
+        process().in_flight.update(keys)
+
+    def difference_update(self, keys: Iterable[str]) -> None:
+        process().in_flight.difference_update(keys)
+
+    def clear(self) -> None:
+        process().in_flight.clear()
+
+
+IN_FLIGHT = _InFlight()
 
 _mine: tuple[int, str] = (0, "")
 #: in the place of its start: a process that is there, and of which no more can be read
 _THERE = "running"
 
-os.register_at_fork(after_in_child=IN_FLIGHT.clear)  # those are its parent's
+os.register_at_fork(after_in_child=_THIS.forget)  # those are its parent's
 
 
 def me() -> str:
     """This process: machine, process number, when it started, and a random part."""
     global _mine
+    name = process().name
+    if name is not None:
+        return name
     pid = os.getpid()
     if _mine[0] != pid:  # a forked child is another buyer
         _mine = (pid, f"{_machine()}/{pid}/{_started(pid)}/{uuid.uuid4().hex}")
@@ -30,6 +105,10 @@ def me() -> str:
 
 def is_alive(owner: str) -> bool | None:
     """Whether that process still runs; None where it is on another machine."""
+    return process().knows(owner)
+
+
+def _runs(owner: str) -> bool | None:
     parts = owner.split("/")
     if len(parts) != 4 or not parts[1].isdecimal() or parts[0] != _machine():
         return None

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells.ledger.allowance import smallest
 from thrifty.cells.ledger.book import Pages
+from thrifty.cells.ledger.buying import Buyer
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned
 from thrifty.cells.ledger.purchase import Purchase
@@ -29,10 +30,10 @@ class PaidCells:
 
     def __init__(
         self, source: CallableSource, ledger: Ledger, prices: PricesLike, task: str, *,
-        to_buy: bool = True,
+        to_buy: bool = True, buyer: Buyer | None = None,
     ) -> None:
         self.source, self.ledger, self.task, self._to_buy = source, ledger, task, to_buy
-        self._buyer = ledger.open(source, prices, task, to_buy=to_buy)
+        self._buyer = buyer or ledger.open(source, prices, task, to_buy=to_buy)
         self.tariff, self.known = self._buyer.tariff, self._buyer.known
         n, N = source.n_examples, source.n_features
         self.full = kernels.mask_of_rows(np.arange(n), n)

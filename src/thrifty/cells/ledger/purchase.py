@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,9 @@ from thrifty.typing import AnyArray
 from thrifty.untrusted import readable
 
 __all__ = ["BLOCKING", "CellBlock", "Purchase", "is_live", "pack_values", "unpack_values"]
+
+#: bytes of a block that is kept as it was read; it is never written to
+_SMALL = 2048
 
 #: purchases of these kinds keep their cells from being bought again
 BLOCKING = ("pending", "doubt", "malformed", "changed")
@@ -73,6 +77,10 @@ class CellBlock:
 
     @classmethod
     def from_bytes(cls, block: bytes) -> CellBlock:
+        return _small_block(block) if len(block) <= _SMALL else cls._read(block)
+
+    @classmethod
+    def _read(cls, block: bytes) -> CellBlock:
         with readable("a purchase in the store"):
             return cls._from(unpack_arrays(block))
 
@@ -92,6 +100,11 @@ class CellBlock:
         if paid is not None and paid.shape != (n,):
             raise ValueError(f"amounts of shape {paid.shape}")
         return cls(a["examples"], a["features"], boolean, a["draws"], rows, a["costs"], paid)
+
+
+@lru_cache(maxsize=256)  # open purchases are looked at before every call
+def _small_block(block: bytes) -> CellBlock:
+    return CellBlock._read(block)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,6 +37,9 @@ class Judgement:
     over: int = 0
     wrong: int = 0
     money: int = 0
+    bills: int = 0
+    tasks: int = 0
+    predictions: int = 0
     open_at_the_end: int = 0
     strangers: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
@@ -44,7 +47,7 @@ class Judgement:
     @property
     def sound(self) -> bool:
         """Whether nothing was found."""
-        found = self.twice + self.unknown + self.over + self.wrong + self.money
+        found = self.twice + self.unknown + self.over + self.wrong + self.money + self.bills
         return not (found + self.open_at_the_end or self.strangers)
 
     def __str__(self) -> str:
@@ -59,13 +62,15 @@ class Judgement:
                 f"({counted(self.kills_when)}); {self.kills_too_early:,} earlier, not counted",
                 f"pauses         {self.pauses:,}; {self.restarts} crashes of the database server",
                 f"calls          {self.calls:,}: {', '.join(share.values())}",
-                f"billed         {self.cells:,} cells, {self.billed:,} units of money",
+                f"billed         {self.cells:,} cells, {self.billed / 1e6:,.6f} units of money",
+                f"learned        {self.tasks} tasks to their end, {self.predictions} predictions",
                 f"resolved       {counted(self.resolved)}",
                 f"paid twice     {self.twice}",
                 f"unknown        {self.unknown}   (billed, neither settled nor in doubt)",
                 f"over budget    {self.over}",
                 f"wrong values   {self.wrong}",
                 f"money off      {self.money}   (rooms whose ledger and bill differ at the end)",
+                f"bills off      {self.bills}   (rooms whose bill(), balance() or receipts differ)",
                 f"left open      {self.open_at_the_end}",
                 f"other errors   {len(self.strangers)}",
                 *self.findings[:20],

@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from thrifty.testing.tribunal.rooms import Room, truth
+from thrifty.testing.tribunal.rooms import Room, amount, said
 from thrifty.typing import Fields, JsonLike
 
 __all__ = ["Faults", "begin_billing", "tell"]
@@ -33,6 +33,10 @@ class Faults:
     malformed: float = 0.05
     slow: float = 0.05
 
+    def scaled(self, share: float) -> Faults:
+        """The same kinds, less often."""
+        return Faults(*(share * getattr(self, kind) for kind in self.__slots__))
+
 
 class _Biller:
     """What was billed, for one room."""
@@ -42,7 +46,7 @@ class _Biller:
         self.calm = False
         self.lock = threading.Lock()
         self.active: set[int] = set()
-        self.keys: set[str] = set()
+        self.keys: dict[str, list[int]] = {}
         self.drawn: set[tuple[int, str]] = set()
         self.log = os.open(room.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
@@ -66,29 +70,44 @@ class _Biller:
             at -= share
         return "", seconds
 
-    def bill(self, asked: JsonLike, fault: str) -> None:
-        """Write down what is billed, once for a key."""
+    def bill(self, asked: JsonLike, fault: str) -> list[int]:
+        """Write down what is billed, once for a key; what each example cost."""
         key, contract = asked["key"], self.room.contracts[asked["contract"]]
         with self.lock:
             if key is not None and key in self.keys:
                 self.write({"fault": fault, "repeated": key})
-                return
-            amount = 0
+                return self.keys[key]
+            costs = []
             for example in asked["ids"]:
-                amount += sum(contract.own[name] for name in asked["names"])
+                cost = sum(contract.own[name] for name in asked["names"])
                 for fee, members in contract.once:
                     mark = (hash(members), example)
                     if mark not in self.drawn and set(members) & set(asked["names"]):
                         self.drawn.add(mark)
-                        amount += fee
+                        cost += fee
+                costs.append(self.really(cost))
             line = {"t": time.time(), "key": key, "ids": asked["ids"], "names": asked["names"],
-                    "amount": amount, "fault": fault, "calm": self.calm}  # fmt: skip
+                    "amount": sum(costs), "fault": fault, "calm": self.calm}  # fmt: skip
             self.write(line)
             if key is not None:
-                self.keys.add(key)
+                self.keys[key] = costs
+            return costs
+
+    def really(self, listed: int) -> int:
+        """What is billed, where it may be something else than the list says."""
+        if self.calm:
+            return listed
+        if self.room.says == "below":
+            return max(0, listed - self.chance.randrange(90_000))
+        if self.room.says == "above" and self.chance.random() < 0.3:
+            return listed + self.chance.randrange(1, 2_000_000)
+        return listed
 
     def answer(self, asked: JsonLike, fault: str) -> object:
-        values: list[list[object]] = [[truth(e, f) for f in asked["names"]] for e in asked["ids"]]
+        room = self.room
+        values: list[list[object]] = [
+            [said(room, e, f) for f in asked["names"]] for e in asked["ids"]
+        ]
         if fault != "malformed":
             return values
         with self.lock:
@@ -98,7 +117,7 @@ class _Biller:
         if kind == 1:
             return values[:-1]
         if kind == 2:
-            return [[0.5, *row[1:]] for row in values]
+            return [[float("inf"), *row[1:]] for row in values]
         return [["yes", *row[1:]] for row in values] if kind == 3 else None
 
 
@@ -152,10 +171,11 @@ class _Handler(BaseHTTPRequestHandler):
             if fault == "refused":
                 self._say(503, {})
             return
-        biller.bill(asked, fault)
+        costs = biller.bill(asked, fault)
         if fault == "cut after":
             return
-        self._say(200, {"values": biller.answer(asked, fault)})
+        told = None if biller.room.says == "no" else [amount(cost) for cost in costs]
+        self._say(200, {"values": biller.answer(asked, fault), "costs": told})
 
     def _say(self, status: int, data: object) -> None:
         body = json.dumps(data).encode()

@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from thrifty.cells import Budget, PriceList
+from thrifty.cells.prices.money import UNIT
 from thrifty.typing import Json
 
-__all__ = ["FEATURES", "MONEY", "PROVIDERS", "Contract", "Room", "make_room", "truth"]
+__all__ = [
+    "FEATURES", "MONEY", "PROVIDERS", "WORDS", "Contract", "Room", "amount", "make_room", "said",
+    "truth",
+]  # fmt: skip
 
 FEATURES = tuple(f"f{i}" for i in range(6))
 PROVIDERS = ("plain", "async", "keyed")
@@ -24,14 +28,28 @@ MONEY = ("flat", "fee", "derived", "order", "window", "two prices")
 WINDOW = 0.6
 
 
+#: of the category in rooms with mixed features, and how real costs differ from the list
+WORDS = ("red", "green", "blue")
+SAYS = ("no", "no", "below", "above")
+
+
 def truth(example: str, feature: str) -> int:
     """The value of a cell: 0 or 1, known to everybody who judges."""
     return hashlib.blake2b(f"{example}|{feature}".encode(), digest_size=1).digest()[0] & 1
 
 
+def said(room: Room, example: str, feature: str) -> float | str:
+    """A cell as the provider writes it: in mixed rooms f3 is a number, f4 a category."""
+    if not room.mixed or feature not in ("f3", "f4"):
+        return truth(example, feature)
+    bits = hashlib.blake2b(f"{example}|{feature}|".encode(), digest_size=8).digest()
+    number = int.from_bytes(bits, "little")
+    return number / 2**50 if feature == "f3" else WORDS[number % len(WORDS)]
+
+
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """What the provider charges, in its own words: it knows no price list.
+    """What the provider charges, in its own words and in millionths: it knows no price list.
 
     ``once`` are prices that are paid once per example for any of some features.
     """
@@ -58,6 +76,17 @@ class Room:
     contracts: tuple[Contract, ...] = ()
     port: int = 0
     valid: Mapping[str, float] = field(default_factory=dict)
+    #: numbers and categories among the features, for the default family
+    mixed: bool = False
+    #: whether answers are frames
+    frames: bool = False
+    #: whether answers say what they cost: "no", or often "below" or "above" the list
+    says: str = "no"
+    #: fewer faults and kills, so that tasks come to their end
+    gentle: bool = False
+    #: in millionths
+    per_task: int | None = None
+    per_example: int | None = None
 
     @property
     def examples(self) -> list[str]:
@@ -65,7 +94,15 @@ class Room:
 
     @property
     def limit(self) -> Budget | None:
-        return None if self.budget is None else Budget(total=self.budget)
+        given = {"total": self.budget, "per_task": self.per_task, "per_example": self.per_example}
+        some = {name: amount(minor) for name, minor in given.items() if minor is not None}
+        return Budget(**some) if some else None
+
+    @property
+    def label(self) -> str:
+        """What it is, for findings."""
+        kinds = ("mixed" if self.mixed else "", "frames" if self.frames else "", self.says)
+        return ", ".join(k for k in (self.provider, self.money, *kinds) if k not in ("", "no"))
 
 
 def make_room(
@@ -76,32 +113,52 @@ def make_room(
     money = chosen.get("money") or chance.choice(MONEY)
     prices, contracts, valid = _money(money)
     cost = sum(contracts[0].own.values()) + sum(fee for fee, _ in contracts[0].once)
+    comparable = not (provider == "keyed" and money == "two prices")
+    says = chosen.get("says", chance.choice(SAYS) if comparable else "no")
+    limited = chosen.get("limited", chance.random() < 1 / 4) and money != "window"
     # A budget that is too small for everything, in one room of three; not where values expire,
     # since there is no such thing as everything.
     tight = chosen.get("tight", chance.random() < 1 / 3) and money != "window"
     return Room(
         store=store, log=log, provider=provider, money=money, n_examples=n_examples,
-        jumps=chance.random() < 0.5 and money != "window",  # a clock decides what has expired
+        jumps=chosen.get("jumps", chance.random() < 0.5),
         budget=int(cost * n_examples * chance.uniform(0.3, 0.8)) if tight else None,
-        prices=prices, contracts=contracts, valid=valid,
+        prices=prices, contracts=contracts, valid=valid, says=says,
+        mixed=chosen.get("mixed", chance.random() < 0.4),
+        frames=chosen.get("frames", chance.random() < 0.3),
+        gentle=chosen.get("gentle", chance.random() < 0.5),
+        per_task=int(cost * chance.uniform(2, 6)) if limited else None,
+        per_example=int(cost * chance.uniform(0.5, 1.2)) if limited else None,
     )  # fmt: skip
 
 
+def amount(minor: int) -> str:
+    """Millionths as exact text.
+
+    >>> amount(3_070_001)
+    '3.070001'
+    """
+    return f"{minor // UNIT}.{minor % UNIT:06d}"
+
+
 def _money(kind: str) -> tuple[tuple[PriceList, ...], tuple[Contract, ...], dict[str, float]]:
-    own = dict(zip(FEATURES, (3, 2, 1, 4, 2, 5)))
+    own = dict(zip(FEATURES, (3_070_001, 2_000_000, 1_009_999, 4_030_000, 2, 5_500_000)))
+    listed: dict[str, object] = {name: amount(minor) for name, minor in own.items()}
     if kind == "flat":
-        return (PriceList(2),), (Contract(dict.fromkeys(FEATURES, 2)),), {}
+        return (PriceList("2.01"),), (Contract(dict.fromkeys(FEATURES, 2_010_000)),), {}
     if kind == "fee":
-        prices = PriceList(own, fees={"needle": (7, ["f0", "f1", "f2"])})
-        return (prices,), (Contract(own, ((7, ("f0", "f1", "f2")),)),), {}
+        prices = PriceList(listed, fees={"needle": ("7.000003", ["f0", "f1", "f2"])})
+        return (prices,), (Contract(own, ((7_000_003, ("f0", "f1", "f2")),)),), {}
     if kind == "derived":
-        prices = PriceList({**own, "f1": 0}, derived={"f1": ["f0"]})
-        return (prices,), (Contract({**own, "f0": 0, "f1": 0}, ((3, ("f0", "f1")),)),), {}
+        prices = PriceList({**listed, "f1": 0}, derived={"f1": ["f0"]})
+        once = ((own["f0"], ("f0", "f1")),)
+        return (prices,), (Contract({**own, "f0": 0, "f1": 0}, once),), {}
     if kind == "order":
-        alone = {**own, "f0": None, "f1": None}
-        prices = PriceList(alone, orders={"pair": (6, ["f0", "f1"])})
-        return (prices,), (Contract({**own, "f0": 0, "f1": 0}, ((6, ("f0", "f1")),)),), {}
+        alone = {**listed, "f0": None, "f1": None}
+        prices = PriceList(alone, orders={"pair": ("6.005", ["f0", "f1"])})
+        once = ((6_005_000, ("f0", "f1")),)
+        return (prices,), (Contract({**own, "f0": 0, "f1": 0}, once),), {}
     if kind == "window":
-        return (PriceList(own, valid_for={"f5": WINDOW}),), (Contract(own),), {"f5": WINDOW}
-    other = dict.fromkeys(FEATURES, 3)
-    return (PriceList(own), PriceList(other)), (Contract(own), Contract(other)), {}
+        return (PriceList(listed, valid_for={"f5": WINDOW}),), (Contract(own),), {"f5": WINDOW}
+    other = dict.fromkeys(FEATURES, 3_000_000)
+    return (PriceList(listed), PriceList(3)), (Contract(own), Contract(other)), {}

@@ -23,7 +23,7 @@ from thrifty.errors import BadInput
 from thrifty.lifetime import Lifetime
 from thrifty.testing.tribunal.history import Judgement, again_too_early, most_billed
 from thrifty.testing.tribunal.provider_process import Faults, begin_billing, read_log, tell
-from thrifty.testing.tribunal.rooms import FEATURES, Room, make_room, truth
+from thrifty.testing.tribunal.rooms import FEATURES, WORDS, Room, amount, make_room, said
 from thrifty.testing.tribunal.worker import (
     STATES,
     open_lifetime,
@@ -110,7 +110,8 @@ class Tribunal:
         if postgres and self.new_database is not None:
             where = self.new_database()
         room = make_room(where, folder / "bill.log", self.chance, self.n_examples, **self.chosen)
-        biller, port = begin_billing(room, self.faults, self.chance.randrange(1 << 30))
+        faults = self.faults.scaled(0.15) if room.gentle else self.faults
+        biller, port = begin_billing(room, faults, self.chance.randrange(1 << 30))
         room = replace(room, port=port)
         self.verdict.rooms[f"{'PostgreSQL' if postgres else 'SQLite'}"] += 1
         self.verdict.rooms[room.provider] += 1
@@ -148,7 +149,7 @@ class _Session:
             self._reap()
             self._resume()
             act = self.chance.random()
-            if act < 0.4:
+            if act < (0.1 if self.room.gentle else 0.4):
                 self._kill()
             elif act < 0.7:
                 self._pause()
@@ -299,30 +300,63 @@ class _Session:
             billed = True
         else:
             billed = purchase.status != "doubt" or self._was_billed(purchase, cells, bills)
-        values = [[truth(e, f) for f in purchase.features] for e in purchase.examples]
+        values = [[said(room, e, f) for f in purchase.features] for e in purchase.examples]
+        cost = self._real_cost(purchase, cells, bills)
         try:
             if not billed:
                 life.ledger.resolve(purchase.id, "not-billed")
                 write_note(self.notes, "resolved", "not billed")
             elif room.money in ("flat", "two prices") and purchase.id % 10 == 0:
-                life.ledger.resolve(purchase.id, "billed")
+                life.ledger.resolve(purchase.id, "billed", cost=cost)
                 write_note(self.notes, "given up", cells)
                 write_note(self.notes, "resolved", "given up")
             else:
-                life.ledger.resolve(purchase.id, "billed", values)
+                life.ledger.resolve(purchase.id, "billed", values, cost=cost)
                 write_note(self.notes, "resolved", "billed")
         except BadInput:  # somebody was quicker
             write_note(self.notes, "resolved", "too late")
+
+    def _real_cost(
+        self, purchase: OpenPurchase, cells: list[tuple[str, str]], bills: list[Fields]
+    ) -> str | None:
+        """What the provider's log says that a purchase cost; None where it is what was said."""
+        if self.room.says == "no" or purchase.status != "doubt":
+            return None
+        (example, name), key = cells[0], purchase.key
+        mine = [b for b in bills if example in b["ids"] and name in b["names"]]
+        mine = [b for b in mine if b["key"] == key] if self.room.provider == "keyed" else mine
+        return amount(mine[-1]["amount"]) if mine else None
 
     def _was_billed(
         self, purchase: OpenPurchase, cells: list[tuple[str, str]], bills: list[Fields]
     ) -> bool:
         """While a purchase is open nobody else may buy its cells: a later bill is its own."""
+        if self.room.valid and self.room.jumps:  # no clock of a worker says when it was
+            times = sum(cells[0][0] in b["ids"] and cells[0][1] in b["names"] for b in bills)
+            return times > self._written_down(*cells[0])
         if self.room.valid:
             since = [b for b in bills if b["t"] >= purchase.created_at]
             return any(cells[0][0] in b["ids"] and cells[0][1] in b["names"] for b in since)
         times = sum(cells[0][0] in b["ids"] and cells[0][1] in b["names"] for b in bills)
         return times > self._given_up()[cells[0]]
+
+    def _written_down(self, example: str, feature: str) -> int:
+        """How many bills of a cell the ledger knows the end of."""
+        ended = ("settled", "lost", "late", "malformed", "changed")
+
+        def work(pages: Any) -> int:
+            e = int(pages.numbers("example", [example])[0])
+            f = int(pages.numbers("feature", [feature], "lab")[0])
+            return sum(
+                p.status in ended and e in p.block.examples.tolist()
+                and f in p.block.features.tolist()
+                for p in pages.purchases()
+            )
+
+        life = open_lifetime(self.room, self.room.limit)
+        found: int = life.ledger.book.read(work)
+        life.close()
+        return found
 
     # -- the verdict --------------------------------------------------------------------------
 
@@ -332,17 +366,23 @@ class _Session:
         tell(room.port, "quiet")
         tell(room.port, "calm")
         spent, reserved, left, wrong = self._buy_everything()
+        self._reconcile()
+        self._expired_is_bought_again()
         lines = read_log(room.log)
         bills = [line for line in lines if "amount" in line]
         twice, unknown = again_too_early(bills, room.valid, self._given_up())
-        label = f"{room.provider}, {room.money}, {'PostgreSQL' if self.postgres else 'SQLite'}: "
+        if room.jumps and room.valid:  # by a clock that was turned ahead, it had expired
+            twice = [t for t in twice if t.split()[1] not in room.valid]
+            unknown = [t for t in unknown if t.split()[1] not in room.valid]
+        label = self._label
         verdict.findings += [f"{label}paid twice: {t}" for t in twice]
         verdict.findings += [f"{label}unknown: {t}" for t in unknown]
         verdict.twice += len(twice)
         verdict.unknown += len(unknown)
         verdict.wrong += wrong
         verdict.open_at_the_end += left
-        if room.budget is not None and most_billed(bills) > room.budget:
+        over_list = room.says == "above"  # then it is named on the balance: spent, and over
+        if room.budget is not None and not over_list and most_billed(bills) > room.budget:
             verdict.over += 1
             verdict.findings.append(f"{label}{most_billed(bills)} billed of {room.budget}")
         billed = sum(bill["amount"] for bill in bills)
@@ -358,6 +398,10 @@ class _Session:
         for note in read_log(self.notes):
             if note["kind"] == "resolved":
                 verdict.resolved[note["text"]] += 1
+            elif note["kind"] == "learned":
+                verdict.tasks += 1
+            elif note["kind"] == "predicted":
+                verdict.predictions += 1
             elif note["kind"] == "wrong":
                 verdict.wrong += 1
                 verdict.findings.append(f"{label}wrong: {note['text']}")
@@ -370,17 +414,85 @@ class _Session:
         (spent, reserved, purchases still open, wrong values)
         """
         room = self.room
+        self._limits_hold()
+        if room.valid:  # what expires has expired by now
+            time.sleep(max(room.valid.values()) + 0.1)
         life = open_lifetime(room, Budget(total=10**9))
+        if room.jumps and room.valid:  # later than any clock of a worker
+            life.ledger.clock = lambda: time.time() + 200_000
         source = source_of(room, 0, max_examples=None, timeout=60, attempts=3)
         cells = Cells(source, ledger=life.ledger, task="the end")
         wrong = 0
         with suppress(StopIteration):
             values = cells.get(range(room.n_examples), range(len(FEATURES)))
             for i, example in enumerate(room.examples):
-                wrong += sum(
-                    values[i, j] != truth(example, f) for j, f in enumerate(FEATURES)
-                )
+                for j, f in enumerate(FEATURES):
+                    want = said(room, example, f)
+                    wrong += values[i, j] != (WORDS.index(want) if isinstance(want, str) else want)
         balance = life.balance()
         left = len(life.ledger.open_purchases())
         life.close()
-        return int(balance.spent), int(balance.reserved), left, int(wrong)
+        owed = round((balance.spent + balance.over) * 1e6)
+        return owed, round(balance.reserved * 1e6), left, int(wrong)
+
+    @property
+    def _label(self) -> str:
+        return f"{self.room.label}, {'PostgreSQL' if self.postgres else 'SQLite'}: "
+
+    def _limits_hold(self) -> None:
+        """Before the calm: no limit was passed, in total, on a task, on an example."""
+        room, verdict = self.room, self.verdict
+        life = open_lifetime(room, room.limit)
+
+        def work(pages: Any) -> tuple[int, int, int]:
+            accounts = [sum(a) for a in pages.accounts().values()]
+            numbers = pages.numbers("example", room.examples)
+            costs = pages.example_costs(numbers[numbers >= 0])
+            return sum(pages.balance(None)), max(accounts, default=0), int(costs.max(initial=0))
+
+        found = life.ledger.book.read(work)
+        life.close()
+        for most, limit, what in zip(
+            found, (room.budget, room.per_task, room.per_example), ("total", "task", "example")
+        ):
+            if limit is not None and most > limit:
+                verdict.over += 1
+                verdict.findings.append(f"{self._label}{most} of {limit} per {what}")
+
+    def _expired_is_bought_again(self) -> None:
+        """A value that had expired when everything was bought at the end was bought once more."""
+        calm = [bill for bill in self._bills() if bill["calm"]]
+        for name in self.room.valid:
+            again = {example for bill in calm if name in bill["names"] for example in bill["ids"]}
+            stale = self.room.n_examples - len(again)
+            if stale:
+                self.verdict.wrong += stale
+                self.verdict.findings.append(f"{self._label}{stale} cells of {name} are stale")
+
+    def _reconcile(self) -> None:
+        """bill(), balance(), accounts, purchases and every receipt are one account."""
+        verdict = self.verdict
+        life = open_lifetime(self.room, None)
+        spent, over = (round(x * 1e6) for x in (life.balance().spent, life.balance().over))
+        rows = life.bill_rows()
+        told = sum(round(float(str(row["cost"])) * 1e6) for row in rows)
+
+        def work(pages: Any) -> tuple[int, int, int, int]:
+            some = pages.purchases()
+            numbers = pages.numbers("example", self.room.examples)
+            each = int(pages.example_costs(numbers[numbers >= 0]).sum())
+            return (sum(p.spent for p in some), sum(p.over for p in some), each,
+                    sum(s for _, s in pages.accounts().values()))  # fmt: skip
+
+        bought, beyond, each, accounts = life.ledger.book.read(work)
+        facts = {"bill()": told, "purchases": bought, "examples": each, "accounts": accounts}
+        off = [f"{what} {n}" for what, n in facts.items() if n != spent]
+        off += [f"purchases over {beyond} of {over}"] if beyond != over else []
+        for task in life.tasks:
+            lines = sum(round(a * 1e6) for _, _, a in task.receipt.lines)
+            if task.receipt.lines and abs(lines - round(task.receipt.cost * 1e6)) > 0:
+                off.append(f"lines of {task.name}: {lines}")
+        life.close()
+        if off:
+            verdict.bills += 1
+            verdict.findings.append(f"{self._label}{spent} spent, but {', '.join(off[:3])}")

@@ -16,10 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.cells import Budget, Cells, Source
-from thrifty.errors import BudgetExceeded, NotBilled, ProviderError
+from thrifty.cells import Answered, Budget, Cells, Source
+from thrifty.errors import (
+    BadInput,
+    BudgetExceeded,
+    ClockWentBack,
+    NotBilled,
+    ProviderError,
+    TaskExists,
+)
 from thrifty.lifetime import Lifetime
-from thrifty.testing.tribunal.rooms import FEATURES, Room, truth
+from thrifty.models import Models
+from thrifty.testing.tribunal.rooms import FEATURES, WORDS, Room, said, truth
 from thrifty.trees import Trees
 
 __all__ = ["STATES", "open_lifetime", "run_worker", "source_of", "warm_up", "write_note"]
@@ -27,13 +35,16 @@ __all__ = ["STATES", "open_lifetime", "run_worker", "source_of", "warm_up", "wri
 #: what a worker's byte says: not begun, has called the provider before, is in a call
 STATES = ("not begun", "between calls", "in a call")
 
+#: examples of a task
+_ROWS = 12
 #: a call that takes longer has an unknown end
 TIMEOUT = 0.15
 
 
 def open_lifetime(room: Room, budget: Budget | None) -> Lifetime:
     """The room's lifetime, as any of its openers opens it."""
-    return Lifetime(Trees(max_depth=3), store=room.store, budget=budget)
+    family = Models() if room.mixed else Trees(max_depth=3)
+    return Lifetime(family, store=room.store, budget=budget, random_state=0)
 
 
 def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **options: Any) -> Source:
@@ -54,7 +65,7 @@ def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **option
                 state[slot] = 1
         if reply.status == 503:
             raise NotBilled("503")
-        return json.loads(data)["values"]
+        return _answer(room, ids, names, json.loads(data))
 
     def plain(ids: Sequence[str], names: Sequence[str]) -> object:
         return post(ids, names, None)
@@ -68,10 +79,24 @@ def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **option
     fn: Any = {"plain": plain, "async": later, "keyed": keyed}[room.provider]
     options = {"max_examples": 3, "timeout": TIMEOUT, "attempts": 1, **options}
     examples = options.pop("examples", room.examples)
+    words = options.pop("words", WORDS)
+    if room.mixed:
+        options["kinds"] = {"f3": "number", "f4": words}
     return Source.from_callable(
         fn, examples=examples, features=FEATURES, prices=room.prices[which], name="lab",
         idempotent=room.provider == "keyed", **options,
     )  # fmt: skip
+
+
+def _answer(room: Room, ids: Sequence[str], names: Sequence[str], data: Any) -> object:
+    """What the room's function gives back: rows or a frame, with what they cost where it is told"""
+    values = data["values"]
+    fits = isinstance(values, list) and [len(r) for r in values] == [len(names)] * len(ids)
+    if room.frames and fits:
+        import pandas
+
+        values = pandas.DataFrame(values, index=list(ids), columns=list(names))
+    return values if data["costs"] is None else Answered(values, cost=data["costs"])
 
 
 def warm_up() -> None:
@@ -81,11 +106,12 @@ def warm_up() -> None:
         return [[truth(e, f) for f in names] for e in ids]
 
     source = Source.from_callable(
-        fn, examples=[f"p{i}" for i in range(6)], features=FEATURES, name="lab", prices=1
+        fn, examples=[f"p{i}" for i in range(_ROWS)], features=FEATURES, name="lab", prices=1
     )
-    life = Lifetime(Trees(max_depth=3))
-    life.learn("warm", source, [truth(f"p{i}", "f0") for i in range(6)])
-    life.predict("warm", source)
+    for family in (Trees(max_depth=3), Models()):
+        life = Lifetime(family)
+        life.learn("warm", source, [truth(f"p{i}", "f0") for i in range(_ROWS)])
+        life.predict("warm", source)
 
 
 def run_worker(room: Room, slot: int, state: object, seed: int, notes: Path) -> None:
@@ -106,6 +132,7 @@ def _buy(room: Room, slot: int, state: Any, chance: random.Random, notes: Path) 
     if room.jumps:
         life.ledger.clock = lambda: time.time() + offset[0]
     which = chance.randrange(len(room.prices))
+    words = chance.sample(WORDS, len(WORDS))
     ends: Counter[str] = Counter()
     n, door = 0, None
     while not state[-1]:
@@ -113,31 +140,57 @@ def _buy(room: Room, slot: int, state: Any, chance: random.Random, notes: Path) 
         if room.jumps and chance.random() < 0.2:
             offset[0] = chance.choice((0, 0, 600, -600, 86_400, chance.uniform(-100, 100)))
         try:
-            if chance.random() < 0.1:
-                _learn(room, life, which, state, slot, chance, f"t{os.getpid()}-{n}")
+            if chance.random() < (0.3 if room.gentle else 0.1):
+                # now and then a name that others take as well
+                shared = chance.random() < 0.2
+                name = f"shared {chance.randrange(5)}" if shared else f"t{os.getpid()}-{n}"
+                try:
+                    _learn(room, life, which, state, slot, chance, name)
+                except BadInput as error:
+                    if room.limit is None or "first look needs" not in str(error):
+                        raise
+                    continue  # what is left is too little for a first look
+                write_note(notes, "learned", name)
                 continue
-            if len(life) and chance.random() < 0.1:
+            if len(life) and chance.random() < (0.4 if room.gentle else 0.1):
                 _predict(room, life, source_of(
                     room, which, state, slot, examples=chance.sample(room.examples, 4)
                 ), chance.choice(list(life)[-20:]), notes)  # fmt: skip
+                write_note(notes, "predicted", "")
                 continue
-            if door is None or chance.random() < 0.2:
-                source = source_of(room, which, state, slot, concurrency=chance.choice((1, 1, 2)))
+            fresh = door is None or chance.random() < 0.2
+            if door is None or fresh:
+                source = source_of(room, which, state, slot, concurrency=chance.choice((1, 1, 2)),
+                                   words=words)  # fmt: skip
                 door = Cells(source, ledger=life.ledger, task=f"w{os.getpid()}-{n}")
-            _look(room, door, chance, notes)
-        except (ProviderError, BudgetExceeded) as error:
+            _look(room, door, chance, notes, words)
+            if fresh:  # nobody else has ended a purchase of it yet
+                _one_account(door, notes)
+        except (ProviderError, BudgetExceeded, TaskExists, ClockWentBack) as error:
             ends[type(error).__name__] += 1
             time.sleep(0.002)
 
 
-def _look(room: Room, door: Cells, chance: random.Random, notes: Path) -> None:
+def _look(
+    room: Room, door: Cells, chance: random.Random, notes: Path, words: Sequence[str]
+) -> None:
     rows = chance.sample(range(room.n_examples), chance.randint(1, 5))
     features = chance.sample(range(len(FEATURES)), chance.randint(1, 3))
     values = door.get(rows, features)
     for i, row in enumerate(rows):
         for j, feature in enumerate(features):
-            if values[i, j] != truth(f"p{row}", FEATURES[feature]):
+            want = said(room, f"p{row}", FEATURES[feature])
+            if values[i, j] != (words.index(want) if isinstance(want, str) else want):
                 write_note(notes, "wrong", f"p{row} {FEATURES[feature]}: {values[i, j]}")
+
+
+def _one_account(door: Cells, notes: Path) -> None:
+    """What a door has cost is one sum: its receipt, its rows, its lines, its account."""
+    receipt, rows = door.receipt(), round(float(door.cost_per_row().sum()) * 1e6)
+    lines = round(sum(paid for _, _, paid in receipt.lines) * 1e6)
+    cost = round(receipt.cost * 1e6)
+    if rows != cost or (receipt.lines and lines != cost):
+        write_note(notes, "wrong", f"a receipt of {cost}, its rows {rows}, its lines {lines}")
 
 
 def _learn(
@@ -145,8 +198,8 @@ def _learn(
     name: str,
 ) -> None:  # fmt: skip
     """A whole task over a few examples: its commit moves purchases into columns."""
-    examples = chance.sample(room.examples, 6)
-    target = chance.choice(FEATURES)
+    examples = chance.sample(room.examples, _ROWS)
+    target = chance.choice([f for f in FEATURES if not (room.mixed and f in ("f3", "f4"))])
     source = source_of(room, which, state, slot, examples=examples)
     life.learn(name, source, [truth(e, target) for e in examples])
 
@@ -161,6 +214,13 @@ def _predict(room: Room, life: Lifetime, source: Source, name: str, notes: Path)
         if error.prediction is None:
             raise
         made = error.prediction
+    rows = round(float(sum(made.receipt.cost_per_row)) * 1e6)
+    if rows != round(made.receipt.cost * 1e6):
+        write_note(notes, "wrong", f"rows of {name} cost {rows}, not {made.receipt.cost}")
+    if room.mixed:  # what a model says of cells that were not bought is the model's own affair
+        if ended is not None:
+            raise ended
+        return
     model, ids = life[name], source.examples or ()
     names = model.feature_names_
     table = np.array([[truth(e, f) for f in names] for e in ids], dtype=np.uint8)

@@ -1,0 +1,120 @@
+"""The store in memory as a disk that crashes and fails: before a write, after it, or in between."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeVar
+
+from thrifty.cells.ledger.owner import Process
+from thrifty.errors import StoreUnwritable
+from thrifty.stores.in_memory import MemoryStore
+from thrifty.stores.pages import SqlPages
+
+__all__ = ["Crashed", "SimulatedDisk", "SimulatedProcess"]
+
+T = TypeVar("T")
+
+
+class Crashed(BaseException):
+    """The process is dead; nothing of what follows happens."""
+
+
+class SimulatedProcess(Process):
+    """A buying process: its name, whether it lives, and what it can tell of others."""
+
+    def __init__(self, name: str, others: dict[str, SimulatedProcess], *, foreign: bool) -> None:
+        super().__init__()
+        self.name, self.others, self.foreign = name, others, foreign
+        self.dead = False
+        others[name] = self
+
+    def knows(self, owner: str) -> bool | None:
+        other = self.others.get(owner)
+        return None if self.foreign or other is None else not other.dead
+
+
+@lru_cache(maxsize=1)
+def _empty() -> bytes:
+    return bytes(MemoryStore()._open().serialize())
+
+
+class _Copied(MemoryStore):
+    """A new store in memory, without making its tables again."""
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = super()._connect()
+        connection.deserialize(_empty())
+        return connection
+
+
+class SimulatedDisk(_Copied):
+    """Each write may be the last thing that its process does, fail, or be done twice over."""
+
+    def __init__(self, chance: random.Random, often: float) -> None:
+        super().__init__()
+        self.path, self.place = Path("simulated"), ""
+        self.chance, self.often = chance, often
+        self.who: Callable[[], SimulatedProcess | None] = lambda: None
+        self.happened: Counter[str] = Counter()
+        self.after_commit: Callable[[SqlPages], None] | None = None
+
+    def write(self, lifetime: int, work: Callable[[SqlPages], T]) -> T:
+        who = self.who()
+        if who is not None and who.dead:
+            raise Crashed
+        at = 1.0 if who is None else self.chance.random() / max(self.often, 1e-9)
+        fault = next((name for limit, name in _FAULTS if at < limit), "")
+        if fault:
+            self.happened[fault] += 1
+        if fault == "crash before":
+            self._die(who)
+        if fault in ("crash in the middle", "fails", "done again"):
+            self._undone(lifetime, work)
+        if fault == "crash in the middle":
+            self._die(who)
+        if fault == "fails":
+            raise StoreUnwritable("the simulated disk is full")
+        done = super().write(lifetime, work)
+        if self.after_commit is not None:
+            super().read(lifetime, self.after_commit)
+        if fault == "crash after":
+            self._die(who)
+        if fault == "not heard of":  # committed, and the connection was lost: it is run again
+            return super().write(lifetime, work)
+        return done
+
+    def read(self, lifetime: int, work: Callable[[SqlPages], T]) -> T:
+        who = self.who()
+        if who is not None and who.dead:
+            raise Crashed
+        return super().read(lifetime, work)
+
+    def _undone(self, lifetime: int, work: Callable[[SqlPages], T]) -> None:
+        class Undone(Exception):
+            pass
+
+        def half(pages: SqlPages) -> None:
+            work(pages)
+            raise Undone
+
+        with suppress(Undone):
+            super().write(lifetime, half)
+
+    @staticmethod
+    def _die(who: SimulatedProcess | None) -> None:
+        assert who is not None
+        who.dead = True
+        who.forget()
+        raise Crashed
+
+
+_FAULTS = (
+    (0.012, "crash before"), (0.024, "crash in the middle"), (0.036, "crash after"),
+    (0.046, "fails"), (0.056, "done again"), (0.066, "not heard of"),
+)  # fmt: skip

@@ -1,0 +1,154 @@
+"""What a seed decides before anything happens."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from thrifty.cells import Budget, PriceList
+from thrifty.cells.prices.money import UNIT
+
+__all__ = ["FEATURES", "WINDOW", "WORDS", "Plan", "Step", "make_plan", "truth"]
+
+#: a Boolean, two numbers, a category, and a Boolean that expires
+FEATURES = ("b", "r", "s", "c", "w")
+WORDS = ("red", "green", "blue")
+#: what a value of ``w`` lasts, in seconds
+WINDOW = 100.0
+
+#: prices in millionths; fractions of a cent among them
+_OWN = {"b": 70_000, "r": 4_030_000, "s": 1_000_001, "c": 2_500_000, "w": 30_000}
+_FEE = (909_003, ("b", "r"))
+_ORDER = (4_200_000, ("r", "s"))
+
+
+def truth(example: str, feature: str) -> float:
+    """The value of a cell: a bit, a place, or a number with all its digits."""
+    bits = hashlib.blake2b(f"{example}|{feature}".encode(), digest_size=8).digest()
+    number = int.from_bytes(bits, "little")
+    if feature in "bw":
+        return float(number & 1)
+    return float(number % len(WORDS)) if feature == "c" else number / 2**50
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that a worker does: wait, then ask for cells (or, of a user, resolve)."""
+
+    wait: float
+    rows: tuple[int, ...]
+    features: tuple[int, ...]
+    new_door: bool
+    #: how far its clock is turned meanwhile
+    turn: float = 0.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A history before it happens; shorter ones of the same seed are made by leaving steps out."""
+
+    seed: int
+    money: str
+    keyed: bool
+    n_examples: int
+    budget: Budget | None
+    says_cost: str
+    expires: bool
+    foreign: bool
+    concurrency: int
+    max_examples: int | None
+    on_doubt: str
+    workers: tuple[tuple[Step, ...], ...]
+    faults: float = 1.0
+    crashes: float = 1.0
+    own: Mapping[str, int] = field(default_factory=lambda: dict(_OWN))
+
+    @property
+    def examples(self) -> list[str]:
+        return [f"p{i}" for i in range(self.n_examples)]
+
+    @property
+    def n_steps(self) -> int:
+        return sum(map(len, self.workers))
+
+    def prices(self) -> PriceList:
+        own: dict[str, object] = {f: _text(p) for f, p in self.own.items()}
+        valid = {"w": WINDOW} if self.expires else None
+        more: dict[str, object] = {}
+        if self.money == "fee":
+            more["fees"] = {"draw": (_text(_FEE[0]), list(_FEE[1]))}
+        elif self.money == "order":
+            own.update(r=None, s=None)
+            more["orders"] = {"pair": (_text(_ORDER[0]), list(_ORDER[1]))}
+        elif self.money == "discount":
+            less = {"r": _text(self.own["r"] // 2), "s": _text(self.own["s"] // 2)}
+            more["discounts"] = {"lipids": less}
+        return PriceList(own, valid_for=valid, **more)  # type: ignore[arg-type]
+
+    def billed(self, example: str, names: list[str], had: set[tuple[str, str]]) -> int:
+        """What the provider's own contract says that features of one example cost."""
+        amount = sum(self.own[n] for n in names)
+        some = {n for n in names if n in ("r", "s")}
+        if self.money == "fee" and ("draw", example) not in had and set(names) & set(_FEE[1]):
+            amount += _FEE[0]
+        elif self.money == "order" and some:
+            amount += _ORDER[0] - sum(self.own[n] for n in some)
+        elif self.money == "discount" and some:
+            first = not ({("r", example), ("s", example)} & had)
+            less = sum(self.own[n] - self.own[n] // 2 for n in some)
+            # the one at its full price is the one that loses least by it
+            amount -= less - (min(self.own[n] - self.own[n] // 2 for n in some) if first else 0)
+        return amount
+
+    def without(self, worker: int, step: int) -> Plan:
+        """The same with one step less."""
+        steps = [list(one) for one in self.workers]
+        del steps[worker][step]
+        return replace(self, workers=tuple(tuple(one) for one in steps if one))
+
+
+def make_plan(seed: int) -> Plan:
+    """Prices, budget, workers and what they ask for."""
+    chance = random.Random(seed)
+    money = chance.choice(("flat", "fee", "order", "discount"))
+    keyed = chance.random() < 0.35
+    n = chance.randint(2, 4)
+    expires, turned = chance.random() < 0.25, chance.random() < 0.5
+    lengths = [chance.choice((1, 1, 2, 2, 3)) for _ in range(chance.randint(2, 3))]
+    workers = tuple(
+        tuple(_step(chance, n, turned=turned, expires=expires) for _ in range(length))
+        for length in lengths
+    )
+    whole = sum(_OWN.values()) + _FEE[0]
+    limits: dict[str, str] = {}
+    for name, share, most in (
+        ("total", 0.35, whole * n), ("per_task", 0.15, 2 * whole), ("per_example", 0.15, whole),
+    ):  # fmt: skip
+        if chance.random() < share:
+            limits[name] = _text(int(most * chance.uniform(0.2, 1.1)))
+    return Plan(
+        seed=seed, money=money, keyed=keyed, n_examples=n,
+        budget=Budget(**limits) if limits else None,
+        says_cost=chance.choice(("no", "no", "each", "all", "below", "above")),
+        expires=expires, foreign=chance.random() < 0.3,
+        concurrency=chance.choice((1, 1, 2, 3)), max_examples=chance.choice((None, 1, 2)),
+        on_doubt="ask again" if money == "flat" and chance.random() < 0.2 else "stop",
+        workers=workers,
+    )  # fmt: skip
+
+
+def _step(chance: random.Random, n: int, *, turned: bool, expires: bool) -> Step:
+    rows = tuple(sorted(chance.sample(range(n), chance.randint(1, n))))
+    features = tuple(sorted(chance.sample(range(len(FEATURES)), chance.randint(1, 3))))
+    turn = chance.choice((0.0, 0.0, 0.0, -600.0, 600.0, 90_000.0, chance.uniform(-50, 50)))
+    wait = chance.choice((0.0, 0.0, 0.5, 5.0, 120.0))
+    if expires:
+        wait += chance.choice((0.0, 300.0))
+        features = tuple(sorted({*features, FEATURES.index("w")}))
+    return Step(wait, rows, features, chance.random() < 0.4, turn if turned else 0.0)
+
+
+def _text(minor: int) -> str:
+    return f"{minor // UNIT}.{minor % UNIT:06d}"

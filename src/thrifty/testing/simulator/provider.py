@@ -1,0 +1,135 @@
+"""The simulated provider: it bills when it bills, whoever is still alive to hear the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from thrifty.cells import Answered
+from thrifty.errors import NotBilled
+from thrifty.testing.simulator.plan import WORDS, Plan, truth
+
+__all__ = ["Bill", "SimulatedProvider"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """One line of its log, in the order of billing; ``key`` where it was given one."""
+
+    at: float
+    key: str | None
+    ids: tuple[str, ...]
+    names: tuple[str, ...]
+    costs: tuple[int, ...]
+    calm: bool
+
+    @property
+    def amount(self) -> int:
+        return sum(self.costs)
+
+
+class SimulatedProvider:
+    """Refuses, breaks off before or after billing, answers nonsense, is late, forgets to answer."""
+
+    def __init__(self, plan: Plan, chance: random.Random, loop: asyncio.AbstractEventLoop) -> None:
+        self.plan, self.chance, self.loop = plan, chance, loop
+        self.calm = False
+        self.log: list[Bill] = []
+        self.times: Counter[tuple[str, str]] = Counter()
+        self.faults: Counter[str] = Counter()
+        self._had: set[tuple[str, str]] = set()
+        self._keys: dict[str, Bill] = {}
+        self._coming = 0
+
+    async def plain(self, ids: Sequence[object], names: Sequence[str]) -> object:
+        return await self._asked([str(i) for i in ids], list(names), None)
+
+    async def keyed(
+        self, ids: Sequence[object], names: Sequence[str], idempotency_key: str
+    ) -> object:
+        return await self._asked([str(i) for i in ids], list(names), idempotency_key)
+
+    async def quiet(self) -> None:
+        """Until it has billed all that it was asked for."""
+        while self._coming:
+            await asyncio.sleep(1.0)
+
+    async def _asked(self, ids: list[str], names: list[str], key: str | None) -> object:
+        at = 1.0 if self.calm else self.chance.random() / self.plan.faults
+        kind = next((k for limit, k in _KINDS if at < limit), "answer")
+        self.faults[kind] += 1
+        late = 100.0 if kind in ("late", "lost") else 0.0
+        first = self.chance.uniform(0.0, 2.0) + (late if self.chance.random() < 0.3 else 0.0)
+        second = self.chance.uniform(0.0, 2.0) + late
+        if kind == "refused":
+            await asyncio.sleep(first)
+            raise NotBilled("refused")
+        if kind == "broken before":
+            await asyncio.sleep(first)
+            raise ConnectionResetError
+        billed: list[Bill] = []
+        self._coming += 1
+        self.loop.call_later(first, self._bill, ids, names, key, billed)
+        await asyncio.sleep(first + second)
+        if kind == "broken after":
+            raise ConnectionResetError
+        return self._answer(billed[0], kind)
+
+    def _bill(
+        self, ids: list[str], names: list[str], key: str | None, billed: list[Bill]
+    ) -> None:
+        self._coming -= 1
+        if key is not None and key in self._keys:
+            billed.append(self._keys[key])
+            return
+        costs = []
+        for example in ids:
+            listed = self.plan.billed(example, names, self._had)
+            costs.append(self._really(listed))
+            self._had |= {("draw", example)} if {"b", "r"} & set(names) else set()
+            self._had |= {(n, example) for n in names}
+        bill = Bill(
+            self.loop.time(), key, tuple(ids), tuple(names), tuple(costs), self.calm
+        )
+        billed.append(bill)
+        self.log.append(bill)
+        self.times.update((i, n) for i in ids for n in names)
+        if key is not None:
+            self._keys[key] = bill
+
+    def _really(self, listed: int) -> int:
+        how = self.plan.says_cost
+        if how == "below" or (how in ("each", "all") and self.chance.random() < 0.5):
+            return max(0, listed - self.chance.randrange(1, 70_000))
+        if how == "above" and self.chance.random() < 0.5:
+            return listed + self.chance.randrange(1, 3_000_000)
+        return listed
+
+    def _answer(self, bill: Bill, kind: str) -> object:
+        rows: list[list[object]] = [[said(i, n) for n in bill.names] for i in bill.ids]
+        values: object = rows
+        if kind == "malformed":
+            values = self.chance.choice((None, rows[:-1], [[*r, 1] for r in rows], "sorry"))
+        if self.plan.says_cost == "no":
+            return values
+        costs = [Decimal(c) / 1_000_000 for c in bill.costs]
+        if self.plan.says_cost == "all":
+            return Answered(values, cost=sum(costs, Decimal(0)))
+        return Answered(values, cost=costs)  # type: ignore[arg-type]
+
+
+def said(example: str, feature: str) -> object:
+    """A cell as the provider writes it: a category by its word."""
+    value = truth(example, feature)
+    return WORDS[int(value)] if feature == "c" else value
+
+
+#: what becomes of a call, by where a number between 0 and 1 falls
+_KINDS = (
+    (0.10, "refused"), (0.16, "broken before"), (0.24, "broken after"), (0.29, "malformed"),
+    (0.34, "late"), (0.37, "lost"),
+)  # fmt: skip

@@ -1,0 +1,224 @@
+"""A simulated process that buys through the real ledger, and the user who says what happened."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thrifty import kernels
+from thrifty.cells.ledger.ledger import Ledger, OpenPurchase
+from thrifty.cells.ledger.owner import process, simulated
+from thrifty.cells.ledger.paid import PaidCells
+from thrifty.cells.sources import Source
+from thrifty.cells.sources.callable import CallableSource
+from thrifty.errors import BadInput, BudgetExceeded, ClockWentBack, ProviderError, StoreError
+from thrifty.stores.base import LifetimeBook
+from thrifty.testing.simulator.disk import Crashed, SimulatedDisk, SimulatedProcess
+from thrifty.testing.simulator.plan import FEATURES, WINDOW, WORDS, Plan, Step, truth
+from thrifty.testing.simulator.provider import SimulatedProvider, said
+
+if TYPE_CHECKING:
+    from thrifty.testing.simulator.clock import SimulatedLoop
+
+__all__ = ["World", "live", "resolve_all"]
+
+_BEGINNING = 1.7e9
+_EXPECTED = (ProviderError, BudgetExceeded, StoreError, ClockWentBack)
+
+
+@dataclass
+class World:
+    """Everything that a history happens in."""
+
+    plan: Plan
+    chance: random.Random
+    loop: SimulatedLoop
+    disk: SimulatedDisk
+    provider: SimulatedProvider
+    book: LifetimeBook
+    processes: dict[str, SimulatedProcess] = field(default_factory=dict)
+    found: list[str] = field(default_factory=list)
+    happened: Counter[str] = field(default_factory=Counter)
+    #: cells that a user gave up: they may be billed once more
+    given_up: Counter[tuple[str, str]] = field(default_factory=Counter)
+    #: what the doors of living workers say they have spent
+    receipts: dict[str, PaidCells] = field(default_factory=dict)
+    crashes: set[str] = field(default_factory=set)
+    _keys: int = 0
+    _sources: dict[tuple[str, ...], CallableSource] = field(default_factory=dict)
+
+    def ledger(self, turned: Callable[[], float] = lambda: 0.0) -> Ledger:
+        ledger = Ledger(
+            self.book, self.plan.budget, lambda: _BEGINNING + self.loop.time() + turned(),
+            self.loop.time,
+        )  # fmt: skip
+        ledger.new_key, ledger.poll = self._new_key, 1.0
+        return ledger
+
+    def _new_key(self) -> str:
+        self._keys += 1
+        return f"k{self._keys}"
+
+    def crashed(self, name: str) -> bool:
+        """Whether a process did not come to its end."""
+        return name in self.crashes
+
+    def source(self, words: tuple[str, ...]) -> CallableSource:
+        """The provider with its categories in some order."""
+        if words not in self._sources:
+            self._sources[words] = self._new_source(words)
+        return self._sources[words]
+
+    def _new_source(self, words: tuple[str, ...]) -> CallableSource:
+        plan = self.plan
+        fn: Callable[..., object] = self.provider.keyed if plan.keyed else self.provider.plain
+        given = {
+            "concurrency": plan.concurrency, "max_examples": plan.max_examples, "timeout": 20.0,
+            "attempts": 2, "on_doubt": plan.on_doubt,
+        }  # fmt: skip
+        return Source.from_callable(
+            fn, examples=plan.examples, features=FEATURES, name="lab", prices=plan.prices(),
+            idempotent=plan.keyed, boolean=["b", "w"], kinds={"c": words}, **given,  # type: ignore[arg-type]
+        )
+
+
+async def live(world: World, which: int, steps: tuple[Step, ...]) -> None:
+    """A process from its first step to its last, or to its crash."""
+    one = SimulatedProcess(f"worker{which}", world.processes, foreign=world.plan.foreign)
+    with simulated(one):
+        try:
+            await _live(world, which, steps)
+        except BaseException as error:
+            if not one.dead:
+                if not isinstance(error, Exception):
+                    raise
+                world.found.append(f"{type(error).__name__}: {error}")
+        if one.dead:
+            world.happened["crashed"] += 1
+            world.crashes.add(str(one.name))
+
+
+async def _live(world: World, which: int, steps: tuple[Step, ...]) -> None:
+    turned = [0.0]
+    ledger, door = world.ledger(lambda: turned[0]), None
+    words = tuple(world.chance.sample(WORDS, len(WORDS)))
+    for n, step in enumerate(steps):
+        await asyncio.sleep(step.wait)
+        turned[0] = step.turn
+        try:
+            if door is None or step.new_door:
+                task = f"t{which}-{n}"
+                buyer, claims = ledger.opened(world.source(words), None, task)
+                if claims:
+                    await buyer.bought(*buyer.nothing)
+                door = PaidCells(buyer.source, ledger, None, task, buyer=buyer)
+                world.receipts[task] = door
+            await _look(world, door, step, words)
+            world.happened["looked"] += 1
+        except _EXPECTED as error:
+            world.happened[type(error).__name__] += 1
+        except BaseExceptionGroup as group:
+            if process().name in world.processes and world.processes[str(process().name)].dead:
+                raise Crashed from None
+            rest = group.split(_EXPECTED)[1]
+            if rest is not None:
+                raise
+
+
+async def _look(world: World, door: PaidCells, step: Step, words: tuple[str, ...]) -> None:
+    """Buy, and read through the real door; every value is held against the truth."""
+    rows, features = np.array(step.rows), np.array(step.features)
+    mask = kernels.mask_of_rows(rows, world.plan.n_examples)
+    buyer = door._buyer
+    wanted = door._bought_for(features)
+    door.load(np.union1d(wanted, door.tariff.tied))
+    try:
+        if buyer.known.missing(wanted, mask).any():
+            await buyer.bought(wanted, mask)
+    except ProviderError:
+        if buyer.known.missing(wanted, mask).any():
+            raise
+    values = door.get(rows, features)
+    for i, row in enumerate(step.rows):
+        for j, f in enumerate(step.features):
+            example, name = f"p{row}", FEATURES[f]
+            want = truth(example, name)
+            want = float(words.index(WORDS[int(want)])) if name == "c" else want
+            if values[i, j] != want:
+                world.found.append(f"wrong: {example} {name} is {values[i, j]}, not {want}")
+            if name == "w" and world.plan.expires and not world.plan.keyed:
+                _not_stale(world, buyer.known.as_of, example)
+
+
+def _not_stale(world: World, as_of: float, example: str) -> None:
+    """What was read had not expired when the door was opened."""
+    times = [b.at for b in world.provider.log if example in b.ids and "w" in b.names]
+    # a clock that was turned ahead may take a value for younger than it is; never by more
+    if times and all(step.turn == 0 for steps in world.plan.workers for step in steps):
+        late = as_of - _BEGINNING - (max(times) + WINDOW)
+        # a value counts from when it was settled: within a call's time, unless a user did it
+        if late > 25.0 and not world.happened["billed"]:
+            world.found.append(f"stale: {example} w had expired {late:.0f} seconds before")
+
+
+async def resolve_all(world: World, ledger: Ledger, *, last: bool) -> None:
+    """What a truthful user does: the list, then the provider finishes, then its log."""
+    waiting = ledger.open_purchases()
+    if not waiting:
+        return
+    await world.provider.quiet()
+    for purchase in waiting:
+        if world.plan.keyed and purchase.status == "doubt" and not last:
+            continue  # it resolves itself when somebody asks again
+        billed = _was_billed(world, ledger, purchase)
+        try:
+            _resolve(world, ledger, purchase, billed)
+        except BadInput:
+            world.happened["too late to resolve"] += 1
+
+
+def _was_billed(world: World, ledger: Ledger, purchase: OpenPurchase) -> int | None:
+    """What the provider has billed for it; None where it has not."""
+    log = world.provider.log
+    if world.plan.keyed:
+        return next((b.amount for b in log if b.key == purchase.key), None)
+    cell = (purchase.examples[0], purchase.features[0])
+    mine = [b for b in log if cell[0] in b.ids and cell[1] in b.names]
+    accounted = ledger.book.read(lambda pages: _counted(pages, *cell))
+    return mine[accounted].amount if len(mine) > accounted else None
+
+
+def _counted(pages: object, example: str, feature: str) -> int:
+    """How many bills of a cell the ledger has written down already."""
+    e = int(pages.numbers("example", [example])[0])  # type: ignore[attr-defined]
+    f = int(pages.numbers("feature", [feature], "lab")[0])  # type: ignore[attr-defined]
+    ended = ("settled", "lost", "late")
+    return sum(
+        p.status in ended and e in p.block.examples.tolist() and f in p.block.features.tolist()
+        for p in pages.purchases()  # type: ignore[attr-defined]
+    )
+
+
+def _resolve(
+    world: World, ledger: Ledger, purchase: OpenPurchase, billed: int | None
+) -> None:
+    plan, id = world.plan, purchase.id
+    if billed is None:
+        ledger.resolve(id, "not-billed")
+        world.happened["not billed"] += 1
+        return
+    cost = None if plan.says_cost == "no" else f"{billed // 10**6}.{billed % 10**6:06d}"
+    if plan.money == "flat" and id % 5 == 0:
+        ledger.resolve(id, "billed", cost=cost)
+        world.given_up.update((e, f) for e in purchase.examples for f in purchase.features)
+        world.happened["given up"] += 1
+        return
+    values = [[said(e, f) for f in purchase.features] for e in purchase.examples]
+    ledger.resolve(id, "billed", values, cost=cost)
+    world.happened["billed"] += 1

@@ -1,0 +1,56 @@
+"""The simulator: it finds nothing, finds what is broken on purpose, replays and shrinks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from sabotages import HISTORIC, SABOTAGES
+
+from thrifty.testing import simulate
+from thrifty.testing.simulator import simulate_many
+
+#: the long run says how many
+N = int(os.environ.get("THRIFTY_HISTORIES", "60"))
+
+
+def first_that_fails(most: int):
+    for seed in range(most):
+        history = simulate(seed, shrink=False)
+        if not history.sound:
+            return history
+    return None
+
+
+def test_nothing_is_found():
+    happened, failed = simulate_many(range(N))
+    assert not failed, [(h.seed, h.found) for h in failed[:3]]
+    assert happened["histories"] == N and happened["calls"] > N
+    assert happened["crashed"] > 0 and happened["billed"] > 0
+
+
+def test_a_seed_replays_exactly():
+    for seed in range(5):
+        once, again = simulate(seed), simulate(seed)
+        assert once.happened == again.happened and once.plan == again.plan
+
+
+@pytest.mark.parametrize("name", SABOTAGES)
+def test_what_is_broken_on_purpose_is_found(name, monkeypatch):
+    SABOTAGES[name](monkeypatch)
+    assert first_that_fails(600) is not None, name
+
+
+@pytest.mark.parametrize("name", HISTORIC)
+def test_a_bug_of_the_past_is_found_and_shrunk(name, monkeypatch):
+    HISTORIC[name](monkeypatch)
+    failing = first_that_fails(10_000)
+    assert failing is not None
+    short = simulate(failing.seed)
+    assert not short.sound and short.plan.n_steps <= failing.plan.n_steps
+    assert simulate(short.plan, shrink=False).found == short.found, "it replays exactly"
