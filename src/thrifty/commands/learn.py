@@ -94,7 +94,7 @@ def register(app: typer.Typer) -> None:
         ],
         label: Annotated[
             list[str] | None,
-            typer.Option(help="Of a table: a column to learn; may be given several times."),
+            typer.Option(help="Of a table: a column to learn; several are learned at once."),
         ] = None,
         id: Annotated[
             str | None, typer.Option(help="Of a table: the column that names each example.")
@@ -107,7 +107,7 @@ def register(app: typer.Typer) -> None:
             typer.Option(help="Of a table: this column is no feature; may be given several times."),
         ] = None,
         spend: Annotated[
-            str | None, typer.Option(help='Of a table: what a task may cost, such as "5 %".')
+            str | None, typer.Option(help='Of a table: what all labels may cost, such as "5 %".')
         ] = None,
         store: Annotated[
             str | None, typer.Option(help="Another place for the lifetime than the file says.")
@@ -124,11 +124,11 @@ def register(app: typer.Typer) -> None:
         spec = read_any_file(
             file, label or (), id=id, features=feature or (), without=without or (), spend=spend
         )
-        _learn_and_tell(spec, store, task, as_json)
+        _learn_and_tell(spec, store, task, as_json, at_once=len(label or ()) > 1)
 
 
 def _learn_and_tell(
-    spec: TaskFile, store: str | None, tasks: list[str] | None, as_json: bool
+    spec: TaskFile, store: str | None, tasks: list[str] | None, as_json: bool, at_once: bool
 ) -> None:
     """Learn what the file says, and print what it came to, also where it ended early."""
     console = Console(stderr=True, quiet=as_json)
@@ -143,8 +143,11 @@ def _learn_and_tell(
     )
     failed: ThriftyError | None = None
     try:
-        for one in _learn_all(life, spec, tasks, console):
+        for one in _learn_all(life, spec, tasks, console, at_once):
             learned.append(one)
+        again = life.refit()
+        if again and not at_once:
+            console.print(f"fitted again on what is owned now: {', '.join(again)}", highlight=False)
     except ThriftyError as error:
         failed = error
     _tell(life, learned, failed, console, as_json)
@@ -189,7 +192,7 @@ def features_line(names: Sequence[str]) -> str:
 
 
 def _learn_all(
-    life: Lifetime, spec: TaskFile, only: list[str] | None, console: Console
+    life: Lifetime, spec: TaskFile, only: list[str] | None, console: Console, at_once: bool
 ) -> Iterator[Learned]:
     if not spec.tasks:
         raise BadInput(
@@ -201,21 +204,37 @@ def _learn_all(
         raise BadInput(f"the file has no task {unknown[0]!r}.")
     opened = open_source(spec)
     console.print(features_line(opened.source.feature_names), highlight=False, markup=False)
+    wanted = []
     for task in spec.tasks:
         if only and task.name not in only:
             continue
         if task.name in life:
             console.print(f"{task.name}: learned before", highlight=False)
             continue
-        labels = opened.labels(task)
-        learned = life.learn(task.name, opened.source, labels, spend=task.spend)
-        if task.label is not None:
-            life.note_label(opened.source, task.label)
-        receipt = learned.receipt
-        cost = money(receipt.cost, receipt.currency)
-        console.print(
-            f"{task.name}: {learned.route}, {receipt.cells} cells for {cost}, "
-            f"{receipt.reused_cells} reused, {receipt.avoided_cells} avoided",
-            highlight=False,
-        )
-        yield learned
+        wanted.append(task)
+    if at_once and len(wanted) > 1:
+        names = [task.name for task in wanted]
+        labels = {task.name: opened.labels(task) for task in wanted}
+        many = life.learn(names, opened.source, labels, spend=wanted[0].spend)
+        for task in wanted:
+            yield _told(life, opened.source, task, many[task.name], console)
+        return
+    for task in wanted:
+        one = life.learn(task.name, opened.source, opened.labels(task), spend=task.spend)
+        yield _told(life, opened.source, task, one, console)
+
+
+def _told(
+    life: Lifetime, source: Source, task: TaskSpec, learned: Learned, console: Console
+) -> Learned:
+    """A learned task, after a line about it; its column is no feature of later ones."""
+    if task.label is not None:
+        life.note_label(source, task.label)
+    receipt = learned.receipt
+    cost = money(receipt.cost, receipt.currency)
+    console.print(
+        f"{task.name}: {learned.route}, {receipt.cells} cells for {cost}, "
+        f"{receipt.reused_cells} reused, {receipt.avoided_cells} avoided",
+        highlight=False,
+    )
+    return learned

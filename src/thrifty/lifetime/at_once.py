@@ -21,6 +21,11 @@ class LearnsTogether(Protocol):
         self, representation: Any, cells: Cells, tasks: Sequence[PartlyLabelled]
     ) -> Sequence[Found[Any]]: ...
 
+    def learn_again(
+        self, cells: Cells, tasks: Sequence[PartlyLabelled], models: Sequence[object]
+    ) -> Sequence[Any]:
+        """Models of earlier tasks on all that is known now; None where the old one stays."""
+
 
 def in_shares(amount: int, n: int) -> list[int]:
     """n whole numbers as alike as can be, with this sum.

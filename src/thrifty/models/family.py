@@ -24,11 +24,13 @@ from thrifty.models.learning import (
     LearnedClasses,
     LearnedNumbers,
     LearnedTable,
+    learn_again,
     learn_numbers,
     learn_table,
     learn_together,
 )
 from thrifty.models.memory.memory import Lesson, Memory
+from thrifty.models.again import is_not_worse
 from thrifty.models.recurring import hypothesis_of, recognise
 from thrifty.typing import EstimatorLike, Json, JsonLike, LabelsLike
 
@@ -165,6 +167,19 @@ class Models:
         )
         n = cells.n_features
         return [Found(route, one, grown=_TaughtTable(one.bought.lesson, n)) for one in found]
+
+    def learn_again(
+        self, cells: Cells, tasks: Sequence[PartlyLabelled], models: Sequence[object]
+    ) -> list[LearnedTable | None]:
+        """Fit earlier tasks again on all that is known of their rows; None: the old one stays.
+
+        Where rows that the old model never saw can judge both, the new one must not be worse.
+        """
+        found = learn_again(cells, tasks, self.given, self.random_state or 0)
+        return [
+            new if is_not_worse(new, old, task, cells) else None
+            for new, old, task in zip(found, models, tasks)
+        ]
 
     def from_scratch(
         self, cells: Cells, labels: Labels | Numbers, failed: Failed | None
