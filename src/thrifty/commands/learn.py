@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from thrifty.cells import Source
 from thrifty.commands.opening import AsJson, money, print_json, visible
-from thrifty.commands.task_file import TaskFile, read_any_file
+from thrifty.commands.task_file import TaskFile, TaskSpec, read_any_file
 from thrifty.commands.task_source import open_source
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.lifetime import Learned, Lifetime

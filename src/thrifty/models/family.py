@@ -17,6 +17,8 @@ from thrifty.labels.partly import PartlyLabelled
 from thrifty.labels.numbers import Numbers, Said, check_said, labels_said_by, read_any_labels
 from thrifty.models.asking.horizon import read_predictions
 from thrifty.models.buying.cohort import buy_cohort
+from thrifty.models.buying.own import check_way
+from thrifty.models.buying.policy import Policy
 from thrifty.models.fits.estimators import check_estimator, in_words
 from thrifty.models.held.classifier import ModelClassifier
 from thrifty.models.held.regressor import ModelRegressor
@@ -70,6 +72,10 @@ class Models:
     recurring : bool
         whether a task may be an earlier label at another place; an earlier model is then accepted
         as it is where a small sample supports it (:mod:`thrifty.models.recurring`)
+    buying : Policy or None
+        a way to buy of one's own, for one task at a time: an object with
+        ``buy(cells, labels, memory, allowance, rng)`` that gives a :class:`thrifty.models.Bought`
+        (:mod:`thrifty.models.buying.policy`; ``examples/architecture/a_way_to_buy.py``)
     random_state : int or None
         seed of what is drawn
 
@@ -95,6 +101,7 @@ class Models:
         predictions: int | None = None,
         errors: ArrayLike | None = None,
         recurring: bool = False,
+        buying: Policy[Labels | Numbers] | None = None,
         random_state: int | None = None,
     ) -> None:
         self.labels = check_said(labels)
@@ -104,6 +111,9 @@ class Models:
         self.given = estimator
         self.predictions, self.errors = read_predictions(predictions), errors
         self.recurring = bool(recurring)
+        check_way(buying)
+        self.buying = buying
+        self._way = None if buying is None else repr(buying)
         self.random_state = random_state
         self._words = in_words(estimator)
 
@@ -142,12 +152,13 @@ class Models:
         learned: LearnedTable
         if isinstance(labels, Numbers):
             learned = learn_numbers(
-                cells, labels, representation, self.given, seed, predictions=self.predictions
-            )
+                cells, labels, representation, self.given, seed, predictions=self.predictions,
+                buying=self.buying,
+            )  # fmt: skip
         else:
             of_classes = learn_table(
                 cells, labels, representation, self.given, seed, predictions=self.predictions,
-                errors=self.errors,
+                errors=self.errors, buying=self.buying,
             )  # fmt: skip
             found = hypothesis_of(of_classes, labels, seed) if self.recurring else {}
             learned = of_classes.with_hypotheses(found)
@@ -161,6 +172,11 @@ class Models:
         self, representation: Memory, cells: Cells, tasks: Sequence[PartlyLabelled]
     ) -> list[Found[LearnedTable]]:
         """Several tasks on the same rows: one table for all, a model of each."""
+        if self.buying is not None:
+            raise BadParameter(
+                "buying= buys for one task at a time; learn the labels one after another, or leave "
+                "it out to have one table for all of them."
+            )
         found = learn_together(cells, tasks, self.given, self.random_state or 0)
         route: Literal["screened", "scratch"] = (
             "scratch" if cells.n_bought >= cells.n_features * cells.n_examples else "screened"
@@ -230,6 +246,7 @@ class Models:
             "random_state": self.random_state,
             **({} if self.labels is None else {"labels": self.labels}),
             **({"recurring": True} if self.recurring else {}),
+            **({"buying": self._way} if self._way else {}),
         }
 
     @classmethod
@@ -239,4 +256,5 @@ class Models:
         made = cls(**{key: data[key] for key in kept}, labels=data.get("labels"),
                    recurring=data.get("recurring", False))
         made._words = data["estimator"]
+        made._way = data.get("buying")
         return made

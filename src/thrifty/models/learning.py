@@ -25,6 +25,7 @@ from thrifty.models.buying.halving import Halving
 from thrifty.models.buying.halving_numbers import HalvingNumbers
 from thrifty.models.buying.in_order import InOrder
 from thrifty.models.buying.nested import Nested, OneTable, read_known
+from thrifty.models.buying.own import buy_by
 from thrifty.models.buying.owned import owns_rows
 from thrifty.models.buying.policy import Bought, Policy
 from thrifty.models.buying.rungs import buy_rungs, free_features, free_tables
@@ -91,6 +92,7 @@ def learn_table(
     *,
     predictions: int | None = None,
     errors: ArrayLike | None = None,
+    buying: Policy[Labels | Numbers] | None = None,
 ) -> LearnedClasses:
     """Buy within the door's allowance and fit.
 
@@ -98,7 +100,7 @@ def learn_table(
     the model keeps no more of them than its predictions are worth.
     """
     _check_classes(labels)
-    if not predictions and cells.call_price <= 0:
+    if not predictions and cells.call_price <= 0 and buying is None:
         whole = PartlyLabelled(labels, np.arange(len(labels)), len(labels))
         by_rungs = _learn_rungs(cells, [whole], estimator, seed)
         if by_rungs is not None:
@@ -112,7 +114,10 @@ def learn_table(
         policy = InOrder()
     # Small fits: on a busy machine more threads than one wait for each other a hundred times over.
     with threadpool_limits(1):
-        bought = policy.buy(cells, labels, memory, allowance_of(cells), rng)
+        if buying is not None:
+            bought = buy_by(buying, cells, labels, memory, allowance_of(cells), rng)
+        else:
+            bought = policy.buy(cells, labels, memory, allowance_of(cells), rng)
     bought, words = _with_words(bought, cells)
     if estimator is not None:  # it sees no beliefs: only what was bought together
         bought = replace(bought, table=bought.table.block())
@@ -132,11 +137,15 @@ def learn_numbers(
     seed: int,
     *,
     predictions: int | None = None,
+    buying: Policy[Labels | Numbers] | None = None,
 ) -> LearnedNumbers:
     """The same for numeric labels."""
     rng = np.random.default_rng(seed)
     with threadpool_limits(1):
-        bought = HalvingNumbers().buy(cells, labels, memory, allowance_of(cells), rng)
+        if buying is not None:
+            bought = buy_by(buying, cells, labels, memory, allowance_of(cells), rng)
+        else:
+            bought = HalvingNumbers().buy(cells, labels, memory, allowance_of(cells), rng)
     bought, words = _with_words(bought, cells)
     if predictions:
         spent = cells.receipt().cost
