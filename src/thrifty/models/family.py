@@ -13,8 +13,9 @@ from thrifty.attempt import Expected, Failed, Found, Traits
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.labels.classes import Labels
-from thrifty.labels.partly import PartlyLabelled
 from thrifty.labels.numbers import Numbers, Said, check_said, labels_said_by, read_any_labels
+from thrifty.labels.partly import PartlyLabelled
+from thrifty.models.again import is_not_worse
 from thrifty.models.asking.horizon import read_predictions
 from thrifty.models.buying.cohort import buy_cohort
 from thrifty.models.buying.own import check_way
@@ -32,7 +33,6 @@ from thrifty.models.learning import (
     learn_together,
 )
 from thrifty.models.memory.memory import Lesson, Memory
-from thrifty.models.again import is_not_worse
 from thrifty.models.recurring import hypothesis_of, recognise
 from thrifty.typing import EstimatorLike, Json, JsonLike, LabelsLike
 

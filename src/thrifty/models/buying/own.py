@@ -54,14 +54,15 @@ def _check_read(name: str, table: Table, cells: Cells) -> None:
     if (there & ~known).any():
         i, j = np.argwhere(there & ~known)[0].tolist()
         raise BadInput(
-            f"{name}.buy has a value of feature {int(table.features[j])} on row {int(rows[i])} that "
-            "it did not buy. Read values with cells.get alone, and say in bought= which those are."
+            f"{name}.buy has a value of feature {int(table.features[j])} on row {int(rows[i])} "
+            "that it did not buy. Read values with cells.get alone, and say in bought= which "
+            "those are."
         )
     for j, f in enumerate(table.features.tolist()):
         at = np.flatnonzero(there[:, j])
         said = np.asarray(cells.get(rows[at], [f]), dtype=np.float64)[:, 0] if len(at) else at
         if not np.array_equal(said, table.values[own][at, j], equal_nan=True):
             raise BadInput(
-                f"{name}.buy has other values of feature {f} than cells.get gave. Put into the table "
-                "what the door said."
+                f"{name}.buy has other values of feature {f} than cells.get gave. Put into the "
+                "table what the door said."
             )

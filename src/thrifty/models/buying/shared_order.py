@@ -1,4 +1,4 @@
-"""The order in which tasks that share rows take them: always for the class that has least of its due.
+"""The order in which tasks that share rows take them: for the class that has least of its due.
 
 A class's due goes with the root of its rows, over all tasks: rare classes are there early whichever
 task they belong to, without crowding out the rest. Within a class rows stand in an order that all

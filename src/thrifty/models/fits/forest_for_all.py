@@ -123,7 +123,8 @@ class ForestForAll:
         """The trees as one target reads them, to be kept and asked without scikit-learn."""
         votes = np.vstack(self._votes(t)) / len(self._grown)
         columns = votes.shape[1]
-        parts = [replace(self._structure, column=np.full(len(self._grown), c)) for c in range(columns)]
+        n = len(self._grown)
+        parts = [replace(self._structure, column=np.full(n, c)) for c in range(columns)]
         whole = add_up([(1.0, part) for part in parts])
         leaf = self._structure.left == np.arange(len(votes))
         value = np.where(leaf[:, None], votes, 0.0).T.reshape(-1)
