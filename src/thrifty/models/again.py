@@ -36,7 +36,7 @@ def is_not_worse(new: LearnedTable, old: object, task: PartlyLabelled, cells: Ce
     rows, labels = table.rows[fresh], table.labels[fresh]
     values = _values(cells, rows, before.features)
     if isinstance(task.labels, Numbers):
-        if len(fresh) < 2 * _JUDGES:
+        if len(fresh) < 2 * _JUDGES or not isinstance(old, ModelRegressor):
             return more
         told = np.asarray(old.estimator_.predict(values)).reshape(-1)
         return _squares(new.left_out[fresh], labels) <= _squares(told, labels)

@@ -104,8 +104,8 @@ def fit_for_all(
     left_out: list[Floats] = [np.zeros((len(filled), _columns(task))) for task in tasks]
     for fold in range(_FOLDS):
         rest, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        part = [one.of_rows(rest) for one in dense]
-        grown = ForestForAll(filled[rest], part, ones[rest], named, seed, _TREES_LEFT_OUT)
+        some = [one.of_rows(rest) for one in dense]
+        grown = ForestForAll(filled[rest], some, ones[rest], named, seed, _TREES_LEFT_OUT)
         for scores, found in zip(left_out, grown.scores(filled[out])):
             scores[out] = found
     forest = ForestForAll(filled, dense, ones, named, seed)
