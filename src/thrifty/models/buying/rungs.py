@@ -49,7 +49,9 @@ def buy_rungs(cells: Cells, targets: Sequence[Target], allowance: float) -> list
     if _enough(targets, order[:n]):
         purse.buy(order[:n], paid)
     known = what_is_known(cells)
-    whole: Bools = np.asarray(known[:, paid].all(axis=1) & bool(len(paid)))
+    whole = np.zeros(len(known), dtype=bool)
+    if len(paid):
+        whole = np.asarray(known[:, paid].all(axis=1), dtype=bool)
     return [_table(cells, target, free, paid, whole) for target in targets]
 
 
