@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING
 from thrifty.on_demand import on_demand
 
 if TYPE_CHECKING:
+    from thrifty.lifetime.answering import Answers
     from thrifty.lifetime.learned import Learned
     from thrifty.lifetime.lifetime import Lifetime
     from thrifty.lifetime.prediction import Prediction
 
-__all__ = ["Learned", "Lifetime", "Prediction"]
+__all__ = ["Answers", "Learned", "Lifetime", "Prediction"]
 
 __getattr__, __dir__ = on_demand(
     __name__,
     {
+        "answering": ["Answers"],
         "learned": ["Learned"],
         "lifetime": ["Lifetime"],
         "prediction": ["Prediction"],

@@ -117,7 +117,7 @@ class PredictionRuns:
         if most is not None:
             run = self._open_run(name, X, match, most, words=words)
         run = replace(run, spend=most, per_row=each)
-        self._begin(run)
+        self.begin(run)
         self._doors.say_purged(run.source, run.cells, _TO_THE_CALLER)
         return run
 
@@ -126,7 +126,7 @@ class PredictionRuns:
     ) -> Run:
         """A door to the examples of a foreign model."""
         run = self._open_run(title, X, match, allow_missing=True)
-        self._begin(run)
+        self.begin(run)
         self._doors.say_purged(run.source, run.cells, _TO_THE_CALLER)
         return run
 
@@ -149,7 +149,7 @@ class PredictionRuns:
         )  # fmt: skip
         return Run(account, name, source, cells, owned, np.arange(source.n_examples), time.time())
 
-    def _begin(self, run: Run) -> None:
+    def begin(self, run: Run) -> None:
         """A run that buys is written down first: its account is then never nobody's."""
         saved = self._doors.saved
         if saved is not None and not run.source.free:
