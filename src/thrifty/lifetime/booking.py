@@ -80,9 +80,9 @@ class Booking:
     def open_task(
         self, name: str, X: TableLike, y: LabelsLike, now: Snapshot, *, spend: MoneyLike = None,
         features: Sequence[str] | None = None, kinds: KindsLike = None, na: NaLike = None,
-        to_buy: bool = True,
+        to_buy: bool = True, quiet: bool = False,
     ) -> OpenTask:  # fmt: skip
-        """Check what a user brought, and open a door to it."""
+        """Check what a user brought, and open a door to it; quiet: labels are lacking on purpose."""
         can_be_stored([str(name)], "name of a task")
         new = new_kinds(self._doors.settings.kinds, kinds)
         source = self._doors.source_of(X, kinds, _words(now), na).recoded(_words(now))
@@ -102,7 +102,8 @@ class Booking:
                 "labels."
             )
         if rows is not None:
-            say_left_out(name, rows, n, _TO_THE_CALLER)
+            if not quiet:
+                say_left_out(name, rows, n, _TO_THE_CALLER)
             source = of_rows(source, rows)
         owned, place = self._doors.owned_of(X, source, rows, n)
         ledger = self._doors.ledger_for(source)

@@ -135,7 +135,7 @@ class Lifetime:
         self,
         name: str,
         X: TableLike,
-        y: LabelsLike,
+        y: LabelsLike | Oracle,
         *,
         spend: MoneyLike = None,
         features: Sequence[str] | None = None,
@@ -147,6 +147,9 @@ class Lifetime:
 
         Parameters
         ----------
+        y : labels or Oracle
+            one label per row; or a :class:`thrifty.Oracle`, who is asked about rows that are worth
+            it: labels and cells are then paid from ``spend``
         X : array, frame, scipy sparse matrix or Source
             an array, a frame, scipy sparse or a source. Features with names are matched by them,
             may come in any order, may be more or fewer than before
@@ -206,7 +209,7 @@ class Lifetime:
         family: AnyFamily,
         name: str,
         X: TableLike,
-        y: LabelsLike,
+        y: LabelsLike | Oracle,
         *,
         good: bool | None = None,
         spend: MoneyLike = None,
