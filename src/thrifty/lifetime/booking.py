@@ -82,7 +82,7 @@ class Booking:
         features: Sequence[str] | None = None, kinds: KindsLike = None, na: NaLike = None,
         to_buy: bool = True, quiet: bool = False,
     ) -> OpenTask:  # fmt: skip
-        """Check what a user brought, and open a door to it; quiet: labels are lacking on purpose."""
+        """Check what a user brought, and open a door to it; quiet: labels lack on purpose."""
         can_be_stored([str(name)], "name of a task")
         new = new_kinds(self._doors.settings.kinds, kinds)
         source = self._doors.source_of(X, kinds, _words(now), na).recoded(_words(now))
