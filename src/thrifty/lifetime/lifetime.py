@@ -147,7 +147,7 @@ class Lifetime:
 
         Parameters
         ----------
-        y : labels or Oracle
+        y : sequence or Oracle
             one label per row; or a :class:`thrifty.Oracle`, who is asked about rows that are worth
             it: labels and cells are then paid from ``spend``
         X : array, frame, scipy sparse matrix or Source
