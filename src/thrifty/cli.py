@@ -58,6 +58,10 @@ _COMMANDS = {
         "versions",
         "Forget a task's model and its versions; what it bought stays owned, and paid.",
     ),
+    "outcomes": (
+        "outcomes",
+        "Say what became true of rows that were predicted; is the model still as good?",
+    ),
     "resolve": (
         "resolve",
         "List the purchases whose end is open, or say what became of one, or of all.",

@@ -26,7 +26,8 @@ BORDERS = {
         errors lifetime/learned lifetime/lifetime serving trees/over_bits_model
     """,
     "families and learners of users, which know their own representation": """
-        lifetime/booking lifetime/learning lifetime/versions engines/attempts powers/model protocol
+        lifetime/booking lifetime/learning lifetime/versions
+        lifetime/outcomes engines/attempts powers/model protocol
         testing/family_checks trees/learner
     """,
     "plain data that was written by somebody: JSON, rows of a database, files, answers": """

@@ -136,6 +136,11 @@ class Cells:
         return self._features.n
 
     @property
+    def examples(self) -> tuple[str, ...] | None:
+        """The ids of the rows, where they have them."""
+        return self._source.examples
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         return self._features.names
 

@@ -15,6 +15,8 @@ from thrifty.cells.ledger.purge import purge_example
 from thrifty.commands.opening import LifetimeName, StorePlace, open_lifetime
 from thrifty.errors import BadInput, StoreError
 from thrifty.stores import PostgresStore, SQLiteStore, existing_store
+from thrifty.stores.outcome_pages import OutcomePages
+from thrifty.stores.pages import SqlPages
 
 __all__ = ["copy_store", "register"]
 
@@ -61,6 +63,8 @@ def register(app: typer.Typer) -> None:
         to: Annotated[Path, typer.Argument(help="The copy; it must not be there yet.")],
     ) -> None:
         """Copy a store, also while others are learning in it."""
+        if "://" in str(to):
+            raise BadInput(f"a backup is a file; {to} is the address of a server.")
         copy_store(_file(store), to)
         typer.echo(f"{store} copied to {to}.", err=True)
 
@@ -87,7 +91,14 @@ def register(app: typer.Typer) -> None:
         """Take out every value of one example; what it cost stays on the bill."""
         life = open_lifetime(store, lifetime, write=True, whole_store=True)
         book = life.ledger.book
-        gone = book.write(lambda pages: purge_example(pages, example, time.time()))
+
+        def work(pages: SqlPages) -> int:
+            number = int(pages.numbers("example", [example])[0])
+            found = purge_example(pages, example, time.time())
+            OutcomePages(pages).take_out(number)
+            return found
+
+        gone = book.write(work)
         kept = getattr(book, "store", None)
         if isinstance(kept, SQLiteStore | PostgresStore):
             kept.shrink()

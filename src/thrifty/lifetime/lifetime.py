@@ -19,6 +19,7 @@ from thrifty.lifetime.feature_matching import come_in_order
 from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.learning import Learning
 from thrifty.lifetime.many import Tasks, learn_many
+from thrifty.lifetime.outcomes import Monitor, Outcomes
 from thrifty.lifetime.prediction import Prediction
 from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.progress import Progress
@@ -134,6 +135,7 @@ class Lifetime:
         self._answering = Answering(doors, self._runs)
         self._learning = Learning(shelf, self._booking, shown)
         self._versions = Versions(shelf, self._booking, shown)
+        self._outcomes = Outcomes(shelf, self._versions)
         self._bills = Bills(doors, self._booking.to_buy, self._runs.in_memory)
 
     @overload
@@ -393,7 +395,8 @@ class Lifetime:
                 raise BadParameter("weights are for several tasks: predict([names], X, weights=).")
             if isinstance(stop, Mapping):
                 raise BadParameter("a mapping of rules is for several tasks; got one name.")
-            return self._runs.predict(name, self[name], X, stop, spend, per_row)
+            version = self._versions.present(name)
+            return self._runs.predict(name, self[name], X, stop, spend, per_row, version)
         models = {one: self[one] for one in distinct(name)}
         return self._runs.predict_jointly(models, X, stop, spend, per_row, weights)
 
@@ -439,6 +442,35 @@ class Lifetime:
             {one: self[one] for one in tasks}, self._runs, self._shelf.doors, stop=stop,
             weights=read_weights(tasks, weights), per_row=per_row, id=id, source=source,
         )  # fmt: skip
+
+    def outcomes(
+        self,
+        name: str,
+        ids: Sequence[object] | None = None,
+        y: LabelsLike | None = None,
+        *,
+        at: float | None = None,
+    ) -> Monitor:
+        """What became true of rows that were predicted; and whether the model is still as good.
+
+        A test that may be looked at every day: false alarms in at most 5 of 100 years of daily
+        looks (:mod:`thrifty.lifetime.monitoring`). Without ids: how it stands. For two classes, and
+        rows of sources whose examples have ids.
+
+        Parameters
+        ----------
+        ids : sequence or None
+            of examples that this task's model has predicted
+        y : sequence or None
+            what each turned out to be
+        at : float or None
+            when that became known, in seconds since 1970; None: now
+        """
+        self.refresh()
+        self[name]  # says which tasks there are
+        if ids is None or y is None:
+            return self._outcomes.monitor(name)
+        return self._outcomes.tell(name, ids, y, at)
 
     def retire(self, *names: str, undo: bool = False) -> tuple[str, ...]:
         """Say that features can no longer be had: nothing asks for them, nothing is paid for them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -13,6 +14,9 @@ from thrifty.errors import BadInput, BudgetExceeded
 from thrifty.html import table_html
 from thrifty.lazy import UNANSWERED, Asked, Asks, Explanation, explain_cells
 from thrifty.typing import AnyArray
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Prediction", "out_of_money", "prediction_receipt"]
 
@@ -101,6 +105,25 @@ class Prediction:
         more = f"and {len(self) - _SHOWN:,} more" if len(self) > _SHOWN else ""
         head = ("row", "answer", "probability", "cells bought")
         return table_html(head, rows, more) + self.receipt._repr_html_()
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A pandas DataFrame, a row each: id, value, probabilities, cells, cost.
+
+        ``polars.from_pandas(prediction.to_frame())`` makes one of Polars.
+        """
+        import pandas
+
+        ids = self._cells.examples
+        columns: dict[str, object] = {
+            "id": list(ids) if ids is not None else np.arange(len(self)),
+            "value": self.values,
+        }
+        if self.probabilities is not None and self.classes is not None:
+            for j, name in enumerate(self.classes.tolist()):
+                columns[f"probability of {name}"] = self.probabilities[:, j]
+        columns["cells"] = self.receipt.cells_per_row
+        columns["cost"] = self.receipt.cost_per_row
+        return pandas.DataFrame(columns)
 
     def explain(self, example: int) -> Explanation:
         """What one row was asked, what came, and what it cost."""

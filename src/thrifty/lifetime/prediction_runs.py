@@ -20,6 +20,7 @@ from thrifty.cells.matching import Match, match_features
 from thrifty.errors import ThriftyError
 from thrifty.lazy import Asks, ask_within_budget
 from thrifty.lazy.stopping import StoppingRule
+from thrifty.lifetime.answers import note_answers
 from thrifty.lifetime.asked_tasks import read_weights
 from thrifty.lifetime.doors import Doors, Words
 from thrifty.lifetime.feature_matching import check_read
@@ -93,7 +94,7 @@ class PredictionRuns:
 
     def predict(
         self, name: str, model: Asks, X: TableLike, stop: StoppingRule | None,
-        spend: MoneyLike, per_row: MoneyLike,
+        spend: MoneyLike, per_row: MoneyLike, version: int = 0,
     ) -> Prediction:  # fmt: skip
         """The answers of a task's model; see :meth:`thrifty.Lifetime.predict`."""
         model, lacking = without_lacking(name, model, X, self._doors.settings.retired)
@@ -110,6 +111,12 @@ class PredictionRuns:
         prediction = Prediction(model, run.cells, asked)
         prediction.receipt = replace(prediction.receipt, lacking=lacking)
         self.end_prediction(run, prediction.receipt, finished=ended is None)
+        ids = run.source.examples
+        if ids is not None and version:
+            task = name.removesuffix(f"@{version}")
+            self._doors.ledger.book.write(
+                lambda pages: note_answers(pages, run.account, task, version, ids, prediction)
+            )
         if ended is not None:
             raise out_of_money(name, prediction, ended) from ended
         return prediction

@@ -145,7 +145,7 @@ class Versions:
         while True:
             self._shelf.refresh()
             model = self._shelf.model(name)  # says which tasks there are
-            present = self._present(name)
+            present = self.present(name)
             number = 1 + max((h.number for h in self._heads(name)), default=1)
             account = f"{name}@{number}"
             task = self._booking.open_task(
@@ -165,7 +165,11 @@ class Versions:
         found: list[VersionHead] = self._book.read(lambda pages: VersionPages(pages).heads(name))
         return found
 
-    def _present(self, name: str) -> int:
+    def present(self, name: str) -> int:
+        """The number of the version that answers for a task, or that was named."""
+        _, at, number = name.rpartition("@")
+        if at and number.isdecimal() and name not in self._shelf.tasks:
+            return int(number)
         return next((h.number for h in self._heads(name) if h.state == _PRESENT), 1)
 
     def _known_rows(self, name: str, present: int, task: OpenTask) -> NDArray[np.int64]:
@@ -316,7 +320,7 @@ class Versions:
         self._shelf.refresh()
         self._shelf.model(name)
         heads = self._heads(name)
-        present = self._present(name)
+        present = self.present(name)
         before = [h.number for h in heads if h.state == _BEFORE and h.number < present]
         if not before:
             raise BadInput(

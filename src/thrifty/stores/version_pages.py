@@ -123,7 +123,7 @@ class VersionPages:
                     f"UPDATE {table} SET task = ? WHERE lifetime = ? AND task = ?",
                     (before, self._id, head.name),
                 )
-        for table in ("versions", "task_examples"):
+        for table in ("versions", "task_examples", "answers", "outcomes"):
             self._run(f"DELETE FROM {table} WHERE lifetime = ? AND task = ?", (self._id, task))
 
     def put_examples(self, task: str, number: int, examples: NDArray[np.int64]) -> None:

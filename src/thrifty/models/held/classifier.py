@@ -22,6 +22,7 @@ from thrifty.models.card import Card
 from thrifty.models.fits.estimators import check_estimator
 from thrifty.models.fits.fitted import FittedClasses, classes_from_dict
 from thrifty.models.fits.fitting import fit_classes
+from thrifty.models.fits.folds import stratified_folds
 from thrifty.models.fits.quality import Quality
 from thrifty.models.fits.quality_left_out import quality_left_out
 from thrifty.models.held.base import OnCells, check_lengths, one_column
@@ -129,6 +130,27 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Prefixes, Quality]
             fit_again = partial(fit_classes, estimator=self.estimator, seed=seed)
             self._measured.append(quality_left_out(self.table_, fit_again, seed))
         return self._measured[0]
+
+    def scores_left_out(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Of two classes: probabilities of the second on rows left out of the fit, by class.
+
+        Three fits on what was bought; None where a class has too few rows.
+        """
+        table, seed = self.table_, self.random_state or 0
+        own = np.flatnonzero(table.rows >= 0)
+        codes = table.labels[own].astype(np.int64)
+        if len(self.classes_) != 2 or len(np.unique(codes)) != 2:
+            return None
+        folds = stratified_folds(codes, np.random.default_rng(seed))
+        if folds is None:
+            return None
+        scores = np.zeros(len(own))
+        for fold in np.unique(folds).tolist():
+            out = own[folds == fold]
+            rest = np.setdiff1d(np.arange(table.n_rows), out)
+            fitted = fit_classes(table.of_rows(rest), self.estimator, seed=seed)
+            scores[folds == fold] = fitted.predict_proba(table.values[out])[:, 1]
+        return scores[codes == 0], scores[codes == 1]
 
     def __str__(self) -> str:
         return repr(self) if not hasattr(self, "features_") else in_plain_words(self)

@@ -1,0 +1,95 @@
+"""A model that lives on: updates beside one task on all rows, and predictions without a column.
+
+    python benchmarks/lives_on.py update      # nhanes, support2, thyroid0387_cost
+    python benchmarks/lives_on.py columns     # nhanes, physionet_icu
+
+update: 1,000 rows at a budget, then 500 more at a third of it, against one task on all 1,500 rows
+at both budgets together; AUROC on the other rows, paired over labels and seeds.
+columns: each of the ten most used features left out in turn, against learning without it.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+import thrifty
+from thrifty.benchmarks.data import data_folder
+
+SETS = {"update": ("nhanes", "support2", "thyroid0387_cost"),
+        "columns": ("nhanes", "physionet_icu")}  # fmt: skip
+#: the share of all cells of the first 1,000 rows that learning may spend
+SHARE = 0.1
+SEEDS = 3
+LABELS = 3
+
+
+def read(name):
+    """Values, the labels with the most even classes, and the names of the features."""
+    with np.load(data_folder() / f"{name}.npz", allow_pickle=False) as found:
+        X = found["X_raw" if "X_raw" in found.files else "X"].astype(float)
+        Y = found["Y"].astype(int)
+    shares = [abs(np.mean(Y[Y[:, j] >= 0, j] == 1) - 0.5) for j in range(Y.shape[1])]
+    return X, Y[:, np.argsort(shares)[:LABELS]]
+
+
+def auroc(model, X, y):
+    return roc_auc_score(y, model.predict_proba(X)[:, 1])
+
+
+def update(name):
+    """Differences of AUROC: updated less whole, on rows that neither has seen."""
+    X, Y = read(name)
+    found = []
+    for label in range(Y.shape[1]):
+        for seed in range(SEEDS):
+            rows = np.random.default_rng(seed).permutation(np.flatnonzero(Y[:, label] >= 0))
+            first, more, test = rows[:1000], rows[1000:1500], rows[1500:]
+            y = Y[:, label]
+            budget = SHARE * 1000 * X.shape[1]
+            life = thrifty.Lifetime(random_state=seed)
+            life.learn("t", X[first], y[first], spend=budget)
+            one = auroc(life["t"], X[test], y[test])
+            made = life.update("t", X[more], y[more], spend=budget / 3)
+            both = auroc(life["t"], X[test], y[test])
+            whole = thrifty.Lifetime(random_state=seed)
+            whole.learn("t", X[rows[:1500]], y[rows[:1500]], spend=budget * 4 / 3)
+            at_once = auroc(whole["t"], X[test], y[test])
+            found.append((one, both, at_once))
+            print(f"{name} label {label} seed {seed}: first {one:.3f}, updated {both:.3f} "
+                  f"({made.state}), at once {at_once:.3f}", flush=True)  # fmt: skip
+    told(name, np.array(found)[:, 1] - np.array(found)[:, 2], "updated less at once")
+
+
+def columns(name):
+    """Differences of AUROC: going on without a feature, less learning without it."""
+    X, Y = read(name)
+    y, found = Y[:, 0], []
+    for seed in range(SEEDS):
+        rows = np.random.default_rng(seed).permutation(np.flatnonzero(y >= 0))
+        train, test = rows[:1000], rows[1000:]
+        budget = SHARE * 1000 * X.shape[1]
+        life = thrifty.Lifetime(random_state=seed)
+        model = life.learn("t", X[train], y[train], spend=budget).model
+        for f in model.features_[:10].tolist():
+            gone = auroc(model.without([f"x{f}"]), X[test], y[test])
+            rest = np.delete(np.arange(X.shape[1]), f)
+            other = thrifty.Lifetime(random_state=seed)
+            fresh = other.learn("t", X[train][:, rest], y[train], spend=budget).model
+            found.append(gone - auroc(fresh, X[test][:, rest], y[test]))
+            print(f"{name} seed {seed} without {f}: {found[-1]:+.4f}", flush=True)
+    told(name, np.array(found), "going on less learning without")
+
+
+def told(name, gains, what):
+    error = gains.std(ddof=1) / np.sqrt(len(gains))
+    print(f"{name}: {what} {gains.mean():+.4f} (standard error {error:.4f}, worst "
+          f"{gains.min():+.4f}, {len(gains)} runs)", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    which = sys.argv[1] if len(sys.argv) > 1 else "update"
+    for each in sys.argv[2:] or SETS[which]:
+        {"update": update, "columns": columns}[which](each)

@@ -1,0 +1,101 @@
+"""What became true: a model is watched, told worse when it is, and purged rows are gone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import thrifty
+from thrifty.cli import app
+from thrifty.errors import BadInput
+from thrifty.stores.outcome_pages import OutcomePages
+
+pd = pytest.importorskip("pandas")
+
+
+def month(n, seed, first, noise=0.8):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({f"t{i}": rng.normal(size=n).round(3) for i in range(4)})
+    y = frame["t1"] - frame["t3"] + noise * rng.normal(size=n) > 0.7
+    frame.index = [f"p{first + i}" for i in range(n)]
+    return frame, y.astype(int).to_numpy()
+
+
+def source(frame):
+    return thrifty.Source.from_frame(frame, examples=list(frame.index), name="clinic")
+
+
+@pytest.fixture(params=["memory", "file"])
+def life(request, tmp_path):
+    place = None if request.param == "memory" else tmp_path / "clinic.db"
+    life = thrifty.Lifetime(store=place, random_state=0)
+    X, y = month(500, 0, 0)
+    life.learn("ill", source(X), y)
+    return life
+
+
+def test_still_as_good_then_worse(life):
+    few, y = month(10, 1, 1000)
+    life.predict("ill", source(few))
+    assert life.outcomes("ill", few.index, y).sentence == "too few to say"
+    same, y = month(300, 2, 2000)
+    life.predict("ill", source(same))
+    found = life.outcomes("ill", same.index, y, at=1e9)
+    assert found.sentence == "still as good as when it was learned"
+    assert found.outcomes == 310 and abs(found.auroc - found.auroc_learned) < 0.08
+    other, y = month(400, 3, 3000, noise=8.0)
+    life.predict("ill", source(other))
+    found = life.outcomes("ill", other.index, y, at=1.1e9)
+    assert found.sentence == "worse since 2004-11-09" and found.since == 1.1e9
+    assert life.outcomes("ill").sentence == found.sentence
+    assert found.days[-1][1] == 710
+
+
+def test_a_new_version_is_watched_anew(life):
+    other, y = month(400, 3, 3000, noise=8.0)
+    life.predict("ill", source(other))
+    assert "worse" in life.outcomes("ill", other.index, y).sentence
+    made = life.update("ill", source(other), y)  # outcomes are rows for an update
+    assert made.taken
+    assert life.outcomes("ill").sentence == "too few to say"
+
+
+def test_bad_outcomes(life):
+    new, y = month(30, 1, 1000)
+    with pytest.raises(BadInput, match="30 of 30 rows were never predicted by 'ill'"):
+        life.outcomes("ill", new.index, y)
+    life.predict("ill", source(new))
+    with pytest.raises(BadInput, match=r"one of \[0, 1\]; got 2"):
+        life.outcomes("ill", new.index[:2], [0, 2])
+    with pytest.raises(BadInput, match="one outcome per id"):
+        life.outcomes("ill", new.index, y[:5])
+    life.learn("dose", source(month(100, 8, 7000)[0]), month(100, 8, 7000)[0]["t1"] + 0.25)
+    with pytest.raises(BadInput, match="two classes"):
+        life.outcomes("dose", new.index, y)
+
+
+def test_on_the_command_line_and_purged(tmp_path):
+    place = tmp_path / "clinic.db"
+    life = thrifty.Lifetime(store=place, random_state=0)
+    life.learn("ill", source(month(500, 0, 0)[0]), month(500, 0, 0)[1])
+    new, y = month(200, 1, 1000)
+    life.predict("ill", source(new))
+    truth = tmp_path / "truth.csv"
+    pd.DataFrame({"id": new.index, "ill": y}).to_csv(truth, index=False)
+    said = CliRunner().invoke(app, ["outcomes", str(place), "ill", str(truth)])
+    assert said.exit_code == 0 and "still as good as when it was learned" in said.stdout
+    assert CliRunner().invoke(app, ["purge", str(place), "p1000"]).exit_code == 0
+    assert thrifty.Lifetime.open(place).outcomes("ill").outcomes == 199
+    kept = life.ledger.book.read(lambda pages: OutcomePages(pages).answers("ill"))
+    assert [len(a["examples"]) for _, _, a in kept] == [199]
+
+
+def test_a_prediction_as_a_frame(life):
+    new, _ = month(5, 1, 1000)
+    frame = life.predict("ill", source(new)).to_frame()
+    assert frame["id"].tolist() == list(new.index)
+    assert list(frame.columns) == [
+        "id", "value", "probability of 0", "probability of 1", "cells", "cost"
+    ]  # fmt: skip
+    pytest.importorskip("polars").from_pandas(frame)
