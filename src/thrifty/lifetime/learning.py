@@ -217,7 +217,7 @@ class Learning:
             name: self.learn(
                 family, name, X, y, good=good, spend=each, features=features, kinds=kinds,
                 na=na,
-            )  # fmt: skip
+            )
             for name, y in zip(names, columns)
         }
 
