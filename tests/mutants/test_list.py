@@ -12,10 +12,16 @@ sys.path.insert(0, str(ROOT / "tools"))
 from mutated import found_in  # noqa: E402
 
 
+#: drawn changes whose lines may have gone before they are to be drawn again
+STALE = 15
+
+
 def test_every_listed_change_has_its_line():
     drawn = json.loads((ROOT / "tests/mutants/drawn.json").read_text(encoding="utf-8"))
     named = json.loads((ROOT / "tests/mutants/named.json").read_text(encoding="utf-8"))
     listed = [*named, *(one for area in drawn.values() for one in area)]
-    lost = [f"{one['file']}: {one['old']}" for one in listed if found_in(ROOT, one) is None]
-    assert len(listed) == 160
-    assert not lost, "say where these lines went (tests/mutants/README.md): " + "; ".join(lost)
+    lost = [one for one in listed if found_in(ROOT, one) is None]
+    assert len(listed) == 300
+    by_hand = [f"{one['file']}: {one['old']}" for one in lost if one in named]
+    assert not by_hand, "say where these lines went (tests/mutants/README.md): " + str(by_hand)
+    assert len(lost) <= STALE, "python tools/draw_mutants.py --redraw"
