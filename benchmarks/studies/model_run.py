@@ -16,6 +16,7 @@ from studies.model_ways import (
     full_models,
     pilots,
     scores,
+    whole_rows,
 )
 from thrifty.lifetime import Lifetime
 from thrifty.models import Models
@@ -26,7 +27,7 @@ __all__ = ["BILLS", "PARTS", "Kept", "Kind", "run_set"]
 
 #: ours; LightGBM and logistic regression on every cell; EBM on every cell; the nine pilots; a tree
 #: of Verified; LightGBM that is charged for every feature
-PARTS = ("ours", "full", "pilots", "verified", "cegb", "ebm")
+PARTS = ("ours", "full", "pilots", "rows", "verified", "cegb", "ebm")
 BILLS = (0.02, 0.03, 0.05, 0.1, 0.2)
 
 Line = Json
@@ -97,6 +98,9 @@ def run_set(
         for bill in bills if "pilots" in parts else ():
             if not kept.has(**key, what="pilots", bill=bill, memory=None):
                 kept.add({**key, "what": "pilots", "bill": bill, "ap": pilots(task, bill)})
+        for bill in bills if "rows" in parts else ():
+            if not kept.has(**key, what="rows", bill=bill, memory=None):
+                kept.add({**key, "what": "rows", "bill": bill, "ap": whole_rows(task, bill)})
 
 
 def _verified(tasks: list[ModelTask]) -> Iterator[Line]:

@@ -33,8 +33,9 @@ class SetLines:
         for line in lines:
             if line["what"] == "ours":
                 self.ours[line["bill"], line["memory"]][_at(line)] = line
-            elif line["what"] == "pilots":
-                self.pilots[line["bill"]][_at(line)] = line["ap"]
+            elif line["what"] in ("pilots", "rows"):  # whole rows are a way like the nine
+                ways = self.pilots[line["bill"]].setdefault(_at(line), {})
+                ways.update(line["ap"])
         self.n_tasks = 1 + max((i for _, i in self.full), default=-1)
 
     def both(self, bill: float, memory: Kind) -> list[tuple[int, int]]:

@@ -22,6 +22,8 @@ __all__ = [
     "log_loss_fall",
     "pilots",
     "scores",
+    "usefulness",
+    "whole_rows",
 ]
 
 #: of the bill for the pilot; rows of the other class per rare row
@@ -115,7 +117,7 @@ def _entropy(p: Floats) -> Floats:
     return entropy
 
 
-def _usefulness(X: AnyArray, y: NDArray[np.int64]) -> Floats:
+def usefulness(X: AnyArray, y: NDArray[np.int64]) -> Floats:
     if X.dtype == np.uint8:
         one = (X[y == 1].sum(0) + 0.5) / ((y == 1).sum() + 1)
         zero = (X[y == 0].sum(0) + 0.5) / ((y == 0).sum() + 1)
@@ -145,7 +147,7 @@ def pilots(task: ModelTask, bill: float) -> dict[str, float]:
         if half < 2:
             continue
         pilot = np.concatenate([few[:half], many[:half]])
-        best = np.argsort(-_usefulness(X[pilot], y[pilot]))
+        best = np.argsort(-usefulness(X[pilot], y[pilot]))
         for others in _OTHERS:
             rows = np.union1d(np.concatenate([few, many[: int(others * len(few))]]), pilot)
             k = min(N, int((bill * S * N - len(pilot) * N) / max(1, len(rows) - len(pilot))))
@@ -153,4 +155,21 @@ def pilots(task: ModelTask, bill: float) -> dict[str, float]:
                 model = fit(X[np.ix_(rows, best[:k])], y[rows])
                 p = _probability(model, task.X_test[:, best[:k]])
                 found[f"{share}/{others}"] = float(average_precision_score(task.y_test, p))
+    return found
+
+
+def whole_rows(task: ModelTask, bill: float) -> dict[str, float]:
+    """Average precision of whole rows for the bill, as they come or half of them rare."""
+    X, y = task.X, task.y
+    fit = logistic if X.dtype == np.uint8 else boosted
+    rare = int(y.mean() <= 0.5)
+    few, many = np.flatnonzero(y == rare), np.flatnonzero(y != rare)
+    n = int(bill * len(y))
+    half = min(len(few), n // 2)
+    balanced = np.concatenate([few[:half], many[: n - half]])
+    found = {}
+    for how, rows in (("rows as they come", np.arange(n)), ("rows balanced", balanced)):
+        if min(y[rows].sum(), len(rows) - y[rows].sum()) >= 2:
+            p = _probability(fit(X[rows], y[rows]), task.X_test)
+            found[how] = float(average_precision_score(task.y_test, p))
     return found

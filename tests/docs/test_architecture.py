@@ -31,7 +31,9 @@ def load(name):
 def test_the_page_names_every_example():
     named = set(re.findall(r"examples/architecture/(\w+)\.py", PAGE.read_text(encoding="utf-8")))
     assert named == {path.stem for path in FOLDER.glob("*.py")}
-    assert named == {"a_gain", "a_rule", "a_source", "a_store", "a_family", "a_model"}
+    assert named == {
+        "a_gain", "a_rule", "a_source", "a_store", "a_family", "a_model", "a_way_to_buy",
+    }  # fmt: skip
 
 
 def test_a_gain_is_raced_and_stored_by_name(tmp_path):
@@ -154,3 +156,12 @@ def test_the_tables_name_every_room_and_nothing_else(folder):
 def test_every_room_of_models_is_drawn():
     models = ROOT / "src" / "thrifty" / "models"
     assert {f"models/{path.parent.name}" for path in models.glob("*/__init__.py")} <= set(DRAWN)
+
+
+def test_a_way_to_buy_is_used_and_its_store_opens(tmp_path):
+    way = load("a_way_to_buy").FirstRows()
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    life = thrifty.Lifetime(thrifty.Models(buying=way), store=str(tmp_path / "way.db"))
+    learned = life.learn("first", X, (X[:, 0] > 0).astype(int), spend="25 %")
+    assert learned.receipt.cells == 200 and learned.receipt.max_cells_per_example == 4
+    assert list(thrifty.Lifetime.open(str(tmp_path / "way.db"))) == ["first"]

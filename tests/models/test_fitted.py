@@ -44,7 +44,7 @@ def test_a_store_keeps_the_mixture_by_its_first_name():
 
 
 def test_every_name_in_a_store_has_a_reader():
-    assert sorted(CLASSIFIERS) == ["LinearAndTrees", "LinearScore", "Stack"]
+    assert sorted(CLASSIFIERS) == ["LinearAndTrees", "LinearScore", "Rungs", "Stack"]
     assert sorted(REGRESSORS) == ["NumberMix"]
     old = LinearScore(np.ones(2), np.zeros(2), 0.5).to_dict()
     del old["model"]

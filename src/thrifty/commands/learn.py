@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from thrifty.cells import Source
 from thrifty.commands.opening import AsJson, money, print_json, said_plainly, visible
-from thrifty.commands.task_file import TaskFile, read_any_file
+from thrifty.commands.task_file import TaskFile, TaskSpec, read_any_file
 from thrifty.commands.task_source import Knowledge, open_source
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.lifetime import Learned, Lifetime
@@ -95,7 +96,7 @@ def register(app: typer.Typer) -> None:
         ],
         label: Annotated[
             list[str] | None,
-            typer.Option(help="Of a table: a column to learn; may be given several times."),
+            typer.Option(help="Of a table: a column to learn; several are learned at once."),
         ] = None,
         id: Annotated[
             str | None, typer.Option(help="Of a table: the column that names each example.")
@@ -108,7 +109,7 @@ def register(app: typer.Typer) -> None:
             typer.Option(help="Of a table: this column is no feature; may be given several times."),
         ] = None,
         spend: Annotated[
-            str | None, typer.Option(help='Of a table: what a task may cost, such as "5 %".')
+            str | None, typer.Option(help='Of a table: what all labels may cost, such as "5 %".')
         ] = None,
         na: Annotated[
             list[str] | None,
@@ -149,11 +150,14 @@ def register(app: typer.Typer) -> None:
             if list_features:
                 typer.echo(visible("\n".join(open_source(spec).source.feature_names)))
             else:
-                _learn_and_tell(spec, store, task, as_json, update)
+                _learn_and_tell(
+                    spec, store, task, as_json, update, at_once=len(label or ()) > 1
+                )
 
 
 def _learn_and_tell(
-    spec: TaskFile, store: str | None, tasks: list[str] | None, as_json: bool, update: bool
+    spec: TaskFile, store: str | None, tasks: list[str] | None, as_json: bool, update: bool,
+    at_once: bool,
 ) -> None:
     """Learn what the file says, and print what it came to, also where it ended early."""
     console = Console(stderr=True, quiet=as_json)
@@ -168,8 +172,11 @@ def _learn_and_tell(
     )
     failed: ThriftyError | None = None
     try:
-        for one in _learn_all(life, spec, tasks, console, update):
+        for one in _learn_all(life, spec, tasks, console, update, at_once):
             learned.append(one)
+        again = life.refit()
+        if again and not at_once:
+            console.print(f"fitted again on what is owned now: {', '.join(again)}", highlight=False)
     except ThriftyError as error:
         failed = error
     _tell(life, learned, failed, console, as_json)
@@ -215,7 +222,8 @@ def features_line(names: Sequence[str]) -> str:
 
 
 def _learn_all(
-    life: Lifetime, spec: TaskFile, only: list[str] | None, console: Console, update: bool
+    life: Lifetime, spec: TaskFile, only: list[str] | None, console: Console, update: bool,
+    at_once: bool,
 ) -> Iterator[Learned | Version]:
     if not spec.tasks:
         raise BadInput(
@@ -227,6 +235,7 @@ def _learn_all(
         raise BadInput(f"the file has no task {unknown[0]!r}.")
     opened = open_source(spec, Knowledge(na=life.na))
     console.print(features_line(opened.source.feature_names), highlight=False, markup=False)
+    wanted = []
     for task in spec.tasks:
         if only and task.name not in only:
             continue
@@ -241,15 +250,30 @@ def _learn_all(
             console.print(told, highlight=False, markup=False)
             yield made
             continue
-        labels = opened.labels(task)
-        learned = life.learn(task.name, opened.source, labels, spend=task.spend)
-        if task.label is not None:
-            life.note_label(opened.source, task.label)
-        receipt = learned.receipt
-        cost = money(receipt.cost, receipt.currency)
-        console.print(
-            f"{task.name}: {learned.route}, {receipt.cells} cells for {cost}, "
-            f"{receipt.reused_cells} reused, {receipt.avoided_cells} avoided",
-            highlight=False,
-        )
-        yield learned
+        wanted.append(task)
+    if at_once and len(wanted) > 1:
+        names = [task.name for task in wanted]
+        labels = {task.name: opened.labels(task) for task in wanted}
+        many = life.learn(names, opened.source, labels, spend=wanted[0].spend)
+        for task in wanted:
+            yield _told(life, opened.source, task, many[task.name], console)
+        return
+    for task in wanted:
+        one = life.learn(task.name, opened.source, opened.labels(task), spend=task.spend)
+        yield _told(life, opened.source, task, one, console)
+
+
+def _told(
+    life: Lifetime, source: Source, task: TaskSpec, learned: Learned, console: Console
+) -> Learned:
+    """A learned task, after a line about it; its column is no feature of later ones."""
+    if task.label is not None:
+        life.note_label(source, task.label)
+    receipt = learned.receipt
+    cost = money(receipt.cost, receipt.currency)
+    console.print(
+        f"{task.name}: {learned.route}, {receipt.cells} cells for {cost}, "
+        f"{receipt.reused_cells} reused, {receipt.avoided_cells} avoided",
+        highlight=False,
+    )
+    return learned

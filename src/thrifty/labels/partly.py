@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class PartlyLabelled:
     n_rows: int
 
 
-def columns_of(names: Sequence[str], Y: Any) -> list[Any]:
+def columns_of(names: Sequence[str], Y: object) -> list[LabelsLike]:
     """The labels of each task, from a frame, a mapping or a 2-D array.
 
     >>> [list(y) for y in columns_of(["a", "b"], {"b": [1, 0], "a": [0, 0]})]
@@ -46,7 +46,8 @@ def columns_of(names: Sequence[str], Y: Any) -> list[Any]:
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise BadInput(f"every task needs a name of its own; {twice!r} comes twice.")
     if isinstance(Y, Mapping) or hasattr(Y, "columns"):
-        there = [str(key) for key in (Y if isinstance(Y, Mapping) else Y.columns)]
+        keys = list(Y) if isinstance(Y, Mapping) else list(getattr(Y, "columns"))  # noqa: B009
+        there = [str(key) for key in keys]
         odd = sorted(set(there) ^ set(map(str, names)))
         if odd:
             where = "Y alone" if odd[0] in there else "the names alone"
@@ -54,8 +55,8 @@ def columns_of(names: Sequence[str], Y: Any) -> list[Any]:
                 f"Y must hold a column for each task and no other: {odd[0]!r} is in {where}. Y has "
                 f"{there[:6]}, the names are {list(names)[:6]}."
             )
-        keys = list(Y if isinstance(Y, Mapping) else Y.columns)
-        return [Y[keys[there.index(str(name))]] for name in names]
+        by_name = cast(Mapping[object, LabelsLike], Y)
+        return [by_name[keys[there.index(str(name))]] for name in names]
     array = np.asarray(Y)
     if array.ndim != 2 or array.shape[1] != len(names):
         raise BadInput(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from thrifty.attempt import Found
 from thrifty.cells import Cells, Receipt
@@ -18,8 +18,13 @@ class LearnsTogether(Protocol):
     """A family that learns several tasks on the same rows from one table."""
 
     def learn_together(
-        self, representation: Any, cells: Cells, tasks: Sequence[PartlyLabelled]
-    ) -> Sequence[Found[Any]]: ...
+        self, representation: object, cells: Cells, tasks: Sequence[PartlyLabelled]
+    ) -> Sequence[Found[object]]: ...
+
+    def learn_again(
+        self, cells: Cells, tasks: Sequence[PartlyLabelled], models: Sequence[object]
+    ) -> Sequence[object | None]:
+        """Models of earlier tasks on all that is known now; None where the old one stays."""
 
 
 def in_shares(amount: int, n: int) -> list[int]:

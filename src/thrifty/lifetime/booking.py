@@ -160,6 +160,17 @@ class Booking:
         self._doors.say_purged(source, cells, _TO_THE_CALLER + 1)
         return OpenTask(name, source, labels, matched, cells, owned, place, new, codes)
 
+    def open_again(self, task: OpenTask) -> Cells:
+        """A door to what is owned of a task's rows by now; nothing can be bought through it."""
+        source = task.source
+        owned = task.owned
+        if source.examples is not None:
+            owned, _ = self._doors.owned_of(source, source)
+        return open_cells(
+            source, self._doors.settings.prices, match=task.features.match, owned=owned,
+            ledger=self._doors.ledger_for(source), task=task.name, spend=0.0,
+        )  # fmt: skip
+
     def open_background(self, X: TableLike, now: Snapshot, kinds: KindsLike) -> OpenTask:
         """A door to rows that are bought for what they teach of the features."""
         new = new_kinds(self._doors.settings.kinds, kinds)

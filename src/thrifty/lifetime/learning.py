@@ -7,16 +7,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from thrifty.agnostic import Counts, after_attempt, learn_agnostic
 from thrifty.attempt import Found
 from thrifty.cells import Receipt
 from thrifty.errors import BadParameter, LabelLeftOut
-from thrifty.labels.partly import columns_of
+from thrifty.labels.classes import Labels
+from thrifty.labels.numbers import Numbers
+from thrifty.labels.partly import PartlyLabelled, columns_of
 from thrifty.lifetime.at_once import LearnsTogether, in_shares, shared_receipts
 from thrifty.lifetime.booking import Booking, OpenTask
 from thrifty.lifetime.feature_matching import label_name
 from thrifty.lifetime.giveaway import watch_for_giveaways
-from thrifty.lifetime.learned import Learned
+from thrifty.lifetime.learned import Learned, model_to_store
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quote, quote_task
 from thrifty.lifetime.shelf import Shelf
@@ -28,6 +32,8 @@ __all__ = ["Learning"]
 
 #: a quote looks at this many tasks, the latest ones
 _HISTORY = 100
+#: so many tasks, the latest, can be fitted again: their labels are kept until then
+_AGAIN = 64
 
 
 class Learning:
@@ -35,6 +41,8 @@ class Learning:
 
     def __init__(self, shelf: Shelf, booking: Booking, progress: Progress) -> None:
         self._shelf, self._booking, self._progress = shelf, booking, progress
+        #: the latest tasks with their rows and labels, to fit them again
+        self._latest: dict[str, OpenTask] = {}
 
     def learn(
         self,
@@ -85,7 +93,48 @@ class Learning:
             named=task.features.named,
         )  # fmt: skip
         self._commit(task, learned, found, after, label)
+        if isinstance(task.labels, Labels | Numbers):
+            rows = np.arange(len(task.labels))
+            self._keep(replace(task, labels=PartlyLabelled(task.labels, rows, len(rows))))
         return learned
+
+    def _keep(self, task: OpenTask) -> None:
+        """So that it can be fitted again when more is owned of its rows."""
+        self._latest[task.name] = task
+        while len(self._latest) > _AGAIN:
+            del self._latest[next(iter(self._latest))]
+
+    def refit(self) -> list[str]:
+        """Fit earlier tasks again on what is owned now; see :meth:`thrifty.Lifetime.refit`."""
+        shelf = self._shelf
+        shelf.refresh()
+        family, done = shelf.family, []
+        if not isinstance(family, LearnsTogether):
+            return []
+        groups: dict[object, list[OpenTask]] = {}
+        for name, task in self._latest.items():
+            if name in shelf.tasks:
+                key = (task.place, task.source.examples, task.features.names)
+                groups.setdefault(key, []).append(task)
+        for tasks in groups.values():
+            cells = self._booking.open_again(tasks[-1])
+            models = [shelf.tasks[task.name].model for task in tasks]
+            every = family.learn_again(cells, [task.labels for task in tasks], models)
+            for task, found in zip(tasks, every):
+                if found is not None:
+                    self._put(task, found)
+                    done.append(task.name)
+        return done
+
+    def _put(self, task: OpenTask, found: object) -> None:
+        """A new model in the place of an earlier one; its bill stays."""
+        shelf, before = self._shelf, self._shelf.tasks[task.name]
+        model = shelf.family.estimator(found, task.labels.labels, task.features.names)
+        parts = (model, before.receipt, before.failure, before.good)
+        if shelf.saved is not None:
+            kept = model_to_store(model, task.features.names)
+            shelf.saved.book.write(lambda pages: pages.put_model(task.name, kept))
+        shelf.tasks[task.name] = Learned(task.name, before.route, parts, before.left_out)
 
     @staticmethod
     def _say_left_out(task: OpenTask) -> None:
@@ -167,6 +216,7 @@ class Learning:
             )  # fmt: skip
             one = replace(task, name=name, labels=labels)
             self._commit(one, learned, found, after, label_name(y, task.source), counted[i])
+            self._keep(replace(one, labels=task.labels[i]))
             done[name] = learned
         return done
 

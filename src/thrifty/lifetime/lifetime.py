@@ -244,6 +244,26 @@ class Lifetime:
             family, name, X, y, good=good, spend=spend, features=features, kinds=kinds, na=na
         )
 
+    def refit(self) -> list[str]:
+        """Fit earlier tasks again on all that is owned of their rows by now; nothing is bought.
+
+        Cells that later tasks bought lie on the rows of earlier ones. A new model is kept where it
+        is not worse on rows that the old one never saw; the names of those tasks come back. For the
+        latest 64 tasks that this process has learned: a store keeps no labels. For
+        ``thrifty.Models``; other families have nothing to fit again.
+
+        >>> import numpy as np
+        >>> import thrifty
+        >>> X = np.random.default_rng(0).normal(size=(300, 6))
+        >>> life = thrifty.Lifetime(random_state=0)
+        >>> for f in range(3):
+        ...     _ = life.learn(f"above 0 in {f}", X, (X[:, f] > 0).astype(int), spend="10 %")
+        >>> spent = life.balance().spent
+        >>> len(life.refit()) > 0, life.balance().spent == spent
+        (True, True)
+        """
+        return self._learning.refit()
+
     def background(self, X: TableLike, *, rows: int, kinds: KindsLike = None) -> Receipt:
         """Buy a control cohort on purpose: so many rows of X whole, drawn without any label.
 

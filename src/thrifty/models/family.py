@@ -20,6 +20,7 @@ from thrifty.models.memory.memory import Lesson, Memory
 from thrifty.typing import EstimatorLike, Json, JsonLike, LabelsLike
 
 if TYPE_CHECKING:
+    from thrifty.models.buying.policy import Policy
     from thrifty.models.held.classifier import ModelClassifier
     from thrifty.models.held.regressor import ModelRegressor
     from thrifty.models.learning import LearnedTable
@@ -61,6 +62,10 @@ class Models:
     recurring : bool
         whether a task may be an earlier label at another place; an earlier model is then accepted
         as it is where a small sample supports it (:mod:`thrifty.models.recurring`)
+    buying : Policy or None
+        a way to buy of one's own, for one task at a time: an object with
+        ``buy(cells, labels, memory, allowance, rng)`` that gives a :class:`thrifty.models.Bought`
+        (:mod:`thrifty.models.buying.policy`; ``examples/architecture/a_way_to_buy.py``)
     random_state : int or None
         seed of what is drawn
 
@@ -86,6 +91,7 @@ class Models:
         predictions: int | None = None,
         errors: ArrayLike | None = None,
         recurring: bool = False,
+        buying: Policy[Labels | Numbers] | None = None,
         random_state: int | None = None,
     ) -> None:
         self.labels = check_said(labels)
@@ -94,6 +100,12 @@ class Models:
         self.given = estimator
         self.predictions, self.errors = _read_predictions(predictions), errors
         self.recurring = bool(recurring)
+        if buying is not None:
+            from thrifty.models.buying.own import check_way
+
+            check_way(buying)
+        self.buying = buying
+        self._way = None if buying is None else repr(buying)
         self.random_state = random_state
         self._words: dict[str, str] | None = None
         if estimator is not None:
@@ -140,12 +152,13 @@ class Models:
         learned: LearnedTable
         if isinstance(labels, Numbers):
             learned = learn_numbers(
-                cells, labels, representation, self.given, seed, predictions=self.predictions
-            )
+                cells, labels, representation, self.given, seed, predictions=self.predictions,
+                buying=self.buying,
+            )  # fmt: skip
         else:
             of_classes = learn_table(
                 cells, labels, representation, self.given, seed, predictions=self.predictions,
-                errors=self.errors,
+                errors=self.errors, buying=self.buying,
             )  # fmt: skip
             found = hypothesis_of(of_classes, labels, seed) if self.recurring else {}
             learned = of_classes.with_hypotheses(found)
@@ -159,6 +172,11 @@ class Models:
         self, representation: Memory, cells: Cells, tasks: Sequence[PartlyLabelled]
     ) -> list[Found[LearnedTable]]:
         """Several tasks on the same rows: one table for all, a model of each."""
+        if self.buying is not None:
+            raise BadParameter(
+                "buying= buys for one task at a time; learn the labels one after another, or leave "
+                "it out to have one table for all of them."
+            )
         from thrifty.models.learning import learn_together
 
         found = learn_together(cells, tasks, self.given, self.random_state or 0)
@@ -167,6 +185,22 @@ class Models:
         )
         n = cells.n_features
         return [Found(route, one, grown=_TaughtTable(one.bought.lesson, n)) for one in found]
+
+    def learn_again(
+        self, cells: Cells, tasks: Sequence[PartlyLabelled], models: Sequence[object]
+    ) -> list[LearnedTable | None]:
+        """Fit earlier tasks again on all that is known of their rows; None: the old one stays.
+
+        Where rows that the old model never saw can judge both, the new one must not be worse.
+        """
+        from thrifty.models.again import is_not_worse
+        from thrifty.models.learning import learn_again
+
+        found = learn_again(cells, tasks, self.given, self.random_state or 0)
+        return [
+            new if is_not_worse(new, old, task, cells) else None
+            for new, old, task in zip(found, models, tasks)
+        ]
 
     def from_scratch(
         self, cells: Cells, labels: Labels | Numbers, failed: Failed | None
@@ -236,6 +270,7 @@ class Models:
             "random_state": self.random_state,
             **({} if self.labels is None else {"labels": self.labels}),
             **({"recurring": True} if self.recurring else {}),
+            **({"buying": self._way} if self._way else {}),
         }
 
     @classmethod
@@ -245,6 +280,7 @@ class Models:
         made = cls(**{key: data[key] for key in kept}, labels=data.get("labels"),
                    recurring=data.get("recurring", False))
         made._words = data["estimator"]
+        made._way = data.get("buying")
         return made
 
 

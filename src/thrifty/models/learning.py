@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
+from thrifty.array_types import Floats
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
@@ -23,7 +24,8 @@ from thrifty.models.buying.few_calls import FewCalls
 from thrifty.models.buying.halving import Halving
 from thrifty.models.buying.halving_numbers import HalvingNumbers
 from thrifty.models.buying.in_order import InOrder
-from thrifty.models.buying.nested import Nested, OneTable
+from thrifty.models.buying.nested import Nested, OneTable, read_known
+from thrifty.models.buying.own import buy_by
 from thrifty.models.buying.owned import owns_rows
 from thrifty.models.buying.policy import Bought, Policy
 from thrifty.models.buying.rungs import buy_rungs, free_features, free_tables
@@ -39,8 +41,8 @@ from thrifty.models.table import Table
 from thrifty.typing import EstimatorLike, JsonLike
 
 __all__ = [
-    "LearnedClasses", "LearnedNumbers", "LearnedTable", "allowance_of", "learn_numbers",
-    "learn_table", "learn_together", "policy_for",
+    "LearnedClasses", "LearnedNumbers", "LearnedTable", "allowance_of", "learn_again",
+    "learn_numbers", "learn_table", "learn_together", "policy_for",
 ]  # fmt: skip
 
 #: without a word on what to spend: this share of everything. Set by hand before 0.2
@@ -58,6 +60,8 @@ class LearnedTable:
 
     bought: Bought
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict, kw_only=True)
+    #: of a table for several tasks: what is said of its rows by models that did not see them
+    left_out: Floats | None = field(default=None, kw_only=True)
 
     def with_hypotheses(self, hypotheses: Mapping[str, JsonLike]) -> Self:
         """The same, with models that later tasks may accept, for the memory."""
@@ -88,6 +92,7 @@ def learn_table(
     *,
     predictions: int | None = None,
     errors: ArrayLike | None = None,
+    buying: Policy[Labels | Numbers] | None = None,
 ) -> LearnedClasses:
     """Buy within the door's allowance and fit.
 
@@ -95,7 +100,7 @@ def learn_table(
     the model keeps no more of them than its predictions are worth.
     """
     _check_classes(labels)
-    if not predictions and cells.call_price <= 0:
+    if not predictions and cells.call_price <= 0 and buying is None:
         whole = PartlyLabelled(labels, np.arange(len(labels)), len(labels))
         by_rungs = _learn_rungs(cells, [whole], estimator, seed)
         if by_rungs is not None:
@@ -109,7 +114,10 @@ def learn_table(
         policy = InOrder()
     # Small fits: on a busy machine more threads than one wait for each other a hundred times over.
     with threadpool_limits(1):
-        bought = policy.buy(cells, labels, memory, allowance_of(cells), rng)
+        if buying is not None:
+            bought = buy_by(buying, cells, labels, memory, allowance_of(cells), rng)
+        else:
+            bought = policy.buy(cells, labels, memory, allowance_of(cells), rng)
     bought, words = _with_words(bought, cells)
     if estimator is not None:  # it sees no beliefs: only what was bought together
         bought = replace(bought, table=bought.table.block())
@@ -129,11 +137,15 @@ def learn_numbers(
     seed: int,
     *,
     predictions: int | None = None,
+    buying: Policy[Labels | Numbers] | None = None,
 ) -> LearnedNumbers:
     """The same for numeric labels."""
     rng = np.random.default_rng(seed)
     with threadpool_limits(1):
-        bought = HalvingNumbers().buy(cells, labels, memory, allowance_of(cells), rng)
+        if buying is not None:
+            bought = buy_by(buying, cells, labels, memory, allowance_of(cells), rng)
+        else:
+            bought = HalvingNumbers().buy(cells, labels, memory, allowance_of(cells), rng)
     bought, words = _with_words(bought, cells)
     if predictions:
         spent = cells.receipt().cost
@@ -170,11 +182,14 @@ def fit_one_table(
     sizes = tuple(len(cells.categories.get(f, ())) for f in one.features.tolist())
     tables = [one.table(target) for target in targets]
     fitted: Sequence[object]
+    outside: Sequence[Floats | None] = [None] * len(targets)
     if estimator is None:
-        fitted = fit_for_all(
+        made = fit_for_all(
             one.filled(), [target.of_rows(one.rows) for target in targets],
             [share_of_rows(target, one.rows) for target in targets], sizes, seed,
         )  # fmt: skip
+        fitted = [each.model for each in made]
+        outside = [each.left_out for each in made]
     else:
         tables = [replace(table, categories=sizes if any(sizes) else ()) for table in tables]
         tables = [table.block() for table in tables]
@@ -183,14 +198,25 @@ def fit_one_table(
             for table, target in zip(tables, targets)
         ]
     found: list[LearnedTable] = []
-    for table, target, model in zip(tables, targets, fitted):
+    for table, target, model, said in zip(tables, targets, fitted, outside):
         lesson = Lesson(useful=one.features[:_USEFUL])
         bought, words = _with_words(Bought(table, lesson, {"way": "together"}), cells)
         if target.numbers is None:
-            found.append(LearnedClasses(bought, cast(FittedClasses, model), words=words))
+            classes = cast(FittedClasses, model)
+            found.append(LearnedClasses(bought, classes, words=words, left_out=said))
         else:
-            found.append(LearnedNumbers(bought, cast(FittedNumbers, model), words=words))
+            numbers = cast(FittedNumbers, model)
+            found.append(LearnedNumbers(bought, numbers, words=words, left_out=said))
     return found
+
+
+def learn_again(
+    cells: Cells, tasks: Sequence[PartlyLabelled], estimator: EstimatorLike | None, seed: int
+) -> list[LearnedTable]:
+    """Models of several tasks on all that is known of their rows now; nothing is bought."""
+    targets = [_target(task) for task in tasks]
+    with threadpool_limits(1):
+        return fit_one_table(read_known(cells, targets), cells, targets, estimator, seed)
 
 
 def _target(task: PartlyLabelled) -> Target:

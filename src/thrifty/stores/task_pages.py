@@ -213,6 +213,13 @@ class TaskPages:
             ),
         )  # fmt: skip
 
+    def put_model(self, name: str, model: JsonLike) -> None:
+        """Another model of a task in the place of its own; what it cost stays."""
+        self._run(
+            "UPDATE tasks SET model = ? WHERE lifetime = ? AND name = ?",
+            (json.dumps(model), self._id, name),
+        )
+
     def task_token(self, name: str) -> str | None:
         rows = self._run(
             "SELECT token FROM tasks WHERE lifetime = ? AND name = ?", (self._id, name)

@@ -1,0 +1,65 @@
+"""Whether a model that was fitted again, on more cells, may take the place of the old one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from thrifty.array_types import Floats, Ints
+from thrifty.cells import Cells
+from thrifty.labels.numbers import Numbers
+from thrifty.labels.partly import PartlyLabelled
+from thrifty.models.buying.nested import read_cells, what_is_known
+from thrifty.models.held.classifier import ModelClassifier
+from thrifty.models.held.regressor import ModelRegressor
+from thrifty.models.learning import LearnedTable
+
+__all__ = ["is_not_worse"]
+
+#: rows that the old model never saw, of each class, without which the number of cells decides
+_JUDGES = 10
+#: probabilities are kept so far from 0 and 1
+_EDGE = 1e-3
+
+
+def is_not_worse(new: LearnedTable, old: object, task: PartlyLabelled, cells: Cells) -> bool:
+    """Judged on rows that the old model never saw, by what the new one said without them.
+
+    Where there are too few of them, the one that was fitted on more cells is taken.
+    """
+    if not isinstance(old, ModelClassifier | ModelRegressor):
+        return False
+    table, before = new.bought.table, old.table_
+    more = int(table.bought.sum()) > int(before.bought.sum())
+    fresh = np.flatnonzero(~np.isin(table.rows, before.rows))
+    if new.left_out is None or not len(fresh):
+        return more
+    rows, labels = table.rows[fresh], table.labels[fresh]
+    values = _values(cells, rows, before.features)
+    if isinstance(task.labels, Numbers):
+        if len(fresh) < 2 * _JUDGES or not isinstance(old, ModelRegressor):
+            return more
+        told = np.asarray(old.estimator_.predict(values)).reshape(-1)
+        return _squares(new.left_out[fresh], labels) <= _squares(told, labels)
+    if np.bincount(labels.astype(np.int64)).min() < _JUDGES or not isinstance(old, ModelClassifier):
+        return more
+    codes = labels.astype(np.int64)
+    classes = np.unique(table.labels).astype(np.int64)
+    mine = np.zeros((len(fresh), task.labels.n_classes))
+    mine[:, classes] = new.left_out[fresh]
+    weights = table.weights[fresh]
+    return _loss(mine, codes, weights) <= _loss(old.probabilities(values), codes, weights)
+
+
+def _values(cells: Cells, rows: Ints, features: Ints) -> Floats:
+    known = what_is_known(cells)[np.ix_(rows, features)]
+    values, middles = read_cells(cells, rows, features, known)
+    return np.where(known, values, middles)
+
+
+def _squares(told: Floats, y: Floats) -> float:
+    return float(((np.asarray(told).reshape(-1) - y) ** 2).mean())
+
+
+def _loss(p: Floats, codes: Ints, weights: Floats) -> float:
+    there = np.clip(p[np.arange(len(codes)), codes], _EDGE, 1.0)
+    return -float(np.average(np.log(there), weights=weights))

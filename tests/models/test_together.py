@@ -1,0 +1,167 @@
+"""Several labels at once: one table, a bill that is shared, models as good as labels allow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import thrifty
+from thrifty.errors import BadInput, BadParameter, TaskExists
+from thrifty.models.buying.shared_order import shared_order
+from thrifty.models.fits.forest_for_all import ForestForAll
+from thrifty.models.fits.target import Target
+
+
+def made(n=300, k=10, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, k))
+    Y = np.column_stack([X[:, 0] > 0, X[:, 1] + X[:, 2] > 0, X[:, 3] > 1]).astype(int)
+    return X, Y
+
+
+@pytest.mark.parametrize("store", [None, "kept.db"])
+def test_the_bills_of_labels_at_once_sum_to_what_was_paid(store, tmp_path):
+    X, Y = made()
+    kept = None if store is None else str(tmp_path / store)
+    life = thrifty.Lifetime(store=kept, prices=0.37)
+    many = life.learn(["a", "b", "c"], X, Y, spend="20 %")
+    assert list(many) == ["a", "b", "c"] == list(life)
+    paid = life.balance().spent
+    assert paid <= 0.2 * X.size * 0.37 + 1e-9
+    assert sum(one.receipt.cost for one in many.values()) == pytest.approx(paid)
+    assert sum(one.receipt.cells for one in many.values()) == round(paid / 0.37)
+    assert life.bill()["cost"].sum() == pytest.approx(paid)
+    right = [(many[n].model.predict(X) == Y[:, j]).mean() for j, n in enumerate(many)]
+    assert min(right) > 0.8
+    if kept:
+        again = thrifty.Lifetime.open(kept)
+        assert (again["b"].predict(X) == many["b"].model.predict(X)).all()
+
+
+def test_frames_gaps_and_numbers_come_together():
+    X, Y = made()
+    frame = pd.DataFrame({"half": Y[:, 0].astype(float), "number": 2 * X[:, 1] + X[:, 4]})
+    frame.loc[::2, "half"] = np.nan
+    life = thrifty.Lifetime()
+    many = life.learn(["number", "half"], X, frame, spend="40 %")
+    assert isinstance(many["number"].model, thrifty.ModelRegressor)
+    assert set(many["half"].model.table_.rows.tolist()) <= set(range(1, 300, 2))
+    assert many["half"].model.classes_.tolist() == [0, 1]
+    wrong = many["number"].model.predict(X) - frame["number"]
+    assert (wrong**2).mean() < 0.5 * frame["number"].var()
+
+
+def test_other_families_learn_them_one_after_another():
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 6)) < 0.5
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2))
+    many = life.learn(["a", "b"], X, {"a": X[:, 0], "b": X[:, 1]})
+    assert [one.route for one in many.values()] == ["scratch", "scratch"]
+
+
+@pytest.mark.parametrize(
+    ("names", "change", "error", "said"),
+    [
+        (["a", "b"], lambda Y: Y, BadInput, "a column for each of the 2 names"),
+        (["a", "b", "c"], lambda Y: {"a": Y[:, 0], "b": Y[:, 1], "d": Y[:, 2]}, BadInput, "'c'"),
+        (["a", "b"], lambda Y: {"a": Y[:, 0], "b": Y[:9, 1]}, BadInput, "'b' must be one per row"),
+        (["a", "b"], lambda Y: {"a": Y[:, 0], "b": 0 * Y[:, 1]}, BadInput, "one class"),
+        (["a", "a", "b"], lambda Y: Y, BadInput, "comes twice"),
+        (["a", "old"], lambda Y: Y[:, :2], TaskExists, "old"),
+    ],
+)
+def test_bad_labels_are_refused_before_a_cell_is_bought(names, change, error, said):
+    X, Y = made()
+    life = thrifty.Lifetime()
+    life.learn("old", made(seed=1)[0], Y[:, 0], spend="10 %")
+    before = life.balance().spent
+    with pytest.raises(error, match=said):
+        life.learn(names, X, change(Y), spend="10 %")
+    assert life.balance().spent == before
+
+
+def test_what_is_owned_is_learned_from_for_nothing_and_refit_buys_nothing():
+    X, Y = made(400)
+    source = thrifty.Source.from_array(X, examples=[f"p{i}" for i in range(400)], name="clinic")
+    life = thrifty.Lifetime()
+    for name, y in zip("ab", Y.T):
+        life.learn(name, source, y, spend="15 %")
+    spent = life.balance().spent
+    free = life.learn("c", source, Y[:, 2], spend=0)
+    assert free.receipt.cost == 0 and free.receipt.reused_cells > 0
+    cells = {name: int(life.tasks[i].model.table_.bought.sum()) for i, name in enumerate("abc")}
+    again = life.refit()
+    assert "a" in again and life.balance().spent == spent
+    assert int(life["a"].table_.bought.sum()) > cells["a"]
+    with pytest.raises(BadInput, match="spend"):
+        thrifty.Lifetime().learn("c", X, Y[:, 2], spend=0)
+
+
+def test_free_features_are_the_first_rung_and_money_never_harms():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 6))
+    y = (X[:, 0] + X[:, 3] + 0.5 * rng.normal(size=1200) > 0).astype(int)
+    prices = {f"x{i}": 0 if i < 3 else 2 for i in range(6)}
+    right = []
+    for spend in ("0 %", "5 %", "40 %"):
+        life = thrifty.Lifetime(prices=prices)
+        learned = life.learn("y", X[:600], y[:600], spend=spend)
+        right.append((learned.model.predict(X[600:]) == y[600:]).mean())
+        assert (learned.receipt.cost == 0) == (spend == "0 %")
+    assert right[0] > 0.65 and right[2] > right[0] + 0.08 and right[1] > right[0] - 0.02
+
+
+def test_a_forest_for_all_says_the_same_kept_and_grown_and_asks_for_gaps():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    gap = rng.random(200) < 0.4
+    X[gap, 1] = np.nan
+    targets = [Target(gap.astype(np.int64), 2), Target((X[:, 0] > 0).astype(np.int64), 2)]
+    grown = ForestForAll(X, targets, np.ones(200), np.zeros(3, dtype=bool), 0)
+    for t, target in enumerate(targets):
+        kept = grown.tree_sum(t).scores(X)
+        assert kept == pytest.approx(grown.scores(X)[t], abs=1e-9)
+        assert ((kept[:, 0] > 0) == target.codes).mean() > 0.95
+
+
+def test_rare_classes_of_every_task_come_early_and_every_row_once():
+    rng = np.random.default_rng(0)
+    codes = [(rng.random(500) < share).astype(np.int64) for share in (0.02, 0.3)]
+    order = shared_order(np.arange(500), [Target(one, 2) for one in codes])
+    assert sorted(order.tolist()) == list(range(500))
+    assert codes[0][order[:60]].mean() > 2 * codes[0].mean()
+
+
+class _Greedy:
+    def __init__(self, what):
+        self.what = what
+
+    def buy(self, cells, labels, memory, allowance, rng):
+        from thrifty.models import Bought, Lesson, Table
+
+        n = cells.n_examples if self.what == "too much" else 20
+        rows, features = np.arange(n), np.arange(cells.n_features)
+        values = np.asarray(cells.get(rows, features), dtype=float)
+        if self.what == "unread":
+            rows = rows + n
+        elif self.what == "other":
+            values = values + 1
+        return Bought(
+            Table(features, rows, values, np.ones(values.shape, bool), np.ones(n),
+                  labels.codes[rows]),
+            Lesson(),
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [("too much", "spend|budget"), ("unread", "did not buy"), ("other", "other values")],
+)
+def test_a_way_to_buy_of_ones_own_keeps_to_what_it_bought(what, said):
+    X, Y = made()
+    life = thrifty.Lifetime(thrifty.Models(buying=_Greedy(what)))
+    with pytest.raises((BadInput, thrifty.errors.BudgetExceeded), match=said):
+        life.learn("a", X, Y[:, 0], spend="10 %")
+    with pytest.raises(BadParameter, match="buying must be"):
+        thrifty.Models(buying=3)
