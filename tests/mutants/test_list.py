@@ -11,7 +11,6 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from mutated import found_in  # noqa: E402
 
-
 #: drawn changes whose lines may have gone before they are to be drawn again
 STALE = 15
 
