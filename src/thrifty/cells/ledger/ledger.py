@@ -12,6 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -389,7 +390,7 @@ class Ledger:
                 unsaved.remove(entry)
             except ValueError:
                 continue  # another thread has taken it
-            buyer, purchase, outcome = entry
+            buyer, purchase, outcome = cast(tuple[Buyer, Purchase, Outcome], entry)
             try:
                 buyer.save(purchase, outcome)
             except ProviderError:

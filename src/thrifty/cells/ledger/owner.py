@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any
 
 __all__ = ["IN_FLIGHT", "Process", "is_alive", "me", "process", "simulated"]
 
@@ -26,7 +25,7 @@ class Process:
         #: keys of the purchases that are being made at this moment
         self.in_flight: set[str] = set()
         #: answers that could not be written
-        self.unsaved: list[Any] = []
+        self.unsaved: list[object] = []
 
     def knows(self, owner: str) -> bool | None:
         """Whether that process still runs; None where nobody can tell."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 __all__ = ["Deadlock", "SimulatedLoop"]
 
@@ -18,7 +17,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     def __init__(self) -> None:
         super().__init__()
         self._now = 0.0
-        self._selector: Any = self  # what the base class waits with
+        self._selector = self  # what the base class waits with
 
     def time(self) -> float:
         return self._now

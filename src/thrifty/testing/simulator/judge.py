@@ -46,7 +46,8 @@ def judge(world: World) -> list[str]:
         if reserved or pages.blocking():
             found.append(f"{reserved} reserved, {len(pages.blocking())} open at the end")
         # a policy that asks again counts what is in doubt as billed, which it may not have been
-        if spent + over < billed if plan.on_doubt == "ask again" else spent + over != billed:
+        # in fact, or at another price
+        if plan.on_doubt != "ask again" and spent + over != billed:
             found.append(f"{spent} spent and {over} over, {billed} billed")
         rows = rows_beside({}, [], accounts)
         told = sum(minor_units(float(str(row["cost"]))) for row in rows)
