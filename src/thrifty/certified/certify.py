@@ -1,0 +1,181 @@
+"""Buy labels until what is left to the model is good enough, and say so with a given confidence.
+
+Two kinds of purchase take turns: rows that the model doubts most are put to the oracle outright,
+and rows are drawn at random, which is what the certificate rests on (see wealth.py). What was
+bought for whatever reason is answered by the oracle, so nothing that is bought is wasted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from thrifty.array_types import Bools, Floats, Ints
+from thrifty.certified.error_rates import error_rates
+from thrifty.certified.plan import design, make_plan
+from thrifty.certified.strata import Strata
+from thrifty.certified.targets import Target
+from thrifty.certified.wealth import Wealth
+
+__all__ = ["Certified", "certify"]
+
+#: bettors believe in the rates as they are, and in rates moved by so much (log-odds)
+_BETTORS = (-1.0, 0.0, 1.0)
+#: the first draws, before anything is known of the model, and the least number in a turn
+_FIRST, _LEAST = 20, 10
+#: a turn buys about this share of what was bought before
+_TURN = 0.05
+#: and at least this share of a turn is drawn at random
+_RANDOM = 0.1
+#: an outcome costs at most this share of a bettor's money
+_MOST = 0.98
+#: gains of a computer's rounding are none
+_ROUNDING = 1e-9
+
+#: puts rows to the oracle, and says which of them the model answered wrongly
+AskOracle = Callable[[Ints], Bools]
+
+
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """What was bought, and what it shows."""
+
+    target: Target
+    #: rows answered by the oracle, and those of them that the model had wrong
+    bought: Bools
+    wrong: Bools
+    #: rows drawn at random: the sample that was tested
+    drawn: int
+    #: whether chance had a part in it: else it holds for certain
+    by_chance: bool
+
+
+def certify(
+    target: Target,
+    doubt: Floats,
+    side: Ints,
+    ask: AskOracle,
+    *,
+    alpha: float,
+    rng: np.random.Generator,
+    known: Bools | None = None,
+    wrong: Bools | None = None,
+) -> Certified:
+    """Ask until the deficit is at most 0, except with probability alpha.
+
+    Parameters
+    ----------
+    target : Target
+        what each row counts
+    doubt, side : arrays
+        what the model gives for being wrong, and which kind of answer a row has
+    ask : callable
+        ``ask(rows) -> bool array``: buys labels, and says where the model was wrong
+    known, wrong : bool arrays or None
+        rows whose labels are there already. They are answered by the oracle, and teach how often
+        the model is wrong; the certificate rests on rows drawn from the others
+
+    >>> truth = np.random.default_rng(0).random(2000) < 0.02
+    >>> from thrifty.certified.targets import agreement
+    >>> done = certify(agreement(2000, 0.95), np.full(2000, 0.02), np.zeros(2000, dtype=int),
+    ...                lambda rows: truth[rows], alpha=0.05, rng=np.random.default_rng(1))
+    >>> bool(done.bought.sum() < 250), bool(truth[~done.bought].sum() <= 100)
+    (True, True)
+    """
+    run = _Run(target, doubt, side, ask, known, wrong)
+    to_gain = math.log(1 / alpha)
+    while not run.certain() and run.wealth.log(run.fallen) < to_gain:
+        run.turn(to_gain, rng)
+    return Certified(target, run.known, run.wrong, len(run.wealth), not run.certain())
+
+
+class _Run:
+    """One certificate on its way."""
+
+    def __init__(
+        self, target: Target, doubt: Floats, side: Ints, ask: AskOracle,
+        known: Bools | None, wrong: Bools | None,
+    ) -> None:  # fmt: skip
+        rows = len(doubt)
+        self.target, self.doubt, self.side, self.ask = target, doubt, side, ask
+        self.known = np.zeros(rows, dtype=bool) if known is None else known.copy()
+        self.wrong = np.zeros(rows, dtype=bool) if wrong is None else wrong & self.known
+        self.wealth = Wealth(len(_BETTORS))
+        self.fallen = 0.0  # by how much the deficit has fallen since the start
+        self.asked = 0
+
+    def counted(self) -> float:
+        """What rows with labels count, less what is allowed."""
+        target, known = self.target, self.known
+        bought = np.where(self.wrong, target.bought_wrong, target.bought_right)
+        return float(bought[known].sum()) - target.allowed
+
+    def certain(self) -> bool:
+        """Whether the deficit is at most 0 even if every other answer is wrong."""
+        rest = (self.target.right + self.target.extra)[~self.known].sum()
+        return self.counted() + float(rest) <= _ROUNDING
+
+    def turn(self, to_gain: float, rng: np.random.Generator) -> None:
+        rate = error_rates(self.doubt, self.side, self.known, self.wrong)
+        strata = Strata.of(np.flatnonzero(~self.known), rate, self.target)
+        left = max(to_gain - self.wealth.log(self.fallen), 0.1)
+        plan = make_plan(strata, self.counted(), left)
+        size = max(_LEAST, int(_TURN * self.asked))
+        if self.asked < _FIRST:
+            self._draw(strata, _FIRST, rng)
+            return
+        drawn = math.ceil(size * max(plan.draws / (plan.draws + plan.outright), _RANDOM))
+        outright = min(size - drawn, plan.outright)
+        doubtful = strata.rows[len(strata.rows) - outright :]
+        self._draw(strata, drawn, rng)
+        self._buy(doubtful[~self.known[doubtful]])
+
+    def _buy(self, rows: Ints) -> Floats:
+        wrong = self.ask(rows)
+        self.known[rows], self.wrong[rows] = True, wrong
+        self.asked += len(rows)
+        truth = np.zeros(len(self.known), dtype=bool)
+        truth[rows] = wrong
+        falls = self.target.falls(truth)[rows]
+        self.fallen += float(falls.sum())
+        return falls
+
+    def _draw(self, strata: Strata, size: int, rng: np.random.Generator) -> None:
+        """Draw rows one after another without replacement, and bet on each."""
+        plan = design(strata, self.counted(), _BETTORS)
+        share = plan.share[strata.group]
+        may = np.flatnonzero(share > 0)
+        # the order of exponential clocks is that of draws with these probabilities
+        order = may[np.argsort(rng.exponential(size=len(may)) / share[may], kind="stable")]
+        drawn = order[:size]
+        rows, group = strata.rows[drawn], strata.group[drawn]
+        before, counted = self.fallen, self.counted()
+        falls = self._buy(rows)
+        wrong, target = self.wrong[rows], self.target
+        worth = np.where(wrong, target.bought_wrong[rows], target.bought_right[rows])
+        counted_before = counted + _before(worth)
+        total = share.sum() - _before(share[drawn])  # of the probabilities' shares, at each draw
+        seen, stakes = [], []
+        for suspect, stake in zip(plan.suspect, plan.stake):
+            guess = strata.right + strata.extra * suspect
+            guessed = counted_before + guess[strata.group].sum() - _before(guess[group])
+            value = target.right[rows] + target.extra[rows] * wrong
+            seen.append(guessed + (value - guess[group]) * total / share[drawn])
+            worst = _worst(strata, suspect, plan.share)
+            at_risk = guessed + worst * total
+            stakes.append(np.minimum(stake / total, _MOST / np.maximum(at_risk, 1e-12)))
+        self.wealth.draw(before + _before(falls), np.column_stack(seen), np.column_stack(stakes))
+
+
+def _before(values: Floats) -> Floats:
+    """Sums of all that stand before each."""
+    return np.asarray(np.cumsum(values) - values)
+
+
+def _worst(strata: Strata, suspect: Floats, share: Floats) -> float:
+    """By how much a wrong answer can exceed its guess, per share of the probability."""
+    drawn = share > 0
+    return float((strata.extra[drawn] * (1 - suspect[drawn]) / share[drawn]).max())
