@@ -25,6 +25,7 @@ if _TYPE_CHECKING:
         Budget,
         Cells,
         ChatServer,
+        Oracle,
         PriceList,
         Question,
         Rates,
@@ -32,8 +33,9 @@ if _TYPE_CHECKING:
         Reply,
         Source,
     )
+    from thrifty.certified.certificate import Certificate
     from thrifty.lazy import Sure, Worth
-    from thrifty.lifetime import JointPrediction, Learned, Lifetime, Prediction
+    from thrifty.lifetime import Answers, JointPrediction, Learned, Lifetime, Prediction
     from thrifty.models import ModelClassifier, ModelRegressor, Models, ScorecardClassifier
     from thrifty.powers import MonomialRegressor, Monomials, PolynomialRegressor, Polynomials
     from thrifty.trees import (
@@ -55,11 +57,12 @@ __version__ = "0.2.0.dev0"
 _HOMES = {
     "agnostic": ("Balanced", "Doubling", "Expansion", "Restart"),
     "cells": (
-        "Answered", "Budget", "Cells", "ChatServer", "PriceList", "Question", "Rates", "Receipt",
-        "Reply", "Source",
+        "Answered", "Budget", "Cells", "ChatServer", "Oracle", "PriceList", "Question", "Rates",
+        "Receipt", "Reply", "Source",
     ),
+    "certified.certificate": ("Certificate",),
     "lazy": ("Sure", "Worth"),
-    "lifetime": ("JointPrediction", "Learned", "Lifetime", "Prediction"),
+    "lifetime": ("Answers", "JointPrediction", "Learned", "Lifetime", "Prediction"),
     "models": ("ModelClassifier", "ModelRegressor", "Models", "ScorecardClassifier"),
     "powers": ("MonomialRegressor", "Monomials", "PolynomialRegressor", "Polynomials"),
     "trees": (
@@ -75,9 +78,11 @@ _OLD = ("Consistent", "ThriftyListClassifier", "ThriftyTreeClassifier")
 
 __all__ = [
     "Answered",
+    "Answers",
     "Balanced",
     "Budget",
     "Cells",
+    "Certificate",
     "ChatServer",
     "Doubling",
     "Expansion",
@@ -91,6 +96,7 @@ __all__ = [
     "Models",
     "MonomialRegressor",
     "Monomials",
+    "Oracle",
     "Paper",
     "PolynomialRegressor",
     "Polynomials",

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2] / "src" / "thrifty"
 BORDERS = {
     "what users bring": """
         typing labels/alignment labels/empty cells/sources/base cells/sources/frame
-        cells/sources/gaps cells/sources/kinds
+        cells/sources/gaps cells/sources/kinds cells/sources/oracle
         cells/sources/questions cells/sources/sparse cells/prices/price_list
         cells/prices/reading lifetime/many packed/inputs powers/laws
         streams/task labels/classes trees/tree

@@ -12,6 +12,7 @@ from thrifty.cells.prices.tokens import Rates
 from thrifty.cells.sources import Source, as_source
 from thrifty.cells.sources.answered import Answered
 from thrifty.cells.sources.chat import ChatServer
+from thrifty.cells.sources.oracle import Oracle
 from thrifty.cells.sources.prompts import Question
 from thrifty.cells.sources.questions import Reply
 
@@ -24,6 +25,7 @@ __all__ = [
     "Door",
     "Ledger",
     "OpenPurchase",
+    "Oracle",
     "Owned",
     "PriceList",
     "Question",

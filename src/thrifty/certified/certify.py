@@ -47,8 +47,9 @@ class Certified:
     #: rows answered by the oracle, and those of them that the model had wrong
     bought: Bools
     wrong: Bools
-    #: rows drawn at random: the sample that was tested
+    #: rows drawn at random, the sample that was tested, and on how many the model was wrong
     drawn: int
+    drawn_wrong: int
     #: whether chance had a part in it: else it holds for certain
     by_chance: bool
 
@@ -75,21 +76,22 @@ def certify(
     ask : callable
         ``ask(rows) -> bool array``: buys labels, and says where the model was wrong
     known, wrong : bool arrays or None
-        rows whose labels are there already. They are answered by the oracle, and teach how often
-        the model is wrong; the certificate rests on rows drawn from the others
+        rows whose labels are there already, for instance those that the model learned from. They
+        are answered by the oracle; the certificate rests on rows drawn from the others
 
     >>> truth = np.random.default_rng(0).random(2000) < 0.02
     >>> from thrifty.certified.targets import agreement
     >>> done = certify(agreement(2000, 0.95), np.full(2000, 0.02), np.zeros(2000, dtype=int),
     ...                lambda rows: truth[rows], alpha=0.05, rng=np.random.default_rng(1))
-    >>> bool(done.bought.sum() < 250), bool(truth[~done.bought].sum() <= 100)
+    >>> bool(done.bought.sum() < 400), bool(truth[~done.bought].sum() <= 100)
     (True, True)
     """
     run = _Run(target, doubt, side, ask, known, wrong)
     to_gain = math.log(1 / alpha)
     while not run.certain() and run.wealth.log(run.fallen) < to_gain:
         run.turn(to_gain, rng)
-    return Certified(target, run.known, run.wrong, len(run.wealth), not run.certain())
+    drawn = len(run.wealth)
+    return Certified(target, run.known, run.wrong, drawn, run.drawn_wrong, not run.certain())
 
 
 class _Run:
@@ -105,7 +107,14 @@ class _Run:
         self.wrong = np.zeros(rows, dtype=bool) if wrong is None else wrong & self.known
         self.wealth = Wealth(len(_BETTORS))
         self.fallen = 0.0  # by how much the deficit has fallen since the start
-        self.asked = 0
+        #: labels of this run: others the model may know by heart
+        self.seen = np.zeros(rows, dtype=bool)
+        self.drawn_wrong = 0
+
+    @property
+    def asked(self) -> int:
+        """Labels bought in this run."""
+        return int(self.seen.sum())
 
     def counted(self) -> float:
         """What rows with labels count, less what is allowed."""
@@ -119,7 +128,7 @@ class _Run:
         return self.counted() + float(rest) <= _ROUNDING
 
     def turn(self, to_gain: float, rng: np.random.Generator) -> None:
-        rate = error_rates(self.doubt, self.side, self.known, self.wrong)
+        rate = error_rates(self.doubt, self.side, self.seen, self.wrong)
         strata = Strata.of(np.flatnonzero(~self.known), rate, self.target)
         left = max(to_gain - self.wealth.log(self.fallen), 0.1)
         plan = make_plan(strata, self.counted(), left)
@@ -136,7 +145,7 @@ class _Run:
     def _buy(self, rows: Ints) -> Floats:
         wrong = self.ask(rows)
         self.known[rows], self.wrong[rows] = True, wrong
-        self.asked += len(rows)
+        self.seen[rows] = True
         truth = np.zeros(len(self.known), dtype=bool)
         truth[rows] = wrong
         falls = self.target.falls(truth)[rows]
@@ -155,6 +164,7 @@ class _Run:
         before, counted = self.fallen, self.counted()
         falls = self._buy(rows)
         wrong, target = self.wrong[rows], self.target
+        self.drawn_wrong += int(wrong.sum())
         worth = np.where(wrong, target.bought_wrong[rows], target.bought_right[rows])
         counted_before = counted + _before(worth)
         total = share.sum() - _before(share[drawn])  # of the probabilities' shares, at each draw

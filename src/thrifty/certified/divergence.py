@@ -39,7 +39,7 @@ def upper(rate: Floats, gain: Floats | float) -> Floats:
     """The largest rate above ``rate`` whose divergence is at most ``gain``, by bisection.
 
     >>> upper(np.array([0.0, 0.2]), 0.05).round(4).tolist()
-    [0.0488, 0.3358]
+    [0.0488, 0.3435]
     """
     low = np.broadcast_to(rate, np.broadcast(rate, gain).shape).astype(np.float64)
     high = np.full_like(low, 1 - _TINY)
@@ -51,7 +51,7 @@ def upper(rate: Floats, gain: Floats | float) -> Floats:
 
 
 def suspects(rate: Floats) -> Floats:
-    """``upper`` at every gain of ``GAINS``, from a table: rows x gains. For guesses, not for bounds.
+    """``upper`` at every gain of ``GAINS``, from a table: rates x gains. For guesses, not bounds.
 
     >>> table = suspects(np.array([0.0, 0.2]))
     >>> bool(abs(table[1] - upper(np.full(len(GAINS), 0.2), GAINS)).max() < 0.002)

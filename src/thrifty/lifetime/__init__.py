@@ -5,16 +5,18 @@ from typing import TYPE_CHECKING
 from thrifty.on_demand import on_demand
 
 if TYPE_CHECKING:
+    from thrifty.lifetime.answering import Answers
     from thrifty.lifetime.joint_prediction import JointPrediction
     from thrifty.lifetime.learned import Learned
     from thrifty.lifetime.lifetime import Lifetime
     from thrifty.lifetime.prediction import Prediction
 
-__all__ = ["JointPrediction", "Learned", "Lifetime", "Prediction"]
+__all__ = ["Answers", "JointPrediction", "Learned", "Lifetime", "Prediction"]
 
 __getattr__, __dir__ = on_demand(
     __name__,
     {
+        "answering": ["Answers"],
         "joint_prediction": ["JointPrediction"],
         "learned": ["Learned"],
         "lifetime": ["Lifetime"],

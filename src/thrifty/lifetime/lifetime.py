@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from thrifty.agnostic import Rule, as_rule
-from thrifty.cells import Balance, Budget, Ledger, Receipt, Source
+from thrifty.cells import Balance, Budget, Ledger, Oracle, Receipt, Source
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy.stopping import StoppingRule
+from thrifty.lifetime.answering import Answering, Answers, Wanted
 from thrifty.lifetime.asked_tasks import distinct, read_weights
 from thrifty.lifetime.bill import Bills, lifetime_html
 from thrifty.lifetime.booking import Booking
@@ -130,6 +131,7 @@ class Lifetime:
         shown = Progress(progress)
         self._shelf, doors = shelf, shelf.doors
         self._booking, self._runs = Booking(doors), PredictionRuns(doors, shown)
+        self._answering = Answering(doors, self._runs)
         self._learning = Learning(shelf, self._booking, shown)
         self._versions = Versions(shelf, self._booking, shown)
         self._bills = Bills(doors, self._booking.to_buy, self._runs.in_memory)
@@ -432,6 +434,61 @@ class Lifetime:
             saved.retire(retired)
         doors.settings = replace(doors.settings, retired=retired)
         return retired
+
+    def answer(
+        self,
+        name: str,
+        X: TableLike,
+        *,
+        oracle: Oracle,
+        agree: float | None = None,
+        precision: float | None = None,
+        recall: float | None = None,
+        of: object = None,
+        confidence: float = 0.95,
+        spend: MoneyLike = None,
+        random_state: int | None = None,
+    ) -> Answers:
+        """Answer every row, from the model where it may and from the oracle where it must.
+
+        Parameters
+        ----------
+        oracle : Oracle
+            who is right, for money; labels that were bought before cost nothing
+        agree : float or None
+            at least this share of the answers are the oracle's
+        precision, recall : float or None
+            of the rows answered with a class at least so many are the oracle's; of the rows that
+            are of the class for the oracle at least so many are answered with it
+        of : object
+            the class that precision and recall are of; None: True
+        confidence : float
+            all that is asked for holds with this probability at least, over the rows that are drawn
+            for it, for these rows and whatever the model is worth
+        spend : None, number or str
+            the most that labels may cost; where it is not enough there is no certificate, and
+            :class:`thrifty.errors.BudgetExceeded` says so
+        random_state : int or None
+            seed of the rows that are drawn; None: nobody can know them
+
+        ``thrifty.Sure(0.95)`` is another promise: of rows like those it was learned from, and for
+        nothing; this one is of the rows at hand, tested on labels that are bought for it.
+
+        >>> import numpy as np
+        >>> import thrifty
+        >>> X = np.random.default_rng(0).random((3000, 4))
+        >>> y = X[:, 0] > 0.5
+        >>> life = thrifty.Lifetime(prices=0)
+        >>> _ = life.learn("large", X[:300], y[:300])
+        >>> oracle = thrifty.Oracle(lambda rows: y[300:][rows], price="0.01 USD")
+        >>> answers = life.answer("large", X[300:], oracle=oracle, agree=0.95, random_state=0)
+        >>> answers.certificate.by_model > 2500, bool(np.mean(answers.values == y[300:]) >= 0.95)
+        (True, True)
+        """
+        self.refresh()
+        prediction = self._runs.predict(name, self[name], X, None, None, None)
+        wanted = Wanted(agree, precision, recall, of, confidence)
+        return self._answering.answer(name, prediction, X, oracle, wanted, spend, random_state)
 
     def metered(
         self,

@@ -187,7 +187,7 @@ class PredictionRuns:
             run = self._open_run(name, X, match, most, words=words, needed=needed)
         owned = not run.source.free and len(run.cells.owned_rows(features)) == len(rows)
         run = replace(run, spend=most, per_row=each, all_owned=owned)
-        self._begin(run)
+        self.begin(run)
         self._doors.say_purged(run.source, run.cells, _TO_THE_CALLER)
         return run
 
@@ -196,7 +196,7 @@ class PredictionRuns:
     ) -> Run:
         """A door to the examples of a foreign model."""
         run = self._open_run(title, X, match, allow_missing=True)
-        self._begin(run)
+        self.begin(run)
         self._doors.say_purged(run.source, run.cells, _TO_THE_CALLER)
         return run
 
@@ -221,7 +221,7 @@ class PredictionRuns:
         )  # fmt: skip
         return Run(account, name, source, cells, owned, np.arange(source.n_examples), time.time())
 
-    def _begin(self, run: Run) -> None:
+    def begin(self, run: Run) -> None:
         """A run that buys is written down first: its account is then never nobody's."""
         saved = self._doors.saved
         if saved is not None and not run.source.free and not run.all_owned:

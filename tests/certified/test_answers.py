@@ -1,0 +1,198 @@
+"""Oracles and answers with a guarantee, through a lifetime."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import thrifty
+from thrifty.errors import (
+    BadInput,
+    BadParameter,
+    BudgetExceeded,
+    MalformedAnswer,
+    ProviderError,
+    PurchaseInDoubt,
+)
+
+
+def made(n: int = 1500, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 5))
+    return X, (X[:, 0] + 0.3 * X[:, 1] + 0.05 * rng.normal(size=n)) > 0.6
+
+
+class Counting:
+    """An oracle's function that counts what it is asked."""
+
+    def __init__(self, y: np.ndarray) -> None:
+        self.y, self.asked = y, []
+
+    def __call__(self, rows: list) -> list:
+        self.asked += list(rows)
+        return [self.y[int(row)] for row in rows]
+
+
+@pytest.fixture
+def life() -> thrifty.Lifetime:
+    X, y = made(300, seed=1)
+    life = thrifty.Lifetime(prices=0)
+    life.learn("large", X, y)
+    return life
+
+
+def test_every_row_is_answered_and_the_certificate_adds_up(life):
+    X, y = made()
+    ask = Counting(y)
+    oracle = thrifty.Oracle(ask, price="0.01 USD")
+    answers = life.answer("large", X, oracle=oracle, agree=0.95, random_state=0)
+    certificate = answers.certificate
+    assert np.mean(answers.values == y) >= 0.95
+    assert (answers.values[answers.by_oracle] == y[answers.by_oracle]).all()
+    assert len(ask.asked) == len(set(ask.asked)) == certificate.by_oracle
+    assert certificate.by_model + certificate.by_oracle == len(X) == len(answers)
+    assert certificate.drawn + certificate.doubtful == certificate.by_oracle
+    assert certificate.cost == pytest.approx(0.01 * len(ask.asked))
+    assert life.balance().spent == pytest.approx(certificate.cost)
+    assert life.bill().cost.sum() == pytest.approx(life.balance().spent)
+    assert "drawn at random" in str(answers) and str(certificate.drawn) in str(answers)
+
+
+def test_labels_are_never_paid_twice(life, tmp_path):
+    X, y = made()
+    ask = Counting(y)
+    oracle = thrifty.Oracle(ask, price="0.01 USD")
+    life.answer("large", X, oracle=oracle, agree=0.9, random_state=0)
+    first = len(ask.asked)
+    again = life.answer("large", X, oracle=oracle, agree=0.9, random_state=1)
+    assert len(set(ask.asked)) == len(ask.asked)
+    assert again.certificate.known == first
+
+
+def test_a_store_keeps_labels_and_bill(tmp_path):
+    X, y = made()
+    store = tmp_path / "life.db"
+    with thrifty.Lifetime(prices=0, store=store) as life:
+        life.learn("large", X[:300], y[:300])
+        ask = Counting(y)
+        ids = [f"p{i}" for i in range(len(X))]
+        source = thrifty.Source.from_array(X, examples=ids, name="people")
+        oracle = thrifty.Oracle(lambda them: ask([int(i[1:]) for i in them]), price="0.01 USD")
+        answers = life.answer("large", source, oracle=oracle, agree=0.9, random_state=0)
+        spent = life.balance().spent
+        assert spent == pytest.approx(0.01 * answers.by_oracle.sum())
+        assert life.bill().cost.sum() == pytest.approx(spent)
+    with thrifty.Lifetime.open(store) as life:
+        before = len(ask.asked)
+        life.answer("large", source, oracle=oracle, agree=0.8, random_state=3)
+        assert life.balance().spent == pytest.approx(0.01 * len(ask.asked))
+        assert len(set(ask.asked)) == len(ask.asked) >= before
+
+
+def test_filters_promise_precision_and_recall(life):
+    X, y = made()
+    answers = life.answer(
+        "large", X, oracle=thrifty.Oracle(Counting(y)), precision=0.95, recall=0.95, random_state=0
+    )
+    chosen = answers.values.astype(bool)
+    assert y[chosen].mean() >= 0.95 and chosen[y].mean() >= 0.95
+    assert [c.target for c in answers.certificates] == [
+        "recall 0.95 of True", "precision 0.95 of True"
+    ]  # fmt: skip
+
+
+def test_classes_are_words_too():
+    X, y = made()
+    words = np.where(y, "large", "small")
+    life = thrifty.Lifetime(prices=0)
+    life.learn("size", X[:300], words[:300])
+    oracle = thrifty.Oracle(Counting(words), classes=["small", "large"])
+    answers = life.answer("size", X, oracle=oracle, agree=0.95, random_state=0)
+    assert np.mean(answers.values == words) >= 0.95
+    found = life.answer("size", X, oracle=oracle, recall=0.9, of="large", random_state=0)
+    assert np.mean(found.values[words == "large"] == "large") >= 0.9
+    with pytest.raises(BadParameter, match="of= names the class"):
+        life.answer("size", X, oracle=oracle, recall=0.9)
+    with pytest.raises(BadInput, match="same classes"):
+        life.answer("size", X, oracle=thrifty.Oracle(Counting(y)), agree=0.9)
+
+
+def test_labels_given_beside_cost_nothing(life):
+    X, y = made()
+    ask = Counting(y)
+    known = {row: bool(y[row]) for row in range(400)}
+    oracle = thrifty.Oracle(ask, price=1, known=known)
+    answers = life.answer("large", X, oracle=oracle, agree=0.95, random_state=0)
+    assert answers.by_oracle[:400].all() and min(ask.asked) >= 400
+    assert answers.certificate.known == 400
+    one = thrifty.Oracle(ask, known={ask.asked[0]: not y[ask.asked[0]]})
+    with pytest.raises(BadInput, match="was paid for saying"):
+        life.answer("large", X, oracle=one, agree=0.95)
+
+
+def test_an_async_oracle_is_asked_too(life):
+    X, y = made()
+
+    async def ask(rows: list) -> list:
+        return [y[row] for row in rows]
+
+    answers = life.answer("large", X, oracle=thrifty.Oracle(ask), agree=0.95, random_state=0)
+    assert np.mean(answers.values == y) >= 0.95
+
+
+def test_money_that_ends_before_a_certificate_is_said_and_kept(life):
+    X, y = made()
+    ask = Counting(y)
+    oracle = thrifty.Oracle(ask, price="0.01 USD")
+    with pytest.raises(BudgetExceeded, match="before a certificate") as caught:
+        life.answer("large", X, oracle=oracle, agree=0.95, spend="0.1 USD", random_state=0)
+    assert len(caught.value.prediction) == len(X)
+    assert life.balance().spent <= 0.1 + 1e-9
+    assert life.balance().spent == pytest.approx(0.01 * len(ask.asked))
+    assert life.bill().cost.sum() == pytest.approx(life.balance().spent)
+
+
+def test_what_an_oracle_may_do_wrong(life):
+    X, _ = made()
+
+    def another(rows: list) -> list:
+        return ["perhaps"] * len(rows)
+
+    with pytest.raises(MalformedAnswer):
+        life.answer("large", X, oracle=thrifty.Oracle(another), agree=0.9)
+
+    def refuses(rows: list) -> list:
+        raise thrifty.errors.NotBilled("closed")
+
+    oracle = thrifty.Oracle(refuses, name="closed", attempts=1)
+    with pytest.raises(ProviderError):
+        life.answer("large", X, oracle=oracle, agree=0.9)
+
+    def breaks(rows: list) -> list:
+        raise OSError("broken off")
+
+    with pytest.raises(PurchaseInDoubt):
+        life.answer("large", X, oracle=thrifty.Oracle(breaks, name="broken"), agree=0.9)
+
+
+def test_bad_input(life):
+    X, y = made(100)
+    oracle = thrifty.Oracle(Counting(y))
+    with pytest.raises(BadParameter, match="agree="):
+        life.answer("large", X, oracle=oracle)
+    with pytest.raises(BadParameter, match="confidence"):
+        life.answer("large", X, oracle=oracle, agree=0.9, confidence=1.0)
+    with pytest.raises(BadInput, match="one label per row"):
+        life.answer("large", X, oracle=thrifty.Oracle(Counting(y), known=[True]), agree=0.9)
+    with pytest.raises(BadInput, match="classes are"):
+        life.answer("large", X, oracle=thrifty.Oracle(Counting(y), known={0: "x"}), agree=0.9)
+    with pytest.raises(BadInput, match="distinct classes"):
+        thrifty.Oracle(Counting(y), classes=["a", "a"])
+    with pytest.raises(BadInput, match="function"):
+        thrifty.Oracle("nobody")
+    with pytest.raises(BadInput, match="texts="):
+        thrifty.Oracle(thrifty.Question("Is it wet?"))
+    with pytest.raises(BadInput, match="asks for a number"):
+        thrifty.Oracle(thrifty.Question("How many?", "number"), texts=["a"], server=print)
+    everything = life.answer("large", X, oracle=oracle, agree=1.0)
+    assert everything.by_oracle.all() and "for certain" in str(everything)

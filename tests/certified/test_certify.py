@@ -1,0 +1,196 @@
+"""Certificates: the bet is fair whatever the truth, and what is certified holds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from thrifty.certified.certificate import certificate_of
+from thrifty.certified.certify import _BETTORS, _Run, certify
+from thrifty.certified.divergence import GAINS, divergence, least_checks, suspects, upper
+from thrifty.certified.error_rates import error_rates
+from thrifty.certified.plan import design
+from thrifty.certified.strata import Strata
+from thrifty.certified.targets import agreement, precision_of, recall_of
+from thrifty.certified.wealth import Wealth
+from thrifty.errors import BadParameter
+
+
+def test_upper_is_the_inverse_of_the_divergence():
+    rate = np.array([0.0, 0.01, 0.2, 0.5, 0.9])
+    for gain in (1e-4, 0.01, 0.5):
+        found = upper(rate, gain)
+        assert (found >= rate).all()
+        assert np.allclose(divergence(rate, found), gain, rtol=1e-6)
+    assert np.allclose(suspects(np.array([0.3]))[0], upper(np.full(len(GAINS), 0.3), GAINS),
+                       atol=2e-3)  # fmt: skip
+
+
+def test_least_checks_by_hand():
+    for share, confidence in ((0.05, 0.95), (0.1, 0.95), (0.01, 0.9)):
+        n = least_checks(share, confidence)
+        assert (1 - share) ** n <= 1 - confidence < (1 - share) ** (n - 1)
+
+
+def targets(answered: np.ndarray) -> list:
+    return [agreement(len(answered), 0.7), precision_of(answered, 0.6), recall_of(answered, 0.8)]
+
+
+def by_hand(answered: np.ndarray, wrong: np.ndarray, bought: np.ndarray) -> list[bool]:
+    """Whether agreement, precision and recall hold, from their definitions."""
+    truth = answered ^ wrong
+    final = np.where(bought, truth, answered)
+    agree = (final == truth).mean() >= 0.7 - 1e-12
+    precision = not final.any() or truth[final].mean() >= 0.6 - 1e-12
+    recall = not truth.any() or final[truth].mean() >= 0.8 - 1e-12
+    return [bool(agree), bool(precision), bool(recall)]
+
+
+def test_a_deficit_is_at_most_0_exactly_where_the_target_holds():
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        n = int(rng.integers(1, 12))
+        answered, wrong, bought = (rng.random(n) < p for p in (0.5, 0.4, 0.3))
+        held = [t.deficit(wrong, bought) <= 1e-9 for t in targets(answered)]
+        assert held == by_hand(answered, wrong, bought)
+
+
+def test_a_label_never_raises_the_deficit_and_falls_are_what_it_falls_by():
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        answered, wrong = rng.random(8) < 0.5, rng.random(8) < 0.5
+        for target in targets(answered):
+            none, first = np.zeros(8, dtype=bool), np.arange(8) == 0
+            fall = target.deficit(wrong, none) - target.deficit(wrong, first)
+            assert fall >= -1e-12 and np.isclose(fall, target.falls(wrong)[0])
+
+
+class _Drawing:
+    """A generator that draws one row, chosen beforehand, first."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+
+    def exponential(self, size: int) -> np.ndarray:
+        return np.where(np.arange(size) == self.first, 1e-12, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_bet_is_fair_whatever_the_truth(seed):
+    """The mean over all rows that may be drawn is exactly 1 against the true deficit.
+
+    Where the deficit is below 0 there is nothing to refute, and an outcome could cost too much.
+    """
+    rng = np.random.default_rng(seed)
+    n = 40
+    answered, wrong = rng.random(n) < 0.4, rng.random(n) < 0.5
+    doubt = rng.random(n) * 0.5  # has nothing to do with the truth
+    for target in targets(answered):
+        mean = whole = 0.0
+        start = target.deficit(wrong, np.zeros(n, dtype=bool))
+        if start < 0:
+            continue
+        none = np.zeros(n, dtype=bool)
+        rate = error_rates(doubt, answered.astype(int), none, none)
+        strata = Strata.of(np.arange(n), rate, target)
+        share = design(strata, -target.allowed, _BETTORS).share[strata.group]
+        may = np.flatnonzero(share > 0)
+        for k, place in enumerate(may):
+            run = _Run(target, doubt, answered.astype(int), lambda rows: wrong[rows], None, None)
+            run._draw(strata, 1, _Drawing(k))
+            assert run.known[strata.rows[place]]
+            mean += share[place] / share.sum() * math.exp(run.wealth.log(start))
+            whole += share[place] / share.sum()
+        assert whole == pytest.approx(1.0)
+        assert mean == pytest.approx(1.0, abs=1e-9)
+
+
+def test_wealth_grows_with_the_deficit_it_is_held_against():
+    wealth = Wealth(1)
+    wealth.draw(np.array([0.0, 1.0]), np.array([[-1.0], [2.0]]), np.array([[0.2], [0.1]]))
+    by_hand = (1 + 0.2 * (3 + 1)) * (1 + 0.1 * (2 - 2))
+    assert wealth.log(3.0) == pytest.approx(math.log(by_hand))
+    assert wealth.log(1.0) < wealth.log(3.0)
+
+
+def models(kind: str, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The probability that a model gives, and the truth."""
+    p = rng.beta(0.3, 0.9, n)
+    truth = rng.random(n) < p
+    if kind == "worthless":
+        p = rng.beta(0.3, 0.9, n)
+    elif kind == "confidently wrong":
+        p = np.where(rng.random(n) < 0.3, 1 - p, p)
+    elif kind == "just not good enough":  # wrong a little more often than allowed, and sure
+        p = np.where(truth ^ (rng.random(n) < 0.12), 0.99, 0.01)
+    return p, truth
+
+
+@pytest.mark.parametrize("kind", ["calibrated", "worthless", "confidently wrong",
+                                  "just not good enough"])  # fmt: skip
+@pytest.mark.parametrize("which", ["agree", "precision", "recall"])
+def test_targets_are_missed_no_more_often_than_allowed(kind, which):
+    """40 runs at confidence .9: more than 9 misses have a probability below .008."""
+    missed = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        p, truth = models(kind, rng, 400)
+        answered = p > 0.5
+        wrong = answered != truth
+        target = {
+            "agree": lambda answered=answered: agreement(400, 0.9),
+            "precision": lambda answered=answered: precision_of(answered, 0.9),
+            "recall": lambda answered=answered: recall_of(answered, 0.9),
+        }[which]()
+        doubt = np.where(answered, 1 - p, p)
+        done = certify(target, doubt, answered.astype(int), lambda rows, w=wrong: w[rows],
+                       alpha=0.1, rng=np.random.default_rng(1000 + seed))  # fmt: skip
+        missed += target.deficit(wrong, done.bought) > 1e-9
+    assert missed <= 9
+
+
+def test_a_good_model_answers_most_rows_and_a_worthless_one_few():
+    bought = {}
+    for kind in ("calibrated", "worthless"):
+        rng = np.random.default_rng(3)
+        p, truth = models(kind, rng, 4000)
+        wrong = (p > 0.5) != truth
+        done = certify(agreement(4000, 0.8), np.minimum(p, 1 - p), (p > 0.5).astype(int),
+                       lambda rows, w=wrong: w[rows], alpha=0.05, rng=rng)  # fmt: skip
+        bought[kind] = done.bought.mean()
+    assert bought["calibrated"] < 0.1 < 0.3 < bought["worthless"]
+
+
+def test_rows_that_are_known_certify_nothing():
+    """A model that knows its own rows by heart and nothing else is found out."""
+    n = 1000
+    known = np.arange(n) < 500
+    wrong = ~known & (np.random.default_rng(0).random(n) < 0.4)
+    done = certify(agreement(n, 0.95), np.full(n, 0.01), np.zeros(n, dtype=int),
+                   lambda rows: wrong[rows], alpha=0.05, rng=np.random.default_rng(1),
+                   known=known, wrong=wrong & known)  # fmt: skip
+    assert agreement(n, 0.95).deficit(wrong, done.bought) <= 0
+    assert not done.bought[~known].all() or done.bought.all()
+
+
+def test_agree_of_1_asks_about_every_row():
+    done = certify(agreement(30, 1.0), np.full(30, 0.01), np.zeros(30, dtype=int),
+                   lambda rows: np.zeros(len(rows), dtype=bool), alpha=0.05,
+                   rng=np.random.default_rng(0))  # fmt: skip
+    assert done.bought.all() and not done.by_chance
+
+
+def test_few_rows_are_said_to_be_few():
+    done = certify(agreement(40, 0.95), np.full(40, 0.01), np.zeros(40, dtype=int),
+                   lambda rows: np.zeros(len(rows), dtype=bool), alpha=0.05,
+                   rng=np.random.default_rng(0))  # fmt: skip
+    certificate = certificate_of(done, 0.95, 0, 3.8, "USD")
+    assert "checked on 59" in str(certificate) and certificate.confidence == 1.0
+
+
+@pytest.mark.parametrize("level", [0, -1, 1.5, "much"])
+def test_a_level_is_a_probability(level):
+    with pytest.raises(BadParameter):
+        agreement(10, level)
