@@ -83,9 +83,9 @@ class Booking:
     def open_task(
         self, name: str, X: TableLike, y: LabelsLike, now: Snapshot, *, spend: MoneyLike = None,
         features: Sequence[str] | None = None, kinds: KindsLike = None, na: NaLike = None,
-        to_buy: bool = True,
+        to_buy: bool = True, quiet: bool = False,
     ) -> OpenTask:  # fmt: skip
-        """Check what a user brought, and open a door to it."""
+        """Check what a user brought, and open a door to it; quiet: labels lack on purpose."""
 
         def read(source: Source) -> tuple[Any, Ints | None]:
             brought = aligned_labels(X, labels_of_kept(y, source.kept))
@@ -97,7 +97,7 @@ class Booking:
                     f"y must hold one label per example; X has {n} examples and y has {n_labels} "
                     "labels."
                 )
-            if rows is not None:
+            if rows is not None and not quiet:
                 say_left_out(name, rows, n, _TO_THE_CALLER + 2)
             return labels, rows
 

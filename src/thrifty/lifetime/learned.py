@@ -16,6 +16,7 @@ from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.html import pre_html
 from thrifty.lazy import Estimator
 from thrifty.lifetime.bill_columns import bill_cells
+from thrifty.lifetime.labelling import Labelled
 from thrifty.protocol import AnyFamily
 from thrifty.stores.families import family_from_dict
 from thrifty.stores.pages import TaskRow
@@ -70,9 +71,12 @@ class Learned:
         what the user said of the task: whether it is related to the others
     left_out : sequence of str
         columns that were not used as features because they are labels
+    labelled : Labelled or None
+        where labels were bought: which rows, their labels, and weights that make means over them
+        unbiased; of this process alone, a store does not keep it
     """
 
-    __slots__ = ("_load", "_parts", "left_out", "name", "route")
+    __slots__ = ("_load", "_parts", "labelled", "left_out", "name", "route")
 
     def __init__(
         self,
@@ -80,7 +84,9 @@ class Learned:
         route: Route,
         parts: Parts | Callable[[], Parts],
         left_out: Sequence[str] = (),
+        labelled: Labelled | None = None,
     ) -> None:
+        self.labelled = labelled
         self.name, self.route, self.left_out = name, route, tuple(left_out)
         self._load = parts if callable(parts) else None
         self._parts: Parts | None = None if callable(parts) else parts

@@ -9,13 +9,14 @@ from typing import Any
 
 from thrifty.agnostic import Counts, after_attempt, learn_agnostic
 from thrifty.attempt import Found
-from thrifty.cells import Receipt
+from thrifty.cells import Oracle, Receipt
 from thrifty.errors import BadParameter, LabelLeftOut
 from thrifty.labels.partly import columns_of
 from thrifty.lifetime.at_once import LearnsTogether, in_shares, shared_receipts
 from thrifty.lifetime.booking import Booking, OpenTask
 from thrifty.lifetime.feature_matching import label_name
 from thrifty.lifetime.giveaway import watch_for_giveaways
+from thrifty.lifetime.labelled_tasks import LabelledTask, label_a_task
 from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quote, quote_task
@@ -41,7 +42,7 @@ class Learning:
         family: AnyFamily,
         name: str,
         X: TableLike,
-        y: LabelsLike,
+        y: LabelsLike | Oracle,
         *,
         good: bool | None,
         spend: MoneyLike,
@@ -51,21 +52,46 @@ class Learning:
     ) -> Learned:
         """Learn one task; see :meth:`thrifty.Lifetime.learn`."""
         shelf = self._shelf
+        bought: LabelledTask | None = None
+        if isinstance(y, Oracle):
+            bought = self._label(name, X, y, spend, kinds, na)
+            y, spend = bought.y, bought.spend
         while True:
             shelf.refresh()
             if name in shelf.tasks:
                 raise task_exists(name)
             task = self._booking.open_task(
-                name, X, y, shelf.now, spend=spend, features=features, kinds=kinds, na=na
-            )
+                name, X, y, shelf.now, spend=spend, features=features, kinds=kinds, na=na,
+                quiet=bought is not None,
+            )  # fmt: skip
             try:
-                return self._learn(family, task, good, label_name(y, task.source))
+                return self._learn(family, task, good, label_name(y, task.source), bought)
             except FeaturesMoved:
                 continue  # what it bought is owned: the next turn pays nothing for it
 
+    def _label(
+        self, name: str, X: TableLike, oracle: Oracle, spend: MoneyLike, kinds: KindsLike,
+        na: NaLike,
+    ) -> LabelledTask:  # fmt: skip
+        """Buy the labels of a task that brings none."""
+        shelf = self._shelf
+        shelf.refresh()
+        if name in shelf.tasks:
+            raise task_exists(name)
+        if not traits_of(shelf.family).stops_anywhere:
+            raise BadParameter(
+                f"{type(shelf.family).__name__} takes its labels as they are and says nothing of "
+                "which to buy: an oracle as y is for thrifty.Models()."
+            )
+        doors = shelf.doors
+        words = getattr(shelf.now.representation, "words", {})
+        source = doors.source_of(X, kinds, words, na).recoded(words)
+        return label_a_task(doors, name, source, oracle, spend, doors.settings.row_seed)
+
     def _learn(
-        self, family: AnyFamily, task: OpenTask, good: bool | None, label: str | None
-    ) -> Learned:
+        self, family: AnyFamily, task: OpenTask, good: bool | None, label: str | None,
+        bought: LabelledTask | None = None,
+    ) -> Learned:  # fmt: skip
         self._say_left_out(task)
         shelf, cells, now = self._shelf, task.cells, self._shelf.now
         if traits_of(family).buys_background:  # labels with noise: a perfect feature is a sign
@@ -78,8 +104,11 @@ class Learning:
         receipt = cells.receipt()
         if found.promise:
             receipt = replace(receipt, promise=found.promise)
+        if bought is not None:
+            receipt = bought.on(receipt)
         parts = (model, receipt, found.failure, good)
-        learned = Learned(task.name, found.route, parts, task.features.left_out)
+        labelled = None if bought is None else bought.labelled
+        learned = Learned(task.name, found.route, parts, task.features.left_out, labelled)
         after = replace(
             now, representation=representation, counts=counts, features=task.features.names,
             named=task.features.named,

@@ -138,7 +138,7 @@ class Lifetime:
 
     @overload
     def learn(
-        self, name: str, X: TableLike, y: LabelsLike, *, spend: MoneyLike = None,
+        self, name: str, X: TableLike, y: LabelsLike | Oracle, *, spend: MoneyLike = None,
         features: Sequence[str] | None = None, kinds: KindsLike = None, good: bool | None = None,
     ) -> Learned: ...  # fmt: skip
 
@@ -169,6 +169,9 @@ class Lifetime:
             bought for all of them, each task's bill carries its share, and a mapping comes back.
             ``y`` is then a frame, a mapping or a 2-D array; NaN and None are rows without that
             label. Families other than ``Models`` learn them one after another
+        y : sequence or Oracle
+            one label per row; or a :class:`thrifty.Oracle`, who is asked about rows that are worth
+            it: labels and cells are then paid from ``spend``
         X : array, frame, scipy sparse matrix or Source
             an array, a frame, scipy sparse or a source. Features with names are matched by them,
             may come in any order, may be more or fewer than before
@@ -233,7 +236,7 @@ class Lifetime:
         family: AnyFamily,
         name: str,
         X: TableLike,
-        y: LabelsLike,
+        y: LabelsLike | Oracle,
         *,
         good: bool | None = None,
         spend: MoneyLike = None,

@@ -13,6 +13,7 @@ from thrifty import kernels
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.checks import checked_ids
+from thrifty.cells.sources.questions import QuestionSource
 from thrifty.errors import BadInput, BadParameter
 from thrifty.typing import AnyArray
 
@@ -34,6 +35,8 @@ def of_rows(source: Source, rows: NDArray[np.int64]) -> Source:
         some = copy.copy(source)
         some.examples = tuple(source.examples[i] for i in rows.tolist())
         some.n_examples = len(rows)
+        if isinstance(some, QuestionSource):
+            some.per_call = some.per_call[rows]
         return some
     return SomeRows(source, rows)
 
