@@ -47,7 +47,7 @@ class Label:
     y: np.ndarray
 
 
-def labels(rows: int, only: list[str]) -> Iterator[Label]:
+def labels(rows: int, only: list[str], most: int = 3) -> Iterator[Label]:
     """Three labels of each set, the most common ones that are no majority; spam has one."""
     folder = Path(os.environ.get("THRIFTY_DATA", Path(__file__).parents[2] / "shared" / "data"))
     for name in SETS:
@@ -56,7 +56,7 @@ def labels(rows: int, only: list[str]) -> Iterator[Label]:
         z = np.load(folder / f"{name}.npz", allow_pickle=False)
         Y = z["Y"].reshape(len(z["X"]), -1)
         some = np.random.default_rng(0).permutation(len(Y))[:rows]
-        common = [j for j in np.argsort(-Y.mean(0), kind="stable") if Y[:, j].mean() < 0.6][:3]
+        common = [j for j in np.argsort(-Y.mean(0), kind="stable") if Y[:, j].mean() < 0.6][:most]
         for j in common:
             yield Label(name, str(j), z["X"][some], Y[some, j].astype(bool))
 
@@ -112,7 +112,7 @@ TARGETS = (("agree", 0.9), ("agree", 0.95), ("recall", 0.9))
 def guarantee(args: argparse.Namespace) -> None:
     """Misses in so many resamplings of each certificate."""
     most = 0
-    for label in labels(args.rows, args.only):
+    for label in labels(args.rows, args.only, args.labels):
         own = learned(label)
         kinds = {"model": own, "worthless": own.worthless(), "wrong": own.confidently_wrong()}
         for which, level in TARGETS:
@@ -133,7 +133,7 @@ def guarantee(args: argparse.Namespace) -> None:
 
 def pipeline(args: argparse.Namespace) -> None:
     """The whole of it, labels for learning included, again and again."""
-    for label in labels(args.rows, args.only):
+    for label in labels(args.rows, args.only, args.labels):
         missed = dict.fromkeys(TARGETS, 0)
         for seed in range(args.repeats):
             life = thrifty.Lifetime(prices=0, random_state=seed)
@@ -185,7 +185,7 @@ def bargain(proxy: Proxy, level: float, seed: int) -> int:
 def cost(args: argparse.Namespace) -> None:
     """Calls of the oracle, with the same scores and with learning included."""
     same, whole = [], []
-    for label in labels(args.rows, args.only):
+    for label in labels(args.rows, args.only, args.labels):
         ours: dict[float, list[int]] = {0.9: [], 0.95: []}
         theirs: dict[float, list[int]] = {0.9: [], 0.95: []}
         all_ours: dict[float, list[int]] = {0.9: [], 0.95: []}
@@ -228,6 +228,7 @@ def main() -> None:
     parser.add_argument("--resamplings", type=int, default=200)
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--labels", type=int, default=3)
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--only", nargs="*", default=[])
     args = parser.parse_args()

@@ -24,6 +24,12 @@ _TEXT = re.compile(r"<text>\n(.*)\n</text>\n(.*)", re.S)
 _LINE = re.compile(r"^(\d+)\. (.*) \(([^()]*)\)$")
 
 
+class _Server(ThreadingHTTPServer):
+    """Takes many connections at once, as a real one does."""
+
+    request_queue_size = 256
+
+
 class LocalChatServer:
     """A server to use in a ``with`` block; ``url`` is its address.
 
@@ -121,7 +127,7 @@ class LocalChatServer:
             def log_message(self, format: str, *args: object) -> None:
                 """Silent."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
         return self

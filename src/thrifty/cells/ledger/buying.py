@@ -204,7 +204,7 @@ class Buyer:
         limiter = await rate_limiter(self.source)
         done: list[tuple[Purchase, Outcome]] = []
         try:
-            async with anyio.create_task_group() as group:
+            async with self.source.connected(), anyio.create_task_group() as group:
                 while True:
                     start = problem is None and not self._stopping
                     try:

@@ -10,6 +10,7 @@ import inspect
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -159,6 +160,10 @@ class CallableSource(Source):
     def ids_of(self, texts: Sequence[str]) -> list[object]:
         """The examples as the user wrote them."""
         return [self._given.get(text, text) for text in texts]
+
+    def connected(self) -> AbstractAsyncContextManager[None]:
+        """What stays open while calls are made, connections for instance: nothing."""
+        return nullcontext()
 
     def note_call(self) -> None:
         self.recent.append(time.monotonic())

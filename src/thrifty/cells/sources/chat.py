@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from thrifty.cells.prices.tokens import Rates
@@ -63,6 +67,10 @@ class ChatServer:
         self.model, self.rates, self.base_url = model, rates, base_url.rstrip("/")
         self.key_from, self.options = key_from, dict(options or {"temperature": 0})
         self.timeout, self.poll = timeout, poll
+        self._certificates: ssl.SSLContext | None = None
+        #: connections that are open and idle, of each loop in which calls are made. A client has
+        #: one: httpx looks through all connections of a client for every call
+        self._kept: dict[asyncio.AbstractEventLoop, list[httpx.AsyncClient]] = {}
 
     def __repr__(self) -> str:
         where = re.sub(r"(://)[^/@]*@", r"\1***@", self.base_url)  # no name, no password
@@ -83,7 +91,17 @@ class ChatServer:
             if not key:
                 raise NotBilled(f"the environment has no {self.key_from}, which holds the key.")
             headers["Authorization"] = f"Bearer {key}"
-        return httpx.AsyncClient(base_url=self.base_url, headers=headers, timeout=self.timeout)
+        return httpx.AsyncClient(
+            base_url=self.base_url, headers=headers, timeout=self.timeout, verify=self._trust()
+        )
+
+    def _trust(self) -> ssl.SSLContext:
+        """Certificates are read once: reading them takes longer than a call."""
+        if self._certificates is None:
+            import httpx
+
+            self._certificates = httpx.create_ssl_context()
+        return self._certificates
 
     def body(self, prompt: str, longest: int | None = None) -> Json:
         """The request for one prompt."""
@@ -92,16 +110,38 @@ class ChatServer:
         return {"model": self.model, "messages": [message], **limit, **self.options}
 
     async def __call__(self, prompt: str, longest: int | None = None) -> Reply:
-        async with self.client() as client:
-            reply = await send(client, "POST", "/chat/completions",
-                                json=self.body(prompt, longest))  # fmt: skip
-        return reply_of(reply.json())
+        body = self.body(prompt, longest)
+        loop = asyncio.get_running_loop()
+        if loop not in self._kept:
+            async with self.client() as client:
+                return await _complete(client, body)
+        idle = self._kept[loop]
+        client = idle.pop() if idle else self.client()
+        try:
+            return await _complete(client, body)
+        finally:
+            idle.append(client)
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[None]:
+        """Calls made inside share their connections, which are closed at the end."""
+        loop = asyncio.get_running_loop()
+        self._kept[loop] = []  # calls fill it, and find out whether there is a key
+        try:
+            yield
+        finally:
+            for client in self._kept.pop(loop):
+                await client.aclose()
 
     def in_batches(self, gather: float = 0.05) -> Batches:
         """The same server through its batch interface, at the price of batches."""
         from thrifty.cells.sources.chat_batches import Batches
 
         return Batches(self, gather)
+
+
+async def _complete(client: httpx.AsyncClient, body: Json) -> Reply:
+    return reply_of((await send(client, "POST", "/chat/completions", json=body)).json())
 
 
 async def send(

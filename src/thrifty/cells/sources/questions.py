@@ -8,6 +8,7 @@ margin. What the call really cost, by the tokens that the provider counted, is w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -146,6 +147,11 @@ class QuestionSource(CallableSource):
     def tariff(self, prices: PriceList) -> Tariff:
         """Questions at their margins, and what a call costs for each text."""
         return replace(super().tariff(prices), per_call=self.per_call)
+
+    def connected(self) -> AbstractAsyncContextManager[None]:
+        """A server may keep its connections while questions are put to it."""
+        connected = getattr(self._ask, "connected", None)
+        return super().connected() if connected is None else connected()
 
     # -- asking -------------------------------------------------------------------------------
 
