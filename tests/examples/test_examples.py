@@ -18,7 +18,7 @@ def load(name: str) -> ModuleType:
 
 
 def test_every_example_is_tested_here() -> None:
-    named = {"clinic", "question_bank", "wide_table"}
+    named = {"clinic", "filter_texts", "question_bank", "wide_table"}
     assert {path.stem for path in FOLDER.glob("*.py")} == named
 
 
@@ -51,3 +51,13 @@ def test_a_trait_is_read_from_few_columns_in_the_next_cohort(tmp_path: Path) -> 
     later = bill[8:]
     assert (later["route"] == "reused").all()
     assert later["max_cells_per_example"].max() < 40
+
+
+def test_texts_are_filtered_with_a_certificate(capsys) -> None:
+    answers = load("filter_texts").main(n=1500, spend="0.004 USD")
+    told = capsys.readouterr().out
+    assert "agree 0.95, with confidence 0.95, of 1,500 rows" in told
+    assert answers.certificate.by_model > 500
+    _, truth = load("filter_texts").make_texts(1500)
+    right = sum(said == true for said, true in zip(answers.values, truth.values()))
+    assert right >= 0.95 * 1500

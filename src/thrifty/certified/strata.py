@@ -33,18 +33,21 @@ class Strata:
     @classmethod
     def of(cls, rows: Ints, rate: Floats, target: Target) -> Strata:
         """Cut rows into groups by their rates, and sort the groups."""
-        kinds, kind = np.unique(target.extra[rows], return_inverse=True)
-        parts = []
-        for i in range(len(kinds)):
-            alike = rows[kind == i]
-            alike = alike[np.argsort(rate[alike], kind="stable")]
-            pieces = min(len(alike), max(2, round(_GROUPS * len(alike) / len(rows))))
-            parts += np.array_split(alike, pieces)
-        falls = target.expected_falls(rate)
-        parts.sort(key=lambda part: float(falls[part].mean()))
-        together = np.concatenate(parts)
-        size = np.array([len(part) for part in parts])
-        group = np.repeat(np.arange(len(parts)), size)
+        _, kind = np.unique(target.extra[rows], return_inverse=True)
+        sizes = []
+        for n in np.bincount(kind).tolist():
+            pieces = min(n, max(2, round(_GROUPS * n / len(rows))))
+            sizes.append(np.diff(np.linspace(0, n, pieces + 1).astype(np.int64)))
+        cut = np.concatenate(sizes)
+        sorted_rows = rows[np.lexsort((rate[rows], kind))]
+        place = np.repeat(np.arange(len(cut)), cut)
+        falls = np.bincount(place, weights=target.expected_falls(rate)[sorted_rows]) / cut
+        order = np.argsort(falls, kind="stable")
+        new_place = np.empty_like(order)
+        new_place[order] = np.arange(len(order))
+        moved = np.argsort(new_place[place], kind="stable")
+        together, size = sorted_rows[moved], cut[order]
+        group = np.repeat(np.arange(len(size)), size)
         bought = rate * target.bought_wrong + (1 - rate) * target.bought_right
 
         def mean(values: Floats) -> Floats:
