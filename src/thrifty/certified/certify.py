@@ -71,11 +71,11 @@ def certify(
     ----------
     target : Target
         what each row counts
-    doubt, side : arrays
+    doubt, side : array of float
         what the model gives for being wrong, and which kind of answer a row has
     ask : callable
         ``ask(rows) -> bool array``: buys labels, and says where the model was wrong
-    known, wrong : bool arrays or None
+    known, wrong : array of bool or None
         rows whose labels are there already, for instance those that the model learned from. They
         are answered by the oracle; the certificate rests on rows drawn from the others
 

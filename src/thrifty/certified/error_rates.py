@@ -26,9 +26,12 @@ def error_rates(doubt: Floats, side: Ints, known: Bools, wrong: Bools) -> Floats
 
     Parameters
     ----------
-    doubt : what the model itself gives for being wrong
-    side : which kind of answer it is, 0, 1, ...
-    known, wrong : rows whose label was seen, and which of them are wrong
+    doubt : array of float
+        what the model itself gives for being wrong
+    side : array of int
+        which kind of answer it is, 0, 1, ...
+    known, wrong : array of bool
+        rows whose label was seen, and which of them are wrong
 
     >>> none = np.zeros(3, dtype=bool)
     >>> error_rates(np.array([0.01, 0.1, 0.4]), np.zeros(3, dtype=int), none, none).round(2)

@@ -84,7 +84,7 @@ def draw_rows(
 
     Parameters
     ----------
-    known, codes : arrays
+    known, codes : array
         rows that have a label, and which; both are filled in as labels come
     table : array or None
         what is free of X, as numbers; None: nothing

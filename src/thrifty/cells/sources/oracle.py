@@ -44,7 +44,7 @@ class Oracle:
         none
     name : str
         of whoever answers: another oracle has another name
-    texts, server : texts and callable
+    texts, server : list or callable
         for a question: the texts in the order of the rows, and for instance a ``ChatServer``
     limits : int
         as for :meth:`thrifty.Source.from_callable`: ``max_examples``, ``concurrency``, ...
