@@ -43,14 +43,12 @@ class LabelledTask:
     #: for the cells; None: nothing was said, or they cost nothing
     spend: float | None
     receipt: Receipt
-    #: whether what the cells cost is booked by the ledger with what the labels cost
-    together: bool
     by: str
 
     def on(self, receipt: Receipt) -> Receipt:
         """A task's receipt with its labels on it."""
         labels = self.receipt
-        cost = receipt.cost if self.together else receipt.cost + labels.cost
+        cost = receipt.cost + labels.cost
         line = (f"label by {self.by}", labels.cells, labels.cost)
         lines = (*receipt.lines, *([line] if labels.cells else []))
         return replace(receipt, cost=cost, lines=lines, currency=labels.currency)
@@ -88,7 +86,7 @@ def label_a_task(
     y: list[object] = [None] * source.n_examples
     for row, label in zip(labelled.rows.tolist(), labelled.values.tolist()):
         y[row] = label
-    return LabelledTask(y, labelled, left, receipt, not source.free, oracle.name)
+    return LabelledTask(y, labelled, left, receipt, oracle.name)
 
 
 def _one_currency(cells: Cells, price: float, labels: LabelCells) -> None:
