@@ -1,7 +1,8 @@
 """One table for several tasks: whole rows first, then the better half of the features on more rows.
 
 What is owned or free is taken first and costs nothing. Half of the money buys whole rows, in the
-order that the tasks share (:mod:`.shared_order`). A forest for all tasks on what is then known says
+order that the tasks share (:mod:`.shared_order`); all of it where half would not show two rows of
+every class. A forest for all tasks on what is then known says
 which features tell most for their price; those that make up half of a row's price are bought on as
 many further rows as the other half pays for. What was not bought stands at the middle of what was.
 (docs/models.md, Labels at once, has what this was compared with.)
@@ -104,12 +105,14 @@ class Nested:
         """Buy for at most ``allowance``, in the unit of the prices."""
         every, order = np.arange(cells.n_features), rows_in_order(cells, targets, allowance)
         purse = Purse(cells, allowance)
-        least = _least_rows(order, targets)
-        known = what_is_known(cells)
-        if not self._enough_known(known, targets, order):
-            first = _affordable(cells, purse, order[:least])
-            purse.buy(order[:least], first)
+        most = purse.most_rows(order, every)
+        owned = np.flatnonzero(what_is_known(cells).any(axis=1))
+        if not all(_is_told(target, np.append(owned, order[:most])) for target in targets):
+            first = order[: _least_rows(order, targets)]
+            purse.buy(first, _affordable(cells, purse, first))
+        # all of the money, where half of it would not show two rows of every class
         n = purse.most_rows(order, every, (1 - self.whole) * allowance)
+        n = max(n, min(_least_rows(order, targets), purse.most_rows(order, every)))
         purse.buy(order[:n], every)
         if purse.left > 0 and n < len(order):
             one = read_known(cells, targets)
@@ -117,10 +120,6 @@ class Nested:
             purse.buy(order[: purse.most_rows(order, kept)], kept)
             purse.buy(order[: purse.most_rows(order, every)], every)
         return read_known(cells, targets)
-
-    def _enough_known(self, known: Bools, targets: Sequence[Target], order: Ints) -> bool:
-        rows = np.flatnonzero(known.any(axis=1))
-        return all(_is_told(target, rows) for target in targets)
 
     def _better(self, cells: Cells, one: OneTable) -> Ints:
         """The features that tell most for their price, up to a share of a row's price."""
@@ -171,10 +170,10 @@ def rows_in_order(cells: Cells, targets: Sequence[Target], allowance: float) -> 
 
 
 def _is_told(target: Target, rows: Ints) -> bool:
-    """Whether these rows hold enough of every class that there is."""
+    """Whether these rows hold enough of two classes, so that there is something to tell."""
     codes = target.codes[rows]
     ours = np.bincount(codes[codes >= 0], minlength=target.n_codes)
-    return bool((ours >= np.minimum(target.sizes, _LEAST)).all())
+    return int((ours >= _LEAST).sum()) >= 2
 
 
 def _least_rows(order: Ints, targets: Sequence[Target]) -> int:
