@@ -24,11 +24,11 @@ from thrifty.lifetime.prediction import Prediction, prediction_receipt
 from thrifty.lifetime.prediction_runs import PredictionRuns, Run
 from thrifty.typing import AnyArray, MoneyLike, TableLike
 
-__all__ = ["Answering", "Answers", "Wanted"]
+__all__ = ["Answering", "Answers", "Promise"]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Promise:
     """What is to be promised: one or several of these, with a confidence for all together."""
 
     agree: float | None = None
@@ -117,7 +117,7 @@ class Answering:
         self._doors, self._runs = doors, runs
 
     def answer(
-        self, name: str, prediction: Prediction, X: TableLike, oracle: Oracle, wanted: Wanted,
+        self, name: str, prediction: Prediction, X: TableLike, oracle: Oracle, wanted: Promise,
         spend: MoneyLike, seed: int | None,
     ) -> Answers:  # fmt: skip
         """See :meth:`thrifty.Lifetime.answer`."""

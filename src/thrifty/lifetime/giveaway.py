@@ -31,10 +31,10 @@ _ROWS_A_WORD = 8
 def watch_for_giveaways(task: str, cells: Cells, labels: object) -> None:
     """Judge every look through a door, where the task has two classes."""
     if isinstance(labels, Labels) and labels.n_classes == 2:
-        cells.watch = _Watch(task, cells, labels.codes)
+        cells.watch = _GiveawayWatch(task, cells, labels.codes)
 
 
-class _Watch:
+class _GiveawayWatch:
     """Remembers how many rows each feature was judged on, and which were named."""
 
     def __init__(self, task: str, cells: Cells, codes: NDArray[np.int64]) -> None:

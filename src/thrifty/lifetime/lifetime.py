@@ -11,7 +11,7 @@ from thrifty.cells import Balance, Budget, Ledger, Oracle, Receipt, Source
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy.stopping import StoppingRule
-from thrifty.lifetime.answering import Answering, Answers, Wanted
+from thrifty.lifetime.answering import Answering, Answers, Promise
 from thrifty.lifetime.asked_tasks import distinct, read_weights
 from thrifty.lifetime.bill import Bills, lifetime_html
 from thrifty.lifetime.booking import Booking
@@ -544,7 +544,7 @@ class Lifetime:
         """
         self.refresh()
         prediction = self._runs.predict(name, self[name], X, None, None, None)
-        wanted = Wanted(agree, precision, recall, of, confidence)
+        wanted = Promise(agree, precision, recall, of, confidence)
         return self._answering.answer(name, prediction, X, oracle, wanted, spend, random_state)
 
     def metered(
