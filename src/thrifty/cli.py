@@ -86,7 +86,7 @@ _COMMANDS = {
         "pack",
         "Pack a table into columns: a bit per Boolean cell, read one by one, checksummed.",
     ),
-    "questions": ("questions", "Questions put to a language model: try a few texts first."),
+    "questions": ("questions", "Questions put to a language model."),
     "bench": ("bench", "Measure speed as ratios, with the machine, the versions and the noise."),
 }
 

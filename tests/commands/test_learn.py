@@ -143,7 +143,7 @@ def test_learn_from_a_provider_stops_in_doubt_and_goes_on_when_resolved(clinic):
         rows = [[e, *[pseudo_random(e, f) for f in FEATURES]] for e in listed[0]["examples"]]
         csv.writer(target).writerows([["id", *FEATURES], *rows])
     resolved = run_json("resolve", store, 2, "--billed", "--values", values)
-    assert resolved == {"resolved": 2, "spent": 240.0, "reserved": 0.0}
+    assert resolved == {"resolved": 2, "spent": 240.0, "reserved": 0.0, "over": 0.0}
     done = run_json("learn", file)
     assert (done["spent"], done["error"]) == (480.0, None)
     billed = [json.loads(line) for line in (clinic / "bill.log").read_text().splitlines()]

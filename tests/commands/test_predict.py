@@ -87,7 +87,7 @@ def test_several_tasks_in_one_walk(tmp_path):
     given = ["predict", str(table), "--task", "ill", "--task", "tall", "--id", "id", "--store"]
     done = CliRunner().invoke(app, [*given, str(store), "--sure", "0.8"])
     assert done.exit_code == 0, done.output
-    head = done.output.splitlines()[0].split(",")
+    head = done.stdout.splitlines()[0].split(",")
     assert head[:2] == ["id", "ill"] and "tall" in head and head[-1] == "cost"
     told = CliRunner().invoke(app, [*given, str(store), "--json"])
     assert json.loads(told.stdout)["tasks"] == ["ill", "tall"]

@@ -206,7 +206,7 @@ def test_the_intent_is_looked_at_again_right_before_the_call(tmp_path, monkeypat
         if point == "before-call":
             on_point(None)
             other = ledger(path, clock=lambda: time.time() + 3600)
-            mine = owner.IN_FLIGHT.copy()
+            mine = set(owner.IN_FLIGHT)
             owner.IN_FLIGHT.clear()  # so it looks from another machine after its time
             other.resolve(1, "not-billed")
             owner.IN_FLIGHT.update(mine)
@@ -226,7 +226,7 @@ def test_a_late_answer_is_kept_and_says_so(tmp_path):
     path, provider = tmp_path / "clinic.db", FakeProvider()
 
     def ask(ids, names):
-        other, mine = ledger(path), owner.IN_FLIGHT.copy()
+        other, mine = ledger(path), set(owner.IN_FLIGHT)
         owner.IN_FLIGHT.clear()
         other.resolve(1, "not-billed")
         owner.IN_FLIGHT.update(mine)
@@ -245,7 +245,7 @@ def test_a_late_answer_for_what_was_bought_again_is_booked_as_spent(tmp_path):
     path, provider = tmp_path / "clinic.db", FakeProvider()
 
     def ask(ids, names):
-        mine = owner.IN_FLIGHT.copy()
+        mine = set(owner.IN_FLIGHT)
         owner.IN_FLIGHT.clear()
         ledger(path).resolve(1, "not-billed")
         door(provider.ask, ledger(path), task="other").get([0], [0])

@@ -54,7 +54,7 @@ def test_two_sources_of_one_name_with_other_values(life, provider):
     source = thrifty.Source.from_frame(frame, examples=frame.index, name="lab")
     said = rf"b of example 'p3' in 'lab' is {1 - wrong} in the store and {wrong} here"
     with pytest.raises(ChangedValue, match=said):
-        life.learn("u", source, frame["b"])
+        life.learn("u", source, frame["b"].to_numpy())
 
 
 def test_two_sources_of_one_name_disagree_in_a_prediction(life, provider):

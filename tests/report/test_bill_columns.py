@@ -65,5 +65,5 @@ def test_a_column_is_added_in_one_place(store, added, monkeypatch):
 def test_what_was_paid_for_and_not_learned_has_it_too(added):
     from thrifty.lifetime.bill import rows_beside
 
-    (row,) = rows_beside(set(), [], {"stroke": (0, 5_000_000)})
+    (row,) = rows_beside({}, [], {"stroke": (0, 5_000_000)})
     assert row["looked_at"] == 7 and row["route"] == "not learned"

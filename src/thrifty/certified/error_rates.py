@@ -7,7 +7,6 @@ its own. A guess that steers purchases; no certificate rests on it.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit, logit
 
 from thrifty.array_types import Bools, Floats, Ints
 
@@ -37,7 +36,7 @@ def error_rates(doubt: Floats, side: Ints, known: Bools, wrong: Bools) -> Floats
     >>> error_rates(np.array([0.01, 0.1, 0.4]), np.zeros(3, dtype=int), none, none).round(2)
     array([0.01, 0.1 , 0.4 ])
     """
-    score = logit(np.clip(doubt, _SUREST, _LEAST_SURE))
+    score = _logit(np.clip(doubt, _SUREST, _LEAST_SURE))
     sides = int(side.max(initial=0)) + 1
     seen = np.flatnonzero(known)
     columns = np.zeros((len(doubt), 2 + (sides if sides > 1 else 0)))
@@ -49,14 +48,14 @@ def error_rates(doubt: Floats, side: Ints, known: Bools, wrong: Bools) -> Floats
     spread = np.array([*_PRIOR[:2], *([_PRIOR[2]] * (columns.shape[1] - 2))])
     fitted = _most_likely(columns[seen], wrong[seen].astype(np.float64), centre, spread**-2.0)
     fitted[1] = max(fitted[1], 0.02)  # surer is never held for more often wrong
-    return np.asarray(np.maximum(expit(columns @ fitted), _FLOOR))
+    return np.asarray(np.maximum(_expit(columns @ fitted), _FLOOR))
 
 
 def _most_likely(columns: Floats, wrong: Floats, centre: Floats, weight: Floats) -> Floats:
     """Logistic regression with a Gaussian prior, by Newton's steps."""
     point = centre.copy()
     for _ in range(25):
-        rate = expit(columns @ point)
+        rate = _expit(columns @ point)
         slope = columns.T @ (rate - wrong) + weight * (point - centre)
         curve = (columns.T * (rate * (1 - rate))) @ columns + np.diag(weight)
         step = np.linalg.solve(curve, slope)
@@ -65,3 +64,12 @@ def _most_likely(columns: Floats, wrong: Floats, centre: Floats, weight: Floats)
         if size < 1e-6:
             break
     return point
+
+
+def _logit(p: Floats) -> Floats:
+    """Written out: scipy takes a third of a second to import, which a bill would wait for."""
+    return np.asarray(np.log(p / (1 - p)))
+
+
+def _expit(z: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-z)))

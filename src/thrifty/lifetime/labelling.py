@@ -22,7 +22,6 @@ import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Source
-from thrifty.models.fits.logistic import fit_penalised, softmax
 
 __all__ = ["Labelled", "draw_rows", "free_table", "unbiased_weights"]
 
@@ -124,6 +123,8 @@ def _chances(table: Floats, known: Bools, codes: Ints) -> Floats:
     """Half even, half by how uncertain the rows are."""
     seen = np.flatnonzero(known)
     there, code = np.unique(codes[seen], return_inverse=True)
+    from thrifty.models.fits.logistic import fit_penalised, softmax  # takes long to import
+
     at, slopes = fit_penalised(table[seen], code, len(there), np.ones(len(seen)), _SHRINKAGE)
     p = softmax(table @ slopes + at)
     uncertain = np.where(known, 0.0, 1 - (p**2).sum(axis=1) + 1e-9)

@@ -46,7 +46,7 @@ class _Raised:
     error: BaseException
 
 
-class _Entered:
+class _Entry:
     """The door to the provider's function: a call is made by whoever goes through it.
 
     A thread may be held up until its time is over. Whether it has called is decided here: either
@@ -146,7 +146,7 @@ async def _once(
     if not may_call():
         return Outcome("withdrawn")
     source.note_call()
-    entry = _Entered()
+    entry = _Entry()
     try:
         with anyio.fail_after(source.limits.timeout):
             answer = await _invoke(source, list(examples), list(features), key, entry)
@@ -166,7 +166,7 @@ async def _once(
 
 
 async def _invoke(
-    source: CallableSource, examples: list[object], features: list[str], key: str, entry: _Entered
+    source: CallableSource, examples: list[object], features: list[str], key: str, entry: _Entry
 ) -> object:
     import anyio
 

@@ -53,7 +53,7 @@ class PartOwned(Owned):
 
 
 @dataclass(eq=False)
-class _Entry:
+class _Kept:
     object: weakref.ref[object]
     owned: Owned
     place: str
@@ -73,7 +73,7 @@ class RememberedTables:
     """
 
     def __init__(self) -> None:
-        self._entries: dict[int, _Entry] = {}
+        self._entries: dict[int, _Kept] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -93,5 +93,5 @@ class RememberedTables:
             gone = weakref.ref(kept, lambda _: self._entries.pop(key, None))
         except TypeError:  # a list cannot be told from another one in its place
             return owned, place
-        self._entries[key] = _Entry(gone, owned, place)
+        self._entries[key] = _Kept(gone, owned, place)
         return owned, place
