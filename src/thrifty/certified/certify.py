@@ -83,7 +83,7 @@ def certify(
     >>> from thrifty.certified.targets import agreement
     >>> done = certify(agreement(2000, 0.95), np.full(2000, 0.02), np.zeros(2000, dtype=int),
     ...                lambda rows: truth[rows], alpha=0.05, rng=np.random.default_rng(1))
-    >>> bool(done.bought.sum() < 400), bool(truth[~done.bought].sum() <= 100)
+    >>> bool(done.bought.sum() < 500), bool(truth[~done.bought].sum() <= 100)
     (True, True)
     """
     run = _Run(target, doubt, side, ask, known, wrong)

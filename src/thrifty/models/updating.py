@@ -211,7 +211,7 @@ def _new_table(
     first = int(old.rows.max(initial=-1)) + 1
     return replace(
         old, rows=np.arange(first, first + len(rows)), values=values, labels=ours,
-        bought=np.ones(values.shape, dtype=bool), weights=weights, looked=0,
+        bought=np.ones(values.shape, dtype=bool), weights=weights, looked=0, keys=None,
     )  # fmt: skip
 
 
@@ -222,6 +222,7 @@ def joined(old: Table, new: Table) -> Table:
         values=np.vstack([old.values, new.values]), bought=np.vstack([old.bought, new.bought]),
         weights=np.concatenate([old.weights, new.weights]),
         labels=np.concatenate([old.labels, new.labels]),
+        keys=None,  # those of the new rows are not known here
     )  # fmt: skip
 
 

@@ -62,7 +62,8 @@ def fit_scaling_cautiously(p: Floats, y: NDArray[np.int64], weights: Floats) -> 
 
     >>> y = np.arange(40) % 2
     >>> p = np.where(y[:, None] == [0, 1], 0.8, 0.2)
-    >>> fit_scaling_cautiously(p, y, np.ones(40)).slope < fit_scaling(p, y, np.ones(40)).slope
+    >>> careful = fit_scaling_cautiously(p, y, np.ones(40))
+    >>> bool(careful.slope < fit_scaling(p, y, np.ones(40)).slope)
     True
     """
     found = fit_scaling(p, y, weights)

@@ -164,7 +164,10 @@ def _step_of_many(p: Floats, mean: Floats, wanted: Floats, weights: Floats) -> F
     curve = np.diag(mean) - (p * weights[:, None]).T @ p / weights.sum()
     # A shift of all classes changes nothing: the curve is flat there, and a step has none of it.
     flat = np.full_like(curve, 1.0 / len(mean))
-    step: Floats = np.clip(np.linalg.solve(curve + flat, wanted - mean), -3.0, 3.0)
+    try:
+        step: Floats = np.clip(np.linalg.solve(curve + flat, wanted - mean), -3.0, 3.0)
+    except np.linalg.LinAlgError:  # every row is certain: there is no curve to go by
+        return scaling
     return step
 
 
