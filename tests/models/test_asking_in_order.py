@@ -143,7 +143,8 @@ def test_through_a_lifetime_any_estimator_stops_and_the_receipt_agrees():
     whole = life.predict("ill", drawn(400, 4)[0])
     assert some.receipt.cost < whole.receipt.cost
     assert some.receipt.cost == pytest.approx(some.receipt.cost_per_row.sum())
-    assert roc_auc_score(truth, some.probabilities[:, 1]) > 0.75
+    by_all = roc_auc_score(truth, whole.probabilities[:, 1])
+    assert roc_auc_score(truth, some.probabilities[:, 1]) > max(by_all - 0.03, 0.7)
     capped = life.predict("ill", drawn(400, 5)[0], per_row=3)
     assert capped.receipt.cost_per_row.max() <= 3
     within = life.predict("ill", drawn(400, 6)[0], spend=900)
