@@ -18,6 +18,8 @@ __all__ = ["read_csv", "the_pandas"]
 _BETWEEN = (",", ";", "\t", "|")
 #: 3,5 and -12,75; not 1,200.5
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*$")
+#: different words that a column of numbers may hold: "-", "NA"
+_WORDS = 2
 _WHOLE = re.compile(r"\s*[+-]?\d+\s*$")
 
 
@@ -63,9 +65,11 @@ def _with_points(frame: pandas.DataFrame) -> pandas.DataFrame:
         column = frame[name]
         texts = [v for v in column.tolist() if isinstance(v, str)]
         commas = [v for v in texts if _DECIMAL_COMMA.match(v)]
-        if commas and all(_DECIMAL_COMMA.match(v) or _WHOLE.match(v) for v in texts):
-            read = [float(v.replace(",", ".")) if isinstance(v, str) else v for v in column]
-            frame[name] = read
+        words = {v for v in texts if not (_DECIMAL_COMMA.match(v) or _WHOLE.match(v))}
+        if commas and not words:
+            frame[name] = [float(v.replace(",", ".")) if isinstance(v, str) else v for v in column]
+        elif commas and len(words) <= _WORDS:  # marks for gaps, which whoever reads kinds will find
+            frame[name] = [v.replace(",", ".") if v in commas else v for v in column]
     return frame
 
 

@@ -37,8 +37,12 @@ def known_labels(y: Any) -> tuple[Any, NDArray[np.int64] | None]:
 
     >>> known_labels([1, None, 0])[1].tolist()
     [0, 2]
+    >>> known_labels(["yes", float("nan"), "no"])[0].tolist()
+    ['yes', 'no']
     """
     array = np.ma.getdata(y) if np.ma.isMaskedArray(y) else np.asarray(y)
+    if isinstance(y, list | tuple) and array.dtype.kind == "U":
+        array = np.asarray(y, dtype=object)  # among texts a NaN would become the text "nan"
     if np.ma.isMaskedArray(y) or array.ndim != 1 or array.dtype.kind not in "OUf":
         return y, None
     listed = array.tolist()
