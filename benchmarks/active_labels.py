@@ -68,15 +68,19 @@ def main() -> None:
                 judged(active(label, train, PART, seed)),
             )
             by_set.setdefault(label.set, []).append(found)
-            print(f"{label.set:<15} {label.name:>4} seed {seed}: {FULL} even {found[0]:.3f}, "
-                  f"{FULL} bought {found[1]:.3f}, {PART} bought {found[2]:.3f}",
-                  flush=True)  # fmt: skip
+            print(
+                f"{label.set:<15} {label.name:>4} seed {seed}: {FULL} even {found[0]:.3f}, "
+                f"{FULL} bought {found[1]:.3f}, {PART} bought {found[2]:.3f}",
+                flush=True,
+            )
     for name, rows in by_set.items():
         table = np.array(rows)
         same, part = table[:, 1] - table[:, 0], table[:, 2] - table[:, 0]
         error = 1 / np.sqrt(len(table))
-        print(f"{name:<15} same number {same.mean():+.3f} +- {same.std() * error:.3f}, "
-              f"60 % of it {part.mean():+.3f} +- {part.std() * error:.3f}")  # fmt: skip
+        print(
+            f"{name:<15} same number {same.mean():+.3f} +- {same.std() * error:.3f}, "
+            f"60 % of it {part.mean():+.3f} +- {part.std() * error:.3f}"
+        )
 
 
 if __name__ == "__main__":

@@ -31,9 +31,14 @@ PUBLISHED = {
     "indicator": "two cells are enough: 1.0 at 2",
 }
 CELLS = {
-    "indicator": (1, 2, 3, 5, 9), "cube": (3, 4, 5, 8), "cube-nm": (6, 8, 12),
-    "digits": (4, 6, 10), "spam": (3, 4, 5, 6, 8, 10), "physionet_icu": (5, 16), "ckd": (1, 2, 4),
-}  # fmt: skip
+    "indicator": (1, 2, 3, 5, 9),
+    "cube": (3, 4, 5, 8),
+    "cube-nm": (6, 8, 12),
+    "digits": (4, 6, 10),
+    "spam": (3, 4, 5, 6, 8, 10),
+    "physionet_icu": (5, 16),
+    "ckd": (1, 2, 4),
+}
 
 
 def indicator(n, rng):
@@ -115,8 +120,11 @@ def main():
             asked = got.receipt.cells / len(new)
             share = learned.receipt.cells / X.size
             took = time.process_time() - began
-            print(f"{name} split {split}, {share:.0%} of the cells: {'  '.join(line)}; Sure(.95) "
-                  f"asks {asked:.1f} [{took:.0f} s]", flush=True)  # fmt: skip
+            print(
+                f"{name} split {split}, {share:.0%} of the cells: {'  '.join(line)}; Sure(.95) "
+                f"asks {asked:.1f} [{took:.0f} s]",
+                flush=True,
+            )
         if name in PUBLISHED:
             print(f"  published: {PUBLISHED[name]}")
 

@@ -100,9 +100,13 @@ def certified(proxy: Proxy, which: str, level: float, seed: int) -> tuple[int, b
         agreement(len(wrong), level) if which == "agree" else recall_of(answered, level)
     )
     done = certify(
-        target, np.minimum(proxy.p, 1 - proxy.p), answered.astype(int), lambda rows: wrong[rows],
-        alpha=1 - CONFIDENCE, rng=np.random.default_rng(seed),
-    )  # fmt: skip
+        target,
+        np.minimum(proxy.p, 1 - proxy.p),
+        answered.astype(int),
+        lambda rows: wrong[rows],
+        alpha=1 - CONFIDENCE,
+        rng=np.random.default_rng(seed),
+    )
     return int(done.bought.sum()), target.deficit(wrong, done.bought) > 1e-9
 
 
@@ -126,8 +130,10 @@ def guarantee(args: argparse.Namespace) -> None:
                 most = max(most, missed)
                 share = np.mean([n for n, _ in runs]) / len(proxy.y)
                 row.append(f"{kind} {missed:>3} missed, {share:>4.0%} asked")
-            print(f"{label.set:<15} {label.name:>4} {which:<6} {level:<5} {' | '.join(row)}",
-                  flush=True)  # fmt: skip
+            print(
+                f"{label.set:<15} {label.name:>4} {which:<6} {level:<5} {' | '.join(row)}",
+                flush=True,
+            )
     print(f"at most {most} of {args.resamplings} missed; 18 of 200 are allowed")
 
 
@@ -140,13 +146,22 @@ def pipeline(args: argparse.Namespace) -> None:
             oracle = thrifty.Oracle(lambda rows, y=label.y: y[rows], price=1)
             life.learn("label", label.X, oracle, spend=LEARN)
             for which, level in TARGETS:
-                found = life.answer("label", label.X, oracle=oracle, confidence=CONFIDENCE,
-                                    random_state=seed, **{which: level})  # fmt: skip
+                found = life.answer(
+                    "label",
+                    label.X,
+                    oracle=oracle,
+                    confidence=CONFIDENCE,
+                    random_state=seed,
+                    **{which: level},
+                )
                 said = found.values.astype(bool)
                 right = (said == label.y).mean() if which == "agree" else said[label.y].mean()
                 missed[which, level] += right < level - 1e-12
-        print(f"{label.set:<15} {label.name:>4} missed of {args.repeats}: "
-              + ", ".join(f"{w} {v}: {n}" for (w, v), n in missed.items()), flush=True)  # fmt: skip
+        print(
+            f"{label.set:<15} {label.name:>4} missed of {args.repeats}: "
+            + ", ".join(f"{w} {v}: {n}" for (w, v), n in missed.items()),
+            flush=True,
+        )
 
 
 def regression(label: Label, rows: np.ndarray) -> np.ndarray:
@@ -175,9 +190,13 @@ def bargain(proxy: Proxy, level: float, seed: int) -> int:
             return bool(proxy.y[int(row)]) == bool(said), bool(proxy.y[int(row)])
 
     run = BARGAIN_A(
-        Scores(verbose=False, max_workers=1), Truth(verbose=False, max_workers=1),
-        target=level, delta=1 - CONFIDENCE, seed=seed, verbose=False,
-    )  # fmt: skip
+        Scores(verbose=False, max_workers=1),
+        Truth(verbose=False, max_workers=1),
+        target=level,
+        delta=1 - CONFIDENCE,
+        seed=seed,
+        verbose=False,
+    )
     _, used = run.process(list(range(len(proxy.y))), return_oracle_usage=True)
     return int(sum(used))
 
@@ -200,8 +219,7 @@ def cost(args: argparse.Namespace) -> None:
             for level in (0.9, 0.95):  # what the first certificate bought the second one owns
                 ours[level].append(certified(proxy, "agree", level, seed)[0])
                 theirs[level].append(bargain(proxy, level, seed))
-                found = life.answer("label", label.X, oracle=oracle, agree=level,
-                                    random_state=seed)  # fmt: skip
+                found = life.answer("label", label.X, oracle=oracle, agree=level, random_state=seed)
                 bought += found.certificate.by_oracle - found.certificate.known
                 all_ours[level].append(bought)
                 if level == 0.9:
@@ -213,12 +231,17 @@ def cost(args: argparse.Namespace) -> None:
             total, peer = np.mean(all_ours[level]), LEARN + their
             same.append(mine / their)
             whole.append(total / peer)
-            print(f"{label.set:<15} {label.name:>4} agree {level:<5} same scores {mine:6.0f} : "
-                  f"{their:6.0f} = {same[-1]:.2f}   learning included {total:6.0f} : {peer:6.0f} "
-                  f"= {whole[-1]:.2f}", flush=True)  # fmt: skip
-    print(f"same scores: mean {np.mean(same):.2f}, largest {np.max(same):.2f} (1.05 allowed); "
-          f"learning included: mean {np.mean(whole):.2f} (.80 allowed), largest "
-          f"{np.max(whole):.2f}")  # fmt: skip
+            print(
+                f"{label.set:<15} {label.name:>4} agree {level:<5} same scores {mine:6.0f} : "
+                f"{their:6.0f} = {same[-1]:.2f}   learning included {total:6.0f} : {peer:6.0f} "
+                f"= {whole[-1]:.2f}",
+                flush=True,
+            )
+    print(
+        f"same scores: mean {np.mean(same):.2f}, largest {np.max(same):.2f} (1.05 allowed); "
+        f"learning included: mean {np.mean(whole):.2f} (.80 allowed), largest "
+        f"{np.max(whole):.2f}"
+    )
 
 
 def main() -> None:

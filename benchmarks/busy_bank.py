@@ -50,8 +50,10 @@ def main() -> None:
     seconds, each = asked(server)
     here.send("over")
     process.join()
-    print(f"server: {seconds:.1f} s for {CALLS} calls ({CALLS * SECONDS / AT_ONCE:.1f} s are the "
-          f"server's), {each:.1f} ms of processor time a call")  # fmt: skip
+    print(
+        f"server: {seconds:.1f} s for {CALLS} calls ({CALLS * SECONDS / AT_ONCE:.1f} s are the "
+        f"server's), {each:.1f} ms of processor time a call"
+    )
     seconds, each = asked(at_once)
     print(f"in memory: {seconds:.1f} s, {each:.1f} ms of processor time a call (.8 are the aim)")
 

@@ -105,9 +105,13 @@ def bought_from(thrifty: Any, X: Any, names: list[str], prices: Any, name: str) 
     column = {key: j for j, key in enumerate(names)}
     return thrifty.Source.from_callable(
         lambda ids, asked: X[np.ix_([int(i) for i in ids], [column[key] for key in asked])],
-        examples=range(len(X)), features=names, prices=prices, name=name, allow_missing=True,
+        examples=range(len(X)),
+        features=names,
+        prices=prices,
+        name=name,
+        allow_missing=True,
         kinds=dict.fromkeys(names, "number"),
-    )  # fmt: skip
+    )
 
 
 def wide_boolean(thrifty: Any, diary: Diary) -> None:
@@ -184,8 +188,9 @@ def orders_and_free_columns(thrifty: Any, diary: Diary) -> None:
     names = [f"t{j}" for j in range(14)]
     prices = thrifty.PriceList(
         {name: 0 if j < 3 else 2 + j % 4 for j, name in enumerate(names)},
-        orders={"blood": (7, names[4:8]), "urine": (6, names[7:11])}, currency="EUR",
-    )  # fmt: skip
+        orders={"blood": (7, names[4:8]), "urine": (6, names[7:11])},
+        currency="EUR",
+    )
     life = thrifty.Lifetime(random_state=0)
     source = bought_from(thrifty, X[:500], names, prices, "clinic")
     diary.learn(life, "orders", source, score[:500] > 0.5, spend="6000 EUR")

@@ -39,11 +39,15 @@ def judged(name: str, labels: int, bill: float, seed: int, estimator) -> list[tu
             continue
         rare = (task.y_test == said.rare).astype(int)
         p = model.predict_proba(task.X_test)[:, said.rare]
-        found.append(tuple(
-            (one.value, one.low, one.high, float(score(rare, p)))
-            for one, score in ((said.average_precision, average_precision_score),
-                               (said.auc, roc_auc_score))
-        ))  # fmt: skip
+        found.append(
+            tuple(
+                (one.value, one.low, one.high, float(score(rare, p)))
+                for one, score in (
+                    (said.average_precision, average_precision_score),
+                    (said.auc, roc_auc_score),
+                )
+            )
+        )
     return found
 
 
@@ -51,8 +55,12 @@ def line(name: str, bill: float, found: list[tuple]) -> dict[str, str]:
     said = [one for one in found if one is not None]
     inside = [sum(low <= at <= high for _, low, high, at in which) for which in zip(*said)]
     above = [np.mean([value - at for value, _, _, at in which]) for which in zip(*said)]
-    row = {"set": name, "bill %": f"{100 * bill:g}", "models": f"{len(found)}",
-           "measured": f"{len(said)}"}  # fmt: skip
+    row = {
+        "set": name,
+        "bill %": f"{100 * bill:g}",
+        "models": f"{len(found)}",
+        "measured": f"{len(said)}",
+    }
     for i, kind in enumerate(("precision", "AUC")):
         row[f"{kind} inside"] = f"{inside[i]}" if said else ""
         row[f"{kind} too high by"] = f"{above[i]:+.3f}" if said else ""

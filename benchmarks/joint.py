@@ -43,8 +43,9 @@ def rows_of(name, split):
 
 
 def source(X, ids, rows):
-    return thrifty.Source.from_array(X, examples=[f"{ids}{i}" for i in rows], name="rows",
-                                     allow_missing=True)  # fmt: skip
+    return thrifty.Source.from_array(
+        X, examples=[f"{ids}{i}" for i in rows], name="rows", allow_missing=True
+    )
 
 
 def mean_ap(Y, p):
@@ -103,8 +104,11 @@ def main():
             print("  joint:", "  ".join(f"{ap:.3f} ({cells:.1f})" for ap, cells in joint))
             for ap, cells in alone:
                 need = min((c for a, c in joint if a >= ap), default=np.inf)
-                print(f"  one after another {ap:.3f} for {cells:.1f} cells; at once {need:.1f}: "
-                      f"{need / cells:.0%}", flush=True)  # fmt: skip
+                print(
+                    f"  one after another {ap:.3f} for {cells:.1f} cells; at once {need:.1f}: "
+                    f"{need / cells:.0%}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -79,9 +79,15 @@ class Patients:
 
 def boosted(X, y, seed, **more):
     return lightgbm.LGBMClassifier(
-        n_estimators=150, learning_rate=0.05, num_leaves=15, min_child_samples=10, verbose=-1,
-        random_state=seed, n_jobs=1, **more,
-    ).fit(X, y)  # fmt: skip
+        n_estimators=150,
+        learning_rate=0.05,
+        num_leaves=15,
+        min_child_samples=10,
+        verbose=-1,
+        random_state=seed,
+        n_jobs=1,
+        **more,
+    ).fit(X, y)
 
 
 # -- learning ---------------------------------------------------------------------------------
@@ -91,9 +97,12 @@ def learn_ours(data: Patients, usd: float) -> dict[str, object]:
     life = thrifty.Lifetime(thrifty.Models(), prices=data.prices)
     learned = life.learn("died", data.source(data.X), data.y, spend=usd * len(data.X))
     found = life.predict("died", data.source(data.X_test))
-    return {"method": "ours", "USD": learned.receipt.cost / len(data.X),
-            "AP": data.ap(found.probabilities[:, 1]),
-            "asks for": found.receipt.cost / len(data.X_test)}  # fmt: skip
+    return {
+        "method": "ours",
+        "USD": learned.receipt.cost / len(data.X),
+        "AP": data.ap(found.probabilities[:, 1]),
+        "asks for": found.receipt.cost / len(data.X_test),
+    }
 
 
 def learn_blind(data: Patients, cells: float) -> dict[str, object]:
@@ -121,8 +130,12 @@ def learn_blind(data: Patients, cells: float) -> dict[str, object]:
     cost = data.tariff.price(np.zeros((1, bought.shape[1]), bool), bought)
     asked = [data.names.index(n) for n, k in found.receipt.per_feature.items() if k]
     ap = data.ap(found.probabilities[:, 1])
-    return {"method": "price-blind", "USD": float(cost.mean()), "AP": ap,
-            "asks for": data.price([], asked)}  # fmt: skip
+    return {
+        "method": "price-blind",
+        "USD": float(cost.mean()),
+        "AP": ap,
+        "asks for": data.price([], asked),
+    }
 
 
 def learn_pilot(data: Patients, usd: float) -> dict[str, object]:
@@ -149,18 +162,30 @@ def learn_pilot(data: Patients, usd: float) -> dict[str, object]:
             X[np.ix_(chosen, columns)] = data.X[np.ix_(chosen, columns)]
             model = boosted(X[chosen][:, columns], data.y[chosen], data.seed)
             ap = data.ap(model.predict_proba(data.X_test[:, columns])[:, 1])
-            row = {"method": "pilot + best columns", "USD": usd, "AP": ap,
-                   "asks for": data.price([], columns)}  # fmt: skip
+            row = {
+                "method": "pilot + best columns",
+                "USD": usd,
+                "AP": ap,
+                "asks for": data.price([], columns),
+            }
             best = row if best is None or ap > best["AP"] else best
-    return best or {"method": "pilot + best columns", "USD": usd, "AP": float("nan"),
-                    "asks for": float("nan")}  # fmt: skip
+    return best or {
+        "method": "pilot + best columns",
+        "USD": usd,
+        "AP": float("nan"),
+        "asks for": float("nan"),
+    }
 
 
 def learn_free(data: Patients) -> dict[str, object]:
     """LightGBM on what costs nothing, the floor."""
     model = boosted(data.X[:, data.free], data.y, data.seed)
-    return {"method": "LightGBM, free columns", "USD": 0.0, "asks for": 0.0,
-            "AP": data.ap(model.predict_proba(data.X_test[:, data.free])[:, 1])}  # fmt: skip
+    return {
+        "method": "LightGBM, free columns",
+        "USD": 0.0,
+        "asks for": 0.0,
+        "AP": data.ap(model.predict_proba(data.X_test[:, data.free])[:, 1]),
+    }
 
 
 # -- predicting -------------------------------------------------------------------------------
@@ -175,8 +200,9 @@ def predict_in_order(data: Patients, blind: bool) -> list[dict[str, object]]:
     def equal(owned, wanted):
         return float(len(set(wanted) - set(owned)))
 
-    order = find_order(bought, equal if blind else data.price, () if blind else orders,
-                       seed=data.seed)  # fmt: skip
+    order = find_order(
+        bought, equal if blind else data.price, () if blind else orders, seed=data.seed
+    )
     estimator = HistGradientBoostingClassifier(
         max_iter=60, learning_rate=0.1, max_leaf_nodes=8, random_state=data.seed
     )
@@ -184,12 +210,19 @@ def predict_in_order(data: Patients, blind: bool) -> list[dict[str, object]]:
     out = []
     for usd in PREDICT_USD:
         found = ask_in_order(
-            prefixes, lambda r, f: data.X_test[np.ix_(r, f)], len(data.X_test),
+            prefixes,
+            lambda r, f: data.X_test[np.ix_(r, f)],
+            len(data.X_test),
             spend=usd * len(data.X_test),
-        )  # fmt: skip
-        out.append({"method": "price-blind" if blind else "ours", "may": usd,
-                    "USD": float(found.cost.mean()),
-                    "AP": data.ap(found.probabilities[:, 1])})  # fmt: skip
+        )
+        out.append(
+            {
+                "method": "price-blind" if blind else "ours",
+                "may": usd,
+                "USD": float(found.cost.mean()),
+                "AP": data.ap(found.probabilities[:, 1]),
+            }
+        )
     return out
 
 
@@ -203,9 +236,14 @@ def predict_cegb(data: Patients, tradeoffs=CEGB) -> list[dict[str, object]]:
         more = {"cegb_tradeoff": tradeoff, "cegb_penalty_feature_coupled": penalty}
         model = boosted(data.X, data.y, data.seed, **(more if tradeoff else {}))
         used = np.flatnonzero(model.booster_.feature_importance("split") > 0).tolist()
-        out.append({"method": "LightGBM, CEGB" if tradeoff else "LightGBM, everything",
-                    "may": tradeoff, "USD": data.price([], used),
-                    "AP": data.ap(model.predict_proba(data.X_test)[:, 1])})  # fmt: skip
+        out.append(
+            {
+                "method": "LightGBM, CEGB" if tradeoff else "LightGBM, everything",
+                "may": tradeoff,
+                "USD": data.price([], used),
+                "AP": data.ap(model.predict_proba(data.X_test)[:, 1]),
+            }
+        )
     out[0]["USD"] = data.price([], range(len(data.names)))
     return out
 
@@ -217,8 +255,14 @@ def predict_columns(data: Patients) -> list[dict[str, object]]:
     for k in (0, 1, 2, 4, 8, 12, 16):
         columns = [*data.free.tolist(), *ranked[:k]]
         model = boosted(data.X[:, columns], data.y, data.seed)
-        out.append({"method": "best columns", "may": k, "USD": data.price([], columns),
-                    "AP": data.ap(model.predict_proba(data.X_test[:, columns])[:, 1])})  # fmt: skip
+        out.append(
+            {
+                "method": "best columns",
+                "may": k,
+                "USD": data.price([], columns),
+                "AP": data.ap(model.predict_proba(data.X_test[:, columns])[:, 1]),
+            }
+        )
     return out
 
 
@@ -234,9 +278,11 @@ def measure(seed: int, parts: list[str], blind: bool) -> dict[str, list[dict[str
             rows += [learn_blind(data, cells) for cells in (0.3, 1, 3, 8)]
     if "predicting" in parts:
         found["predicting"] = [
-            *predict_in_order(data, False), *(predict_in_order(data, True) if blind else ()),
-            *predict_cegb(data), *predict_columns(data),
-        ]  # fmt: skip
+            *predict_in_order(data, False),
+            *(predict_in_order(data, True) if blind else ()),
+            *predict_cegb(data),
+            *predict_columns(data),
+        ]
     for rows in found.values():
         for row in rows:
             row["seed"] = seed
@@ -270,17 +316,22 @@ def draw(both: dict[str, list[dict[str, object]]], path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, table_of_axes = plt.subplots(
-        1, len(both), figsize=(5 * len(both) + 1, 4), sharey=True, layout="constrained",
+        1,
+        len(both),
+        figsize=(5 * len(both) + 1, 4),
+        sharey=True,
+        layout="constrained",
         squeeze=False,
-    )  # fmt: skip
+    )
     axes = table_of_axes[0]
     for axis, (name, runs) in zip(axes, both.items()):
         rows = mean_rows(runs)
         for method in dict.fromkeys(r["method"] for r in rows):
             at = sorted((r["USD per patient"], r["AP"]) for r in rows if r["method"] == method)
             style = "o" if len(at) == 1 else "o-"
-            axis.plot(*zip(*at), style, label=method, markersize=4,
-                      linewidth=2 if method == "ours" else 1)  # fmt: skip
+            axis.plot(
+                *zip(*at), style, label=method, markersize=4, linewidth=2 if method == "ours" else 1
+            )
         axis.set_xscale("symlog", linthresh=1)
         axis.set_xlabel("USD per patient")
         axis.set_title(name)

@@ -1,7 +1,7 @@
 """What the ledger costs: its share of a run in memory, and ten million cells from a provider.
 
-    python benchmarks/ledger.py            both figures
-    python benchmarks/ledger.py --json     the same for a program
+python benchmarks/ledger.py            both figures
+python benchmarks/ledger.py --json     the same for a program
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ def ten_million(n_examples: int = 10_000, n_features: int = 1_000, cells_a_call:
         path = Path(folder) / "ledger.db"
         source = thrifty.Source.from_callable(
             ask,
-            name="provider", examples=range(n_examples),
+            name="provider",
+            examples=range(n_examples),
             features=list(columns),
             prices=1,
             max_cells=cells_a_call,

@@ -18,8 +18,10 @@ from sklearn.metrics import roc_auc_score
 import thrifty
 from thrifty.benchmarks.data import data_folder
 
-SETS = {"update": ("nhanes", "support2", "thyroid0387_cost"),
-        "columns": ("nhanes", "physionet_icu")}  # fmt: skip
+SETS = {
+    "update": ("nhanes", "support2", "thyroid0387_cost"),
+    "columns": ("nhanes", "physionet_icu"),
+}
 #: the share of all cells of the first 1,000 rows that learning may spend
 SHARE = 0.1
 SEEDS = 3
@@ -58,8 +60,11 @@ def update(name):
             whole.learn("t", X[rows[:1500]], y[rows[:1500]], spend=budget * 4 / 3)
             at_once = auroc(whole["t"], X[test], y[test])
             found.append((one, both, at_once))
-            print(f"{name} label {label} seed {seed}: first {one:.3f}, updated {both:.3f} "
-                  f"({made.state}), at once {at_once:.3f}", flush=True)  # fmt: skip
+            print(
+                f"{name} label {label} seed {seed}: first {one:.3f}, updated {both:.3f} "
+                f"({made.state}), at once {at_once:.3f}",
+                flush=True,
+            )
     told(name, np.array(found)[:, 1] - np.array(found)[:, 2], "updated less at once")
 
 
@@ -85,8 +90,11 @@ def columns(name):
 
 def told(name, gains, what):
     error = gains.std(ddof=1) / np.sqrt(len(gains))
-    print(f"{name}: {what} {gains.mean():+.4f} (standard error {error:.4f}, worst "
-          f"{gains.min():+.4f}, {len(gains)} runs)", flush=True)  # fmt: skip
+    print(
+        f"{name}: {what} {gains.mean():+.4f} (standard error {error:.4f}, worst "
+        f"{gains.min():+.4f}, {len(gains)} runs)",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -31,9 +31,15 @@ from thrifty.benchmarks.measure import machine, one_thread, table
 
 KEPT = Path(__file__).resolve().parent / "results" / "models.jsonl"
 TABLES = (
-    ratio_rows, lead_rows, memory_rows, half_bill_rows, cohort_rows, window_rows,
-    calibration_rows, other_rows,
-)  # fmt: skip
+    ratio_rows,
+    lead_rows,
+    memory_rows,
+    half_bill_rows,
+    cohort_rows,
+    window_rows,
+    calibration_rows,
+    other_rows,
+)
 
 
 def main() -> None:
@@ -55,8 +61,11 @@ def main() -> None:
         given.kept = given.kept.with_name("models-quick.jsonl")
     kept = Kept(given.kept)
     memories: tuple[Kind, ...] = {
-        "with": (True,), "without": (False,), "both": (True, False), "cohort": ("cohort",),
-    }[given.memory]  # fmt: skip
+        "with": (True,),
+        "without": (False,),
+        "both": (True, False),
+        "cohort": ("cohort",),
+    }[given.memory]
     one_thread()
     for seed in [] if given.show else given.seeds:
         for name in given.sets:

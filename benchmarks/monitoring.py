@@ -48,15 +48,20 @@ def main():
                 z = watch(learned, scores(rng, y), y).standard_errors
                 limit = alarm(learned.spreads()[2])
                 false += bool((z[each_day - 1 :: each_day] > limit).any())
-            print(f"reference {rows}: {each_day} outcomes a day, false alarms in a year "
-                  f"{false / RUNS:.3f}", flush=True)  # fmt: skip
+            print(
+                f"reference {rows}: {each_day} outcomes a day, false alarms in a year "
+                f"{false / RUNS:.3f}",
+                flush=True,
+            )
         for how in ("positives", "both", "some"):
             found = 0
             for _ in range(RUNS):
                 y = rng.permutation(np.arange(300) < 100)
                 found += watch(reference(rng, rows), scores(rng, y, how), y).alarm_at is not None
-            print(f"reference {rows}: a fall to .70 ({how} moved) found {found / RUNS:.3f}",
-                  flush=True)  # fmt: skip
+            print(
+                f"reference {rows}: a fall to .70 ({how} moved) found {found / RUNS:.3f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

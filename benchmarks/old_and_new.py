@@ -80,8 +80,10 @@ def scratch(thrifty: Any) -> dict[str, Any]:
             model = fit(max_depth=8).fit(X, y)
             took.append(time.process_time() - start)
         out[f"scratch.py, {name}"] = {
-            "seconds": [min(took)], "bills": [], "models": [str(model.tree_.to_dict())],
-        }  # fmt: skip
+            "seconds": [min(took)],
+            "bills": [],
+            "models": [str(model.tree_.to_dict())],
+        }
     return out
 
 
@@ -96,8 +98,12 @@ def paid(thrifty: Any) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         source = thrifty.Source.from_callable(
             lambda ids, asked: values[np.ix_(ids, [column[n] for n in asked])],
-            examples=range(S), features=names, prices=1, max_cells=100_000, name="bits",
-        )  # fmt: skip
+            examples=range(S),
+            features=names,
+            prices=1,
+            max_cells=100_000,
+            name="bits",
+        )
         life = thrifty.Lifetime(families(thrifty)["all"](3), store=Path(folder) / "ledger.db")
         start = time.process_time()
         learned = life.learn("all", source, values[:, 0])

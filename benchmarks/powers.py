@@ -63,8 +63,10 @@ def _lifetime(name: str, family: Any, stream: Any, coefficients: bool = True) ->
             refused += 1
             continue
         exact += _same(model, task.target, coefficients)
-    cells = {route: [t.receipt.cells for t in life.tasks if t.route == route]
-             for route in ("reused", "screened", "scratch")}  # fmt: skip
+    cells = {
+        route: [t.receipt.cells for t in life.tasks if t.route == route]
+        for route in ("reused", "screened", "scratch")
+    }
     width = life.tasks[0].receipt.n_features
     return {
         "what": name,
@@ -165,8 +167,9 @@ def noise() -> Iterator[Row]:
         stream = thrifty.streams.monomials(60, 200, 8, 400, 8, random_state=2, noise=level)
         yield _lifetime(
             f"monomials N=200 K=8 d=8 m=60, noise {level:.0%}",
-            thrifty.Monomials(8, label_precision=level), stream,
-        ) | {"limits": "0 wrong"}  # fmt: skip
+            thrifty.Monomials(8, label_precision=level),
+            stream,
+        ) | {"limits": "0 wrong"}
     for low, high in ((1, 2), (-1, 1)):
         for level in (0.01, 0.03):
             stream = thrifty.streams.polynomials(
@@ -174,8 +177,10 @@ def noise() -> Iterator[Row]:
             )
             yield _lifetime(
                 f"polynomials N=30 K=5 d=3 t=2 m=40 on [{low}, {high}], noise {level:.0%}",
-                thrifty.Polynomials(3, 2, label_precision=level), stream, coefficients=False,
-            ) | {"limits": "0 wrong"}  # fmt: skip
+                thrifty.Polynomials(3, 2, label_precision=level),
+                stream,
+                coefficients=False,
+            ) | {"limits": "0 wrong"}
 
 
 COARSE: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
@@ -353,9 +358,12 @@ def _chaos(X: np.ndarray, y: np.ndarray, degree: int, terms: int) -> Callable[..
         openturns.LARS(), openturns.CorrectedLeaveOneOut()
     )
     algorithm = openturns.FunctionalChaosAlgorithm(
-        openturns.Sample(X), openturns.Sample(y[:, None]), law,
-        openturns.FixedStrategy(basis, size), openturns.LeastSquaresStrategy(selection),
-    )  # fmt: skip
+        openturns.Sample(X),
+        openturns.Sample(y[:, None]),
+        law,
+        openturns.FixedStrategy(basis, size),
+        openturns.LeastSquaresStrategy(selection),
+    )
     algorithm.run()
     model = algorithm.getResult().getMetaModel()
     return lambda Z: np.asarray(model(openturns.Sample(Z)))[:, 0]

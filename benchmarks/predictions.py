@@ -65,10 +65,16 @@ def spam(given):
             found.setdefault(mean, []).append(area)
             ratio = got.probabilities[:, 1].mean() / y[test].mean()
             line.append(f"{mean}: {area:.2f} ({got.receipt.cells / len(test):.1f}, {ratio:.2f})")
-        print(f"spam split {seed}, {share:.1%} of the cells: " + "  ".join(line)
-              + f"  [{time.process_time() - started:.0f} s]", flush=True)  # fmt: skip
-    print("  the published split, ours / GDFS:",
-          "  ".join(f"{m}: {found[m][0]:.1f} / {g}" for m, g in GDFS.items()))  # fmt: skip
+        print(
+            f"spam split {seed}, {share:.1%} of the cells: "
+            + "  ".join(line)
+            + f"  [{time.process_time() - started:.0f} s]",
+            flush=True,
+        )
+    print(
+        "  the published split, ours / GDFS:",
+        "  ".join(f"{m}: {found[m][0]:.1f} / {g}" for m, g in GDFS.items()),
+    )
     if given.splits:
         means = (f"{m}: {np.mean(found[m][1:]):.1f} / {g}" for m, g in OTHERS.items())
         print("  mean of the others, ours / wanted:", "  ".join(means))
@@ -78,9 +84,15 @@ def lightgbm(X, y):
     from lightgbm import LGBMClassifier
 
     model = LGBMClassifier(
-        n_estimators=100, num_leaves=8, min_child_samples=8, learning_rate=0.06, n_jobs=1,
-        verbose=-1, colsample_bytree=0.5 if X.shape[1] > 60 else 1.0, random_state=0,
-    )  # fmt: skip
+        n_estimators=100,
+        num_leaves=8,
+        min_child_samples=8,
+        learning_rate=0.06,
+        n_jobs=1,
+        verbose=-1,
+        colsample_bytree=0.5 if X.shape[1] > 60 else 1.0,
+        random_state=0,
+    )
     return model.fit(X.astype(np.float32), y)
 
 
@@ -88,9 +100,14 @@ def prefixes_on(X, y, cells, features, kinds=None):
     """Order and prefixes from every training cell of some features."""
     categories = () if kinds is None else tuple(kinds[f] for f in features)
     table = Table(
-        np.asarray(features), np.arange(len(y)), X[:, features],
-        np.ones((len(y), len(features)), dtype=bool), np.ones(len(y)), y, categories=categories,
-    )  # fmt: skip
+        np.asarray(features),
+        np.arange(len(y)),
+        X[:, features],
+        np.ones((len(y), len(features)), dtype=bool),
+        np.ones(len(y)),
+        y,
+        categories=categories,
+    )
     order = find_order(table, cells.price_between, cells.orders)
     return order, fit_prefixes(table, order, cells.price_between)
 
@@ -101,8 +118,9 @@ def money(name, prices, labels, sums, folds_seed, n_test):
     X, names = z["X"].astype(float), [str(f) for f in z["feature_names"]]
     kinds = None
     if "kinds" in z:
-        kinds = [len(str(k)[9:].split("|")) if str(k).startswith("category:") else 0
-                 for k in z["kinds"]]  # fmt: skip
+        kinds = [
+            len(str(k)[9:].split("|")) if str(k).startswith("category:") else 0 for k in z["kinds"]
+        ]
     listed = thrifty.PriceList.from_json(data_folder() / prices, features=names)
     cells = Cells(thrifty.Source.from_array(X, feature_names=names, allow_missing=True), listed)
     whole = cells.price_between([], range(len(names)))
@@ -124,8 +142,13 @@ def money(name, prices, labels, sums, folds_seed, n_test):
             ap = average_precision_score(y[test], p)
             lines.append((mean, got.cost.mean(), ap, p.mean() / y[test].mean()))
         title = str(z["label_names"][label])
-        yield title, average_precision_score(y[test], full), whole, lines, (
-            [names[f] for f in order.features()[:8]], time.process_time() - started)  # fmt: skip
+        yield (
+            title,
+            average_precision_score(y[test], full),
+            whole,
+            lines,
+            ([names[f] for f in order.features()[:8]], time.process_time() - started),
+        )
 
 
 def physionet(given):
@@ -133,8 +156,11 @@ def physionet(given):
     for title, full, whole, lines, (_first, seconds) in runs:
         print(f"physionet_icu {title}: everything {full:.4f} at {whole:.2f} USD [{seconds:.0f} s]")
         for mean, cost, ap, ratio in lines:
-            print(f"  at most {mean} USD a patient: {cost:.2f} USD, AP {ap:.4f}, {ap / full:.3f} "
-                  f"of everything, predicted / true {ratio:.2f}", flush=True)  # fmt: skip
+            print(
+                f"  at most {mean} USD a patient: {cost:.2f} USD, AP {ap:.4f}, {ap / full:.3f} "
+                f"of everything, predicted / true {ratio:.2f}",
+                flush=True,
+            )
 
 
 def nhanes(given):
@@ -143,10 +169,13 @@ def nhanes(given):
     for title, full, _, lines, (_first, seconds) in money(
         "nhanes", "nhanes_prices.json", labels, (0.5, 1.0), 0, 0.35
     ):
-        told = "  ".join(f"{m} USD: {ap:.3f} ({cost:.2f}, {ratio:.2f})"
-                         for m, cost, ap, ratio in lines)  # fmt: skip
-        print(f"nhanes {title}: LightGBM on everything {full:.3f}; {told} [{seconds:.0f} s]",
-              flush=True)  # fmt: skip
+        told = "  ".join(
+            f"{m} USD: {ap:.3f} ({cost:.2f}, {ratio:.2f})" for m, cost, ap, ratio in lines
+        )
+        print(
+            f"nhanes {title}: LightGBM on everything {full:.3f}; {told} [{seconds:.0f} s]",
+            flush=True,
+        )
 
 
 def tree_cells(tree, X):
@@ -175,8 +204,9 @@ def elsewhere(given):
             if not task.y.mean() < 0.2:
                 continue
             if len(task.y_test) > 3000:
-                task = type(task)(task.label, task.X, task.y, task.X_test[:3000],
-                                  task.y_test[:3000])  # fmt: skip
+                task = type(task)(
+                    task.label, task.X, task.y, task.X_test[:3000], task.y_test[:3000]
+                )
             if task.y_test.sum() < 20:
                 continue
             life = thrifty.Lifetime(thrifty.Models())
@@ -204,9 +234,12 @@ def elsewhere(given):
                     worse.append((task.label, round(ap, 3), round(asked, 2), round(cheapest, 2)))
         if kept:
             ratio, share, k = np.mean(kept, axis=0)
-            print(f"{name}: {len(kept)} labels below 20 %, {k:.0f} features: {ratio:.3f} of the "
-                  f"model's own AP for {share:.2f} of its features; a tree is cheaper at "
-                  f"{len(worse)} of {points} points {worse}", flush=True)  # fmt: skip
+            print(
+                f"{name}: {len(kept)} labels below 20 %, {k:.0f} features: {ratio:.3f} of the "
+                f"model's own AP for {share:.2f} of its features; a tree is cheaper at "
+                f"{len(worse)} of {points} points {worse}",
+                flush=True,
+            )
 
 
 def main():

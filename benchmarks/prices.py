@@ -115,9 +115,13 @@ def pricing_share(usd: float = 10.0) -> dict[str, object]:
         whole = time.process_time() - begun
     finally:
         Tariff.bill = plain
-    return {"run": f"PhysioNet, {usd:g} USD a patient", "bills": spent[1],
-            "pricing (s)": round(spent[0], 3), "run (s)": round(whole, 2),
-            "share": f"{spent[0] / whole:.1%}"}  # fmt: skip
+    return {
+        "run": f"PhysioNet, {usd:g} USD a patient",
+        "bills": spent[1],
+        "pricing (s)": round(spent[0], 3),
+        "run (s)": round(whole, 2),
+        "share": f"{spent[0] / whole:.1%}",
+    }
 
 
 if __name__ == "__main__":

@@ -69,8 +69,10 @@ def three_nodes(seed: int, k: int = 16) -> list[tuple[np.ndarray, np.ndarray]]:
         y = np.where(X[:, a], ~X[:, c], X[:, b]).astype(int)
         tree = thrifty.TreeClassifier().fit(X, y).tree_
         if {path: node.split.feature for path, node in internal_nodes(tree)} == {
-            (): a, (False,): b, (True,): c,
-        }:  # fmt: skip
+            (): a,
+            (False,): b,
+            (True,): c,
+        }:
             found.append((X, y))
     return found
 
@@ -104,9 +106,7 @@ def twins(n: int) -> None:
             X[:, target] = X[:, stored[-32]]
         learned = [life.learn(f"{i}", X, X[:, target]) for life in lives]
         bills += [task.receipt.cells * (target >= r) for task in learned]
-    bound = bounds.doubling(
-        n_tasks=m, n_features=N, n_metafeatures=k, n_unrelated=r, n_examples=s
-    )
+    bound = bounds.doubling(n_tasks=m, n_features=N, n_metafeatures=k, n_unrelated=r, n_examples=s)
     print(f"Doubling {bills[0]:,}, Expansion {bills[1]:,}, the bound without twins {bound:,}")
 
 
@@ -193,9 +193,15 @@ def posterior(n: int) -> None:
     ones, looked = np.array([[2], [2]]), np.array([[8], [8]])
     shares, incumbent = np.array([0.5, 0.5]), 0.45
     judged = kernels.judge(
-        ones, looked, np.ones((3, 2, 1)), np.array([0.5]), shares, incumbent, 0.0,
+        ones,
+        looked,
+        np.ones((3, 2, 1)),
+        np.array([0.5]),
+        shares,
+        incumbent,
+        0.0,
         kernels.rate_draws(2),
-    )  # fmt: skip
+    )
     rates = np.random.default_rng(0).beta(3.0, 7.0, (2, 2_000_000))
     gains = gain_of(rates, shares)
     true = judged[0, 0] * np.maximum(gains - incumbent, 0.0).mean()

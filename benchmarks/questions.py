@@ -111,8 +111,10 @@ def measure(name: str, labels: int, seed: int) -> list[dict[str, object]]:
     Y = z["Y"][rows]
     train, test = slice(0, ROWS), slice(ROWS, None)
     n, together, alone = X.shape[1], call_usd(X, X.shape[1]), call_usd(X, 1)
-    print(f"{name}: everything in one prompt a report {ROWS * together:.2f} USD, in one prompt per "
-          f"question {ROWS * n * alone:.2f} USD")  # fmt: skip
+    print(
+        f"{name}: everything in one prompt a report {ROWS * together:.2f} USD, in one prompt per "
+        f"question {ROWS * n * alone:.2f} USD"
+    )
     runs = []
     chosen = [c for c in range(Y.shape[1]) if 60 <= Y[train, c].sum() <= ROWS - 60][:labels]
     for label in chosen:

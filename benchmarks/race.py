@@ -51,7 +51,10 @@ class Tally:
         K, N, S, d = name
         return {
             "stream": what,
-            "K": str(K), "N": str(N), "S": str(S), "d": str(d),
+            "K": str(K),
+            "N": str(N),
+            "S": str(S),
+            "d": str(d),
             "reused": str(len(self.race_ratio)),
             "Alg. 2 / path": _mean(self.all_ratio),
             "race / path": _mean(self.race_ratio),
@@ -60,7 +63,7 @@ class Tally:
             "CPU reused": _times(self.reused_time),
             "CPU scratch": _times(self.scratch_time),
             "other trees": str(self.different),
-        }  # fmt: skip
+        }
 
 
 def _mean(values: list[float]) -> str:

@@ -20,9 +20,15 @@ KEPT = Path(__file__).resolve().parent / "results" / "real_data.json"
 START, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 HEADS = ("set", "learner", "AP ratio", "balanced ratio", "cells %", "seeds", "labels")
 OURS = (
-    "set", "AP ratio", "AP ratio, same smoothing", "cells %", "limit %", "reused", "tasks",
+    "set",
+    "AP ratio",
+    "AP ratio, same smoothing",
+    "cells %",
+    "limit %",
+    "reused",
+    "tasks",
     "seconds, most",
-)  # fmt: skip
+)
 PARTS = ("learners", "sites", "money")
 
 
@@ -50,9 +56,7 @@ def main() -> None:
         write(load_kept())
 
 
-def run(
-    names: list[str], parts: list[str], seeds: int, most: int | None, only: list[str]
-) -> None:
+def run(names: list[str], parts: list[str], seeds: int, most: int | None, only: list[str]) -> None:
     from studies import real_data, real_sets
 
     for name in names:
@@ -95,8 +99,11 @@ def write(kept: dict[str, list[dict[str, Any]]]) -> None:
     known = {"digits", *real_sets.LIMITS}
     rows = [row for row in kept["learners"] if row["set"] in known]
     others = [r for r in kept["learners"] if r["set"] not in known and r["learner"] == "Verified"]
-    ours = [{**r, "limit %": real_sets.LIMITS.get(r["set"], "")} for r in rows
-            if r["learner"] == "Verified"]  # fmt: skip
+    ours = [
+        {**r, "limit %": real_sets.LIMITS.get(r["set"], "")}
+        for r in rows
+        if r["learner"] == "Verified"
+    ]
     parts = [
         (
             "Verified with its defaults, on sets that were not looked at closely",

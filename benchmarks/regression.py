@@ -71,8 +71,9 @@ def one(name: str, share: float, seed: int) -> dict[str, float]:
     (X, X_test), (y, y_test) = (X[:cut], X[cut:]), (y[:cut], y[cut:])
     spend = share * X.size
     whole = np.random.default_rng(seed).permutation(cut)[: max(3, int(spend // X.shape[1]))]
-    out = {"whole rows": r2_score(
-        y_test, RidgeCV(PENALTIES).fit(X[whole], y[whole]).predict(X_test))}  # fmt: skip
+    out = {
+        "whole rows": r2_score(y_test, RidgeCV(PENALTIES).fit(X[whole], y[whole]).predict(X_test))
+    }
     for pilot, rows in PILOTS:
         model, columns = best_columns(X, y, spend, np.random.default_rng(seed), pilot, rows)
         out[f"pilot {pilot} {rows}"] = r2_score(y_test, model.predict(X_test[:, columns]))
@@ -89,12 +90,16 @@ def measure(name: str, seeds: int) -> list[dict[str, object]]:
         runs = [one(name, share, seed) for seed in range(seeds)]
         mean = {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}
         pilots = max(value for key, value in mean.items() if key.startswith("pilot"))
-        rows.append({
-            "set": name, "bill": f"{share:.0%}", "ours": round(mean["ours"], 3),
-            "ridge on whole rows": round(mean["whole rows"], 3),
-            "ridge on best columns": round(pilots, 3),
-            "everything": round(mean["everything"], 3),
-        })  # fmt: skip
+        rows.append(
+            {
+                "set": name,
+                "bill": f"{share:.0%}",
+                "ours": round(mean["ours"], 3),
+                "ridge on whole rows": round(mean["whole rows"], 3),
+                "ridge on best columns": round(pilots, 3),
+                "everything": round(mean["everything"], 3),
+            }
+        )
     return rows
 
 

@@ -40,9 +40,14 @@ PAGES = [
     "/api/representation", "/pictures/bill.svg", "/static/thrifty.css",
 ]  # fmt: skip
 FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 def report(folder: Path, n_tasks: int) -> dict[str, Any]:
@@ -95,8 +100,12 @@ def make_store(path: Path, n_tasks: int, n_examples: int, n_features: int) -> No
         return table[np.ix_(ids, [column[f] for f in features])]
 
     source = thrifty.Source.from_callable(
-        ask, name="provider",
-        examples=range(n_examples), features=names, prices=0.001, max_cells=500_000
+        ask,
+        name="provider",
+        examples=range(n_examples),
+        features=names,
+        prices=0.001,
+        max_cells=500_000,
     )
     life = thrifty.Lifetime(thrifty.Trees(max_depth=5), store=str(path))
     life.learn("bought", source, np.where(table[:, 3], table[:, 5], table[:, 7]).astype(int))
@@ -215,14 +224,20 @@ def main() -> None:
         return
     page, live = measured["report"], measured["dashboard"]
     opened = statistics.median(page["seconds_to_open"])
-    print(f"report of {page['tasks']:,} tasks: {page['bytes'] / 1e6:.2f} MB "
-          f"(limit {LIMIT_BYTES / 1e6:.0f}), opens in {opened:.2f} s (limit {LIMIT_OPEN:.0f}), "
-          f"written in {page['seconds_to_write']} s")  # fmt: skip
-    print(f"dashboard over {live['tasks']:,} tasks and {live['cells']:,} cells "
-          f"({live['store_megabytes']} MB): starts in {live['seconds_to_start']} s")  # fmt: skip
+    print(
+        f"report of {page['tasks']:,} tasks: {page['bytes'] / 1e6:.2f} MB "
+        f"(limit {LIMIT_BYTES / 1e6:.0f}), opens in {opened:.2f} s (limit {LIMIT_OPEN:.0f}), "
+        f"written in {page['seconds_to_write']} s"
+    )
+    print(
+        f"dashboard over {live['tasks']:,} tasks and {live['cells']:,} cells "
+        f"({live['store_megabytes']} MB): starts in {live['seconds_to_start']} s"
+    )
     busy_title = f"learning {live['learned_meanwhile']} tasks"
-    print(f"  milliseconds, median / slowest (limit {1000 * LIMIT_ANSWER:.0f})"
-          f"{'quiet':>18}{busy_title:>22}")  # fmt: skip
+    print(
+        f"  milliseconds, median / slowest (limit {1000 * LIMIT_ANSWER:.0f})"
+        f"{'quiet':>18}{busy_title:>22}"
+    )
     for name, quiet in live["quiet_ms"].items():
         busy = live["learning_ms"][name]
         print(f"  {name:40}{quiet[0]:10.1f} /{quiet[1]:7.1f}{busy[0]:12.1f} /{busy[1]:7.1f}")

@@ -66,9 +66,10 @@ class Client(threading.Thread):
 def post(address: str, sent: object) -> dict:
     """JSON there and back, with the token."""
     request = urllib.request.Request(
-        address, json.dumps(sent).encode(),
+        address,
+        json.dumps(sent).encode(),
         {"Authorization": f"Bearer {os.environ['THRIFTY_TOKEN']}"},
-    )  # fmt: skip
+    )
     with urllib.request.urlopen(request, timeout=120) as reply:
         return json.load(reply)
 
@@ -108,10 +109,14 @@ def main() -> None:
         costs = [cost for client in clients for cost in client.costs]
         errors = [error for client in clients for error in client.errors]
         spent = thrifty.Lifetime.open(store).balance().spent - before
-        print(f"{given.clients} clients, {given.seconds:g} s: {len(costs)} answers, "
-              f"{len(taken)} requests, {len(taken) / given.seconds:.0f} a second")  # fmt: skip
-        print(f"latency: median {statistics.median(taken):.0f} ms, "
-              f"95 % {taken[int(0.95 * len(taken))]:.0f} ms, most {taken[-1]:.0f} ms")  # fmt: skip
+        print(
+            f"{given.clients} clients, {given.seconds:g} s: {len(costs)} answers, "
+            f"{len(taken)} requests, {len(taken) / given.seconds:.0f} a second"
+        )
+        print(
+            f"latency: median {statistics.median(taken):.0f} ms, "
+            f"95 % {taken[int(0.95 * len(taken))]:.0f} ms, most {taken[-1]:.0f} ms"
+        )
         print(f"errors: {len(errors)} {errors[:2] or ''}")
         print(f"answers said {sum(costs):,.2f}, the store says {spent:,.2f} spent")
 

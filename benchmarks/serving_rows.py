@@ -43,9 +43,14 @@ def sold(
         return X[np.ix_([int(str(i)) for i in ids], [place[n] for n in asked])]
 
     return thrifty.Source.from_callable(
-        ask, examples=rows, features=names, name="laboratory", prices=prices,
-        kinds=dict.fromkeys(names, "number"), allow_missing=True,
-    )  # fmt: skip
+        ask,
+        examples=rows,
+        features=names,
+        name="laboratory",
+        prices=prices,
+        kinds=dict.fromkeys(names, "number"),
+        allow_missing=True,
+    )
 
 
 def milliseconds(life: thrifty.Lifetime, rows: list, stop: thrifty.Sure | None) -> str:
@@ -90,8 +95,11 @@ def main() -> None:
             began, busy = time.perf_counter(), time.process_time()
             life.predict("death", many, stop=stop)
             taken, worked = time.perf_counter() - began, time.process_time() - busy
-            print(f"{title:10} {given.rows:,} rows: {given.rows / taken:,.0f} rows/s "
-                  f"({given.rows / worked:,.0f} a second of CPU)", flush=True)  # fmt: skip
+            print(
+                f"{title:10} {given.rows:,} rows: {given.rows / taken:,.0f} rows/s "
+                f"({given.rows / worked:,.0f} a second of CPU)",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -32,11 +32,15 @@ def stream(name: str, labels: int, seed: int, recurring: bool) -> list[dict]:
         key = done.model.table_.features.tobytes() + done.model.table_.rows.tobytes()
         owner = learned_by.setdefault(key, label)
         p = done.model.predict_proba(task.X_test.astype(bool))[:, 1]
-        found.append({
-            "site": site + 1, "reused": done.route == "reused",
-            "wrong": done.route == "reused" and owner != label,
-            "cells": done.receipt.cells, "ap": average_precision_score(task.y_test, p),
-        })  # fmt: skip
+        found.append(
+            {
+                "site": site + 1,
+                "reused": done.route == "reused",
+                "wrong": done.route == "reused" and owner != label,
+                "cells": done.receipt.cells,
+                "ap": average_precision_score(task.y_test, p),
+            }
+        )
     return found
 
 
@@ -52,15 +56,17 @@ def main() -> None:
     rows = []
     for site in sorted({one["site"] for one in both[0]}):
         ours, plain = ([one for one in some if one["site"] == site] for some in both)
-        rows.append({
-            "site": site,
-            "reused": f"{sum(one['reused'] for one in ours)} of {len(ours)}",
-            "wrong": sum(one["wrong"] for one in ours),
-            "cells with": f"{np.mean([one['cells'] for one in ours]):,.0f}",
-            "without": f"{np.mean([one['cells'] for one in plain]):,.0f}",
-            "precision with": f"{np.mean([one['ap'] for one in ours]):.3f}",
-            "precision without": f"{np.mean([one['ap'] for one in plain]):.3f}",
-        })  # fmt: skip
+        rows.append(
+            {
+                "site": site,
+                "reused": f"{sum(one['reused'] for one in ours)} of {len(ours)}",
+                "wrong": sum(one["wrong"] for one in ours),
+                "cells with": f"{np.mean([one['cells'] for one in ours]):,.0f}",
+                "without": f"{np.mean([one['cells'] for one in plain]):,.0f}",
+                "precision with": f"{np.mean([one['ap'] for one in ours]):.3f}",
+                "precision without": f"{np.mean([one['ap'] for one in plain]):.3f}",
+            }
+        )
     print(table(rows))
 
 

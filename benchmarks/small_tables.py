@@ -65,9 +65,11 @@ def load(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     if name == "linear":
         return linear(seed)
     ways = {
-        "breast_cancer": load_breast_cancer, "diabetes": load_diabetes, "digits": load_digits,
+        "breast_cancer": load_breast_cancer,
+        "diabetes": load_diabetes,
+        "digits": load_digits,
         "wine": load_wine,
-    }  # fmt: skip
+    }
     X, y = ways[name](return_X_y=True)
     if name == "diabetes":
         return X, (y > np.quantile(y, 0.7)).astype(int)

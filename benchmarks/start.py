@@ -35,8 +35,10 @@ def run(code: str, src: Path) -> tuple[float, float]:
     done = subprocess.run(
         [sys.executable, "-c", code + _COST],
         env={**os.environ, "PYTHONPATH": str(src), "OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     seconds, megabytes = json.loads(done.stderr.splitlines()[-1])
     return seconds, megabytes
 

@@ -23,12 +23,7 @@ from thrifty.cells import Cells, Ledger
 from thrifty.stores import MemoryStore, SQLiteStore
 from thrifty.stores.pages import TaskRow
 
-LIMITS = {
-    "wide_task_ms": 50.0,
-    "growth": 2.0,
-    "open_10000_s": 1.0,
-    "million_features_kb": 100.0,
-}
+LIMITS = {"wide_task_ms": 50.0, "growth": 2.0, "open_10000_s": 1.0, "million_features_kb": 100.0}
 
 
 def wide_task(n_features: int = 100_000, n_examples: int = 20) -> float:
@@ -71,10 +66,16 @@ def _stored(path: Path, n_tasks: int) -> None:
         for i in range(n_tasks - 1):
             pages.add_task(
                 TaskRow(
-                    f"task-{i}", row.route, row.model, row.receipt, row.failure, f"t{i}",
-                    row.learned_at, row.family,
+                    f"task-{i}",
+                    row.route,
+                    row.model,
+                    row.receipt,
+                    row.failure,
+                    f"t{i}",
+                    row.learned_at,
+                    row.family,
                 )
-            )  # fmt: skip
+            )
             pages.move(f"task-{i}", 0, 100_000_000)
 
     life.ledger.book.write(fill)

@@ -97,8 +97,10 @@ def pooled(records, keys):
     groups = defaultdict(lambda: np.zeros(3))
     for one in records:
         groups[tuple(one[key] for key in keys)] += one["sure"], one["right"], one["stated"]
-    return {key: (int(n), right / max(n, 1), said / max(n, 1))
-            for key, (n, right, said) in sorted(groups.items(), key=str)}  # fmt: skip
+    return {
+        key: (int(n), right / max(n, 1), said / max(n, 1))
+        for key, (n, right, said) in sorted(groups.items(), key=str)
+    }
 
 
 def report(records):
@@ -117,8 +119,10 @@ def report(records):
     for p in sorted({one["p"] for one in records}):
         some = [one for one in records if one["p"] == p and one["class"] == 1]
         ap, cells, sure = (np.mean([o[key] for o in some]) for key in ("ap", "cells", "sure"))
-        print(f"Sure({p}): mean AP {ap:.4f}, mean cells a row {cells:.2f}, sure of class 1 "
-              f"{sure:.0f} a task, {len(some)} tasks")  # fmt: skip
+        print(
+            f"Sure({p}): mean AP {ap:.4f}, mean cells a row {cells:.2f}, sure of class 1 "
+            f"{sure:.0f} a task, {len(some)} tasks"
+        )
 
 
 def main():
@@ -150,8 +154,10 @@ def main():
                     f"{p}/{answer}: {right:.2f} ({said:.2f}) of {n}"
                     for (p, answer), (n, right, said) in pooled(found, ("p", "class")).items()
                 )
-                print(f"{name} {bill} split {split} [{time.process_time() - began:.0f} s]: {told}",
-                      flush=True)  # fmt: skip
+                print(
+                    f"{name} {bill} split {split} [{time.process_time() - began:.0f} s]: {told}",
+                    flush=True,
+                )
     report(records)
 
 

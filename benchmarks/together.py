@@ -127,9 +127,7 @@ def _forest(split: Shared, n: int) -> list[float]:
     forest = ExtraTreesClassifier(200, min_samples_leaf=2, random_state=0, n_jobs=1)
     votes = forest.fit(cut, split.Y[:n]).predict_proba(asked)
     votes = votes if isinstance(votes, list) else [votes]
-    return split.precision([
-        v[:, 1] if v.shape[1] > 1 else np.zeros(len(asked)) for v in votes
-    ])  # fmt: skip
+    return split.precision([v[:, 1] if v.shape[1] > 1 else np.zeros(len(asked)) for v in votes])
 
 
 def whole_rows_once(split: Shared, bill: float, seed: int) -> dict[str, object]:
@@ -172,9 +170,11 @@ def pilots_once(split: Shared, bill: float, seed: int) -> dict[str, object]:
 
 
 WAYS: dict[str, Callable[[Shared, float, int], dict[str, object]]] = {
-    "at once": at_once, "in turn": in_turn, "whole rows once": whole_rows_once,
+    "at once": at_once,
+    "in turn": in_turn,
+    "whole rows once": whole_rows_once,
     "pilots once": pilots_once,
-}  # fmt: skip
+}
 
 
 def run(
@@ -204,17 +204,24 @@ def rows_of(lines: list[dict[str, object]]) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for name in dict.fromkeys(x["set"] for x in lines):
         for bill in sorted({x["bill"] for x in lines if x["set"] == name and x["bill"]}):
-            seeds = sorted({
-                x["seed"] for x in lines
-                if x["set"] == name and x["bill"] == bill and x["what"] == "whole rows once"
-            })  # fmt: skip
+            seeds = sorted(
+                {
+                    x["seed"]
+                    for x in lines
+                    if x["set"] == name and x["bill"] == bill and x["what"] == "whole rows once"
+                }
+            )
             row: dict[str, object] = {"set": name, "bill": f"{bill:.0%}", "seeds": len(seeds)}
             for what in PARTS:
                 both = [
-                    (_mean(by[name, s, what, bill]), _mean(by[name, s, "whole rows once", bill]),
-                     _mean(by[name, s, "full", None]))
-                    for s in seeds if (name, s, what, bill) in by
-                ]  # fmt: skip
+                    (
+                        _mean(by[name, s, what, bill]),
+                        _mean(by[name, s, "whole rows once", bill]),
+                        _mean(by[name, s, "full", None]),
+                    )
+                    for s in seeds
+                    if (name, s, what, bill) in by
+                ]
                 if not both:
                     continue
                 row[what] = f"{np.mean([a / f for a, _, f in both]):.3f}"

@@ -113,12 +113,18 @@ def one_split(name: str, seed: int) -> list[dict[str, object]]:
             results[rule, error] = tree.decide(X[test], price)
     everything = price(frozenset(), frozenset(range(len(names))))
     return [
-        {"set": name, "seed": seed, "method": method, "error": error,
-         "tests": float(cost.mean()), "wrong": float((decision != y[test]).mean()),
-         "total": float(cost.mean() + error * (decision != y[test]).mean()),
-         "everything": everything}
+        {
+            "set": name,
+            "seed": seed,
+            "method": method,
+            "error": error,
+            "tests": float(cost.mean()),
+            "wrong": float((decision != y[test]).mean()),
+            "total": float(cost.mean() + error * (decision != y[test]).mean()),
+            "everything": everything,
+        }
         for (method, error), (decision, cost) in results.items()
-    ]  # fmt: skip
+    ]
 
 
 def summary(runs: list[dict[str, object]]) -> list[dict[str, object]]:

@@ -97,9 +97,11 @@ def main() -> None:
         for seed in range(args.first_seed, args.first_seed + args.seeds):
             tasks = posed(case, seed)
             for rule in (
-                thrifty.Expansion(), thrifty.Restart(case.k),
-                thrifty.Balanced(case.k, case.r, n_tasks=case.m), thrifty.Doubling(),
-            ):  # fmt: skip
+                thrifty.Expansion(),
+                thrifty.Restart(case.k),
+                thrifty.Balanced(case.k, case.r, n_tasks=case.m),
+                thrifty.Doubling(),
+            ):
                 name = type(rule).__name__
                 cells, other = bill(case, rule, tasks)
                 sums[name] = sums.get(name, 0) + cells

@@ -46,8 +46,12 @@ def measure(n_features: int) -> dict[str, float]:
     before, begun = _most(), time.process_time()
     learned = thrifty.Lifetime(thrifty.Models(random_state=0)).learn("t", X, y, spend="5 %")
     seconds = time.process_time() - begun
-    return {"N": n_features, "cells": learned.receipt.cells, "seconds": seconds,
-            "added_mb": _most() - before}  # fmt: skip
+    return {
+        "N": n_features,
+        "cells": learned.receipt.cells,
+        "seconds": seconds,
+        "added_mb": _most() - before,
+    }
 
 
 def main() -> None:

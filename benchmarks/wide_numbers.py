@@ -29,8 +29,10 @@ def main() -> None:
     thrifty.Lifetime(random_state=0).learn("warm", warm, told)
     began = time.process_time()
     learned = thrifty.Lifetime(random_state=0).learn("wide", X, y)
-    print(f"{given.rows:,} x {given.columns:,}: {time.process_time() - began:.1f} s of CPU, "
-          f"{learned.receipt.cells:,} cells")  # fmt: skip
+    print(
+        f"{given.rows:,} x {given.columns:,}: {time.process_time() - began:.1f} s of CPU, "
+        f"{learned.receipt.cells:,} cells"
+    )
 
 
 if __name__ == "__main__":

@@ -37,20 +37,22 @@ def patients(n: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     age, bmi = rng.integers(18, 90, n), rng.normal(27, 5, n).round(1)
     glucose = np.exp(rng.normal(4.6, 0.25, n) + 0.01 * (bmi - 27)).round()
-    frame = pd.DataFrame({
-        "age": age,
-        "sex": rng.choice(["woman", "man"], n),
-        "smoker": rng.choice(["never", "former", "current"], n, p=[0.5, 0.3, 0.2]),
-        "BMI": bmi,
-        "glucose": glucose,
-        "HbA1c": (5.4 + 0.012 * (glucose - 100) + rng.normal(0, 0.3, n)).round(1),
-        "CRP": rng.lognormal(0.5, 1, n).round(1),
-        "TSH": rng.lognormal(0.5, 0.6, n).round(2),
-        "LDL": rng.normal(125, 30, n).round(),
-        "eGFR": (110 - 0.5 * age + rng.normal(0, 12, n)).round(),
-        **{name: rng.normal(size=n).round(2) for name in PANEL},
-        "ultrasound": rng.choice(["clear", "cyst", "mass"], n, p=[0.8, 0.15, 0.05]),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "age": age,
+            "sex": rng.choice(["woman", "man"], n),
+            "smoker": rng.choice(["never", "former", "current"], n, p=[0.5, 0.3, 0.2]),
+            "BMI": bmi,
+            "glucose": glucose,
+            "HbA1c": (5.4 + 0.012 * (glucose - 100) + rng.normal(0, 0.3, n)).round(1),
+            "CRP": rng.lognormal(0.5, 1, n).round(1),
+            "TSH": rng.lognormal(0.5, 0.6, n).round(2),
+            "LDL": rng.normal(125, 30, n).round(),
+            "eGFR": (110 - 0.5 * age + rng.normal(0, 12, n)).round(),
+            **{name: rng.normal(size=n).round(2) for name in PANEL},
+            "ultrasound": rng.choice(["clear", "cyst", "mass"], n, p=[0.8, 0.15, 0.05]),
+        }
+    )
     for name in ("BMI", "CRP", "LDL"):
         frame.loc[rng.random(n) < 0.1, name] = np.nan
     return frame
@@ -82,26 +84,27 @@ def main(
     store = folder / "clinic.db"
     store.unlink(missing_ok=True)
     life = thrifty.Lifetime(
-        store=str(store),
-        prices=PRICES,
-        budget=thrifty.Budget(total="120000 EUR"),
-        random_state=0,
+        store=str(store), prices=PRICES, budget=thrifty.Budget(total="120000 EUR"), random_state=0
     )
     seen = patients(n_patients, seed=0)
     for name, ill in diagnoses(seen, seed=1).items():
         learned = life.learn(name, ward(seen, 0), ill, spend="6 %")
         bill, quality = learned.receipt, learned.model.quality_
         measured = quality.average_precision if quality else "not measured"
-        print(f"{name:16} {bill.cost:9,.2f} EUR, {bill.reused_cells:5,} values known before, "
-              f"average precision {measured}")  # fmt: skip
+        print(
+            f"{name:16} {bill.cost:9,.2f} EUR, {bill.reused_cells:5,} values known before, "
+            f"average precision {measured}"
+        )
     new = ward(patients(n_patients // 6, seed=2), n_patients)
     for name in asked:
         found = life.predict(name, new, stop=thrifty.Sure(0.95))
         each = found.receipt.cost / len(found)
         print(f"a new patient, {name:16} {each:6.2f} EUR on average")
     balance = life.balance()
-    print(f"\nlearned for {balance.learning:,.2f} EUR; every test on every patient would have "
-          f"cost {balance.everything:,.2f}; {balance.left:,.2f} of the budget left")  # fmt: skip
+    print(
+        f"\nlearned for {balance.learning:,.2f} EUR; every test on every patient would have "
+        f"cost {balance.everything:,.2f}; {balance.left:,.2f} of the budget left"
+    )
     page = save_report(life, folder / "clinic.html", title="clinic")
     print(f"The report: {page.resolve()}")
     return life

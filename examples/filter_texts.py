@@ -18,8 +18,13 @@ from sklearn.feature_extraction.text import CountVectorizer
 import thrifty
 from thrifty.testing.chat_server import LocalChatServer
 
-LATE = ["still waiting for my parcel", "it came a week late", "where is my order", "overdue again",
-        "the courier never showed up on time"]  # fmt: skip
+LATE = [
+    "still waiting for my parcel",
+    "it came a week late",
+    "where is my order",
+    "overdue again",
+    "the courier never showed up on time",
+]
 OTHER = ["the colour is wrong", "great service", "please send an invoice", "it arrived on time",
          "the box was damaged", "can I change my address", "the size does not fit"]  # fmt: skip
 AROUND = ["hello", "thanks", "regards", "order from monday", "I bought shoes", "for my mother",
@@ -50,8 +55,9 @@ def main(n: int = 20_000, spend: str = "0.03 USD") -> thrifty.Answers:
     source = thrifty.Source.from_array(X, feature_names=names)
     begun = time.perf_counter()
     with LocalChatServer(lambda text, question: truth[text]) as local:
-        server = thrifty.ChatServer("local", rates=thrifty.Rates("0.15 USD", "0.60 USD"),
-                                    base_url=local.url, key_from=None)  # fmt: skip
+        server = thrifty.ChatServer(
+            "local", rates=thrifty.Rates("0.15 USD", "0.60 USD"), base_url=local.url, key_from=None
+        )
         oracle = thrifty.Oracle(QUESTION, texts=texts, server=server, concurrency=16)
         life = thrifty.Lifetime(prices=0, random_state=0)  # words cost nothing
         learned = life.learn("late", source, oracle, spend=spend)
@@ -60,8 +66,10 @@ def main(n: int = 20_000, spend: str = "0.03 USD") -> thrifty.Answers:
         every = oracle.about(source, "late").dry_run(show=0).price
     print(answers)
     right = np.mean([said == truth[text] for said, text in zip(answers.values, texts)])
-    print(f"{right:.1%} of all answers are the server's, for {life.balance().spent:.4f} USD in "
-          f"all; asking about every text costs up to {every:.2f} USD")  # fmt: skip
+    print(
+        f"{right:.1%} of all answers are the server's, for {life.balance().spent:.4f} USD in "
+        f"all; asking about every text costs up to {every:.2f} USD"
+    )
     print(f"{time.perf_counter() - begun:.0f} seconds")
     return answers
 

@@ -75,9 +75,11 @@ def learn(life: thrifty.Lifetime, name: str, mails: list[str], provider: FakePro
                 life.ledger.resolve(purchase, "billed")
                 print(f"  purchase {purchase}: billed, given up")
     bill, quality = learned.receipt, learned.model.quality_
-    print(f"{name:16} {bill.cells:6} asked, {bill.reused_cells:6} known before, {bill.cost:8.4f} "
-          f"{bill.currency}, average precision "
-          f"{quality.average_precision if quality else 'not measured'}")  # fmt: skip
+    print(
+        f"{name:16} {bill.cells:6} asked, {bill.reused_cells:6} known before, {bill.cost:8.4f} "
+        f"{bill.currency}, average precision "
+        f"{quality.average_precision if quality else 'not measured'}"
+    )
 
 
 def main(folder: Path, n_mails: int = 240, n_labels: int = len(LABELS)) -> thrifty.Lifetime:
@@ -86,9 +88,7 @@ def main(folder: Path, n_mails: int = 240, n_labels: int = len(LABELS)) -> thrif
     store.unlink(missing_ok=True)
     logging.getLogger("stamina").setLevel(logging.ERROR)  # calls turned away are tried again
     provider = FakeProvider(truth, faults=faults, delay=0.002)
-    life = thrifty.Lifetime(
-        store=str(store), budget=thrifty.Budget(total="20 USD"), random_state=0
-    )
+    life = thrifty.Lifetime(store=str(store), budget=thrifty.Budget(total="20 USD"), random_state=0)
     for number, name in enumerate(list(LABELS)[:n_labels]):
         mails = [f"mail-{number * n_mails // 2 + i}" for i in range(n_mails)]  # half are old ones
         try:

@@ -39,9 +39,7 @@ def stump(feature: int, seed: int, n_features: int = 20) -> tuple[np.ndarray, np
 
 
 def learn(life: thrifty.Lifetime, features: list[int]) -> list[str]:
-    return [
-        life.learn(f"{len(life)}", *stump(feature, len(life))).route for feature in features
-    ]
+    return [life.learn(f"{len(life)}", *stump(feature, len(life))).route for feature in features]
 
 
 def known(life: thrifty.Lifetime) -> list[int]:
@@ -68,9 +66,7 @@ def test_restart_forgets_at_the_failure_after_k():
 
 def test_balanced_allows_c_more():
     # c = sqrt(4 * 1 * 20 / 20) = 2, so the fourth failure since the last restart forgets
-    life = thrifty.Lifetime(
-        STUMPS, agnostic=thrifty.Balanced(1, 4, n_tasks=20)
-    )
+    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.Balanced(1, 4, n_tasks=20))
     learn(life, [3, 4, 5])
     assert known(life) == [3, 4, 5]
     learn(life, [6])
@@ -100,9 +96,7 @@ def test_doubling_never_forgets_and_never_pays_more_than_expansion():
 
 def test_doubling_tries_what_has_no_order_as_a_whole():
     """Verified keeps experience, not metafeatures."""
-    life = thrifty.Lifetime(
-        thrifty.Trees(learner=thrifty.Verified()), agnostic=thrifty.Doubling()
-    )
+    life = thrifty.Lifetime(thrifty.Trees(learner=thrifty.Verified()), agnostic=thrifty.Doubling())
     for task in thrifty.streams.trees(6, 30, 2, 400, 3, random_state=1):
         life.learn(task.name, task.X, task.y)
     assert len(life) == 6
@@ -110,9 +104,7 @@ def test_doubling_tries_what_has_no_order_as_a_whole():
 
 def test_the_order_is_kept_in_a_store(tmp_path):
     where = tmp_path / "life.db"
-    life = thrifty.Lifetime(
-        STUMPS, agnostic=thrifty.Doubling(), store=str(where)
-    )
+    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.Doubling(), store=str(where))
     learn(life, [3, 4, 5, 3])
     again = thrifty.Lifetime.open(str(where))
     assert [tree.split.feature for tree in again.representation] == [4, 5, 3]
@@ -301,9 +293,7 @@ def test_a_rule_goes_on_where_it_was_after_the_store_is_opened_again(tmp_path, r
     want = learn(kept, order)
     routes = []
     for feature in order:
-        life = thrifty.Lifetime(
-            STUMPS, agnostic=rule, store=tmp_path / "rules.db"
-        )
+        life = thrifty.Lifetime(STUMPS, agnostic=rule, store=tmp_path / "rules.db")
         routes += learn(life, [feature])
     assert routes == want and known(life) == known(kept)
 

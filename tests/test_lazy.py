@@ -162,8 +162,11 @@ def test_a_model_explains_one_example_for_the_price_of_its_path():
         return X[np.ix_([int(e) for e in examples], [int(f[1:]) for f in features])]
 
     source = thrifty.Source.from_callable(
-        laboratory, name="provider",
-        examples=range(len(X)), features=[f"x{i}" for i in range(15)], prices=2.5
+        laboratory,
+        name="provider",
+        examples=range(len(X)),
+        features=[f"x{i}" for i in range(15)],
+        prices=2.5,
     )
     told = model.explain_asked(Cells(source, ledger=Ledger(MemoryStore().book("x", {}, {}))), 7)
     assert [int(step.feature[1:]) for step in told.steps] == path(model.tree_.to_dict(), X[7])

@@ -23,10 +23,9 @@ TAGS = re.compile(r"</?(?!table|thead|tbody|tr|th|td|caption|p|pre|b)\w+", re.I)
 @pytest.fixture(scope="module")
 def life() -> thrifty.Lifetime:
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({
-        HOSTILE: rng.normal(size=200).round(2),
-        "ward": rng.choice([HOSTILE, "south"], 200),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {HOSTILE: rng.normal(size=200).round(2), "ward": rng.choice([HOSTILE, "south"], 200)}
+    )
     y = np.where(frame[HOSTILE] + rng.normal(size=200) > 0, HOSTILE, "well")
     prices = thrifty.PriceList(0.5, currency="<i>EUR</i>")
     made = thrifty.Lifetime(prices=prices, random_state=0)

@@ -74,9 +74,14 @@ def on_a_screen(folder, *command):
     """Start a program whose only screen is a terminal of ours; what it writes comes from there."""
     ours, its = pty.openpty()
     running = subprocess.Popen(
-        command, stdin=its, stdout=its, stderr=its, cwd=folder, env=surroundings(folder),
+        command,
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        cwd=folder,
+        env=surroundings(folder),
         start_new_session=True,
-    )  # fmt: skip
+    )
     os.close(its)
     return running, ours
 
@@ -108,20 +113,26 @@ def said(tmp_path_factory):
     folder = tmp_path_factory.mktemp("said")
     (folder / "slow.py").write_text(SLOW)
     (folder / "tasks.yaml").write_text(COMMAND)
-    (folder / "labels.csv").write_text(
-        "id,stroke\n" + "".join(f"{i},{i % 2}\n" for i in range(60))
-    )
+    (folder / "labels.csv").write_text("id,stroke\n" + "".join(f"{i},{i % 2}\n" for i in range(60)))
     pipe = subprocess.Popen(
-        script(folder, (None, LONG_ENOUGH), (True, LONG_ENOUGH)), cwd=folder,
-        env=surroundings(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        script(folder, (None, LONG_ENOUGH), (True, LONG_ENOUGH)),
+        cwd=folder,
+        env=surroundings(folder),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     screens = {
         "terminal": on_a_screen(folder, *script(folder, (None, OFTEN), (False, LONG_ENOUGH))),
         "command": on_a_screen(
-            folder, sys.executable, "-c", "from thrifty.cli import main; main()", "learn",
+            folder,
+            sys.executable,
+            "-c",
+            "from thrifty.cli import main; main()",
+            "learn",
             "tasks.yaml",
         ),
-    }  # fmt: skip
+    }
     heard = {name: said_there(*started) for name, started in screens.items()}
     out, err = pipe.communicate()
     assert pipe.returncode == 0, err

@@ -45,8 +45,11 @@ def test_nothing_is_bought_and_nothing_remembered():
         return np.zeros((len(ids), len(names)))
 
     source = thrifty.Source.from_callable(
-        provider, name="provider",
-        examples=[f"e{i}" for i in range(30)], features=["a", "b", "c"], prices=2.0
+        provider,
+        name="provider",
+        examples=[f"e{i}" for i in range(30)],
+        features=["a", "b", "c"],
+        prices=2.0,
     )
     life = thrifty.Lifetime(thrifty.Trees())
     quote = life.quote("task", source, [0, 1] * 15)
@@ -119,8 +122,11 @@ def test_the_currency_is_said_and_fees_are_counted_once_an_example():
     )
     source = thrifty.Source.from_callable(
         lambda ids, names: np.zeros((len(ids), len(names))),
-        name="lab", examples=[str(i) for i in range(10)], features=["a", "b", "c"], prices=prices,
-    )  # fmt: skip
+        name="lab",
+        examples=[str(i) for i in range(10)],
+        features=["a", "b", "c"],
+        prices=prices,
+    )
     quote = thrifty.Lifetime(thrifty.Trees()).quote("t", source, [0, 1] * 5)
     assert quote.currency == "EUR" and quote.to_dict()["currency"] == "EUR"
     assert quote.scratch_cost_at_most == 10 * (1 + 2 + 3 + 9)

@@ -170,10 +170,15 @@ class TestData:
     def test_a_form_that_fits_does_not_hold_beside_a_power_that_is_off(self):
         """K N + m K d explains bills that do not grow with d at all, where K N is large."""
         trees = ROWS["trees"]
-        grid = Grid(Point(200, 400, 6, 500, 5), {
-            "n_tasks": (100, 200, 400), "n_features": (200, 400, 800, 1600),
-            "n_metafeatures": (2, 4, 6, 10), "max_depth": (4, 5, 6),
-        })  # fmt: skip
+        grid = Grid(
+            Point(200, 400, 6, 500, 5),
+            {
+                "n_tasks": (100, 200, 400),
+                "n_features": (200, 400, 800, 1600),
+                "n_metafeatures": (2, 4, 6, 10),
+                "max_depth": (4, 5, 6),
+            },
+        )
         flat, true = (
             [
                 {

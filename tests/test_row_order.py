@@ -20,7 +20,6 @@ def table(seed=0, n=3000, k=30):
     return X, X[:, 3] & X[:, 5] | X[:, 7]
 
 
-
 def test_a_lifetime_draws_its_own_order_and_a_store_keeps_it(tmp_path, nothing_said):
     path = str(tmp_path / "s.db")
     one, other = (thrifty.Lifetime(thrifty.Trees(max_depth=3)) for _ in range(2))
@@ -40,10 +39,14 @@ def test_random_state_gives_the_order_again(nothing_said):
 def test_trees_take_rows_in_the_lifetimes_order(learner):
     X, y = table()
     bills = [
-        [thrifty.Lifetime(thrifty.Trees(3, learner), random_state=state).learn("t", X, y)
-         .receipt.per_feature for _ in range(2)]
+        [
+            thrifty.Lifetime(thrifty.Trees(3, learner), random_state=state)
+            .learn("t", X, y)
+            .receipt.per_feature
+            for _ in range(2)
+        ]
         for state in (1, 2, 3)
-    ]  # fmt: skip
+    ]
     assert all(first == second for first, second in bills)
     assert len({str(first) for first, _ in bills}) > 1
 

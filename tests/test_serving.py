@@ -56,12 +56,14 @@ def served(folder: Path, model: dict[str, Any], rows: pd.DataFrame) -> np.ndarra
 
 def people(n: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({
-        "age": rng.integers(20, 90, n),
-        "smoker": rng.choice(["never", "former", "current"], n),
-        "pressure": rng.normal(130, 15, n).round(1),
-        "scan": rng.random(n) < 0.3,
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(20, 90, n),
+            "smoker": rng.choice(["never", "former", "current"], n),
+            "pressure": rng.normal(130, 15, n).round(1),
+            "scan": rng.random(n) < 0.3,
+        }
+    )
     crossed = (frame["age"] > 60) ^ (frame["smoker"] == "current") ^ frame["scan"]
     odds = (frame["age"] - 60) / 30 + 4.0 * crossed - 2
     y = rng.random(n) < 1 / (1 + np.exp(-odds))

@@ -13,12 +13,15 @@ _GROUPS = {
     "Families": ["Trees", "Lists", "Monomials", "Polynomials"],
     "How a tree is learned": ["Race", "Paper", "Tested", "Verified", "WarmUp"],
     "Estimators": [
-        "TreeClassifier", "ListClassifier", "MonomialRegressor",
-        "PolynomialRegressor", "metered",
+        "TreeClassifier",
+        "ListClassifier",
+        "MonomialRegressor",
+        "PolynomialRegressor",
+        "metered",
     ],
     "Cells, prices, budgets": ["Source", "PriceList", "Budget", "Cells"],
     "Unrelated tasks": ["Expansion", "Restart", "Balanced", "Doubling"],
-}  # fmt: skip
+}
 _MODULES = {
     "Streams for experiments": "thrifty.streams",
     "Bounds as numbers": "thrifty.bounds",

@@ -57,8 +57,14 @@ def pythons_ran() -> str | None:
 
 
 def files_are_there() -> str | None:
-    wanted = ("LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "SECURITY.md",
-              "CONTRIBUTING.md")  # fmt: skip
+    wanted = (
+        "LICENSE",
+        "README.md",
+        "CHANGELOG.md",
+        "CITATION.cff",
+        "SECURITY.md",
+        "CONTRIBUTING.md",
+    )
     missing = [name for name in wanted if not (ROOT / name).exists()]
     return f"missing: {missing}" if missing else None
 
@@ -70,8 +76,14 @@ def tree_is_clean() -> str | None:
     return f"uncommitted changes:\n{done.stdout}" if done.stdout else None
 
 
-CHECKS = (version_is_one, version_is_final, changelog_knows_it, pythons_ran, files_are_there,
-          tree_is_clean)  # fmt: skip
+CHECKS = (
+    version_is_one,
+    version_is_final,
+    changelog_knows_it,
+    pythons_ran,
+    files_are_there,
+    tree_is_clean,
+)
 
 
 def main() -> None:
@@ -79,8 +91,10 @@ def main() -> None:
     for check in CHECKS:
         problem = check()
         problems += problem is not None
-        print(f"{'ok  ' if problem is None else 'FAIL'} {check.__name__.replace('_', ' ')}"
-              f"{'' if problem is None else ': ' + problem}")  # fmt: skip
+        print(
+            f"{'ok  ' if problem is None else 'FAIL'} {check.__name__.replace('_', ' ')}"
+            f"{'' if problem is None else ': ' + problem}"
+        )
     sys.exit(1 if problems else 0)
 
 

@@ -1,6 +1,6 @@
 """Takes the documentation's screenshots: report and dashboard, light and dark, wide and narrow.
 
-    python tools/screenshots.py          # needs Chromium and the packages of the tests
+python tools/screenshots.py          # needs Chromium and the packages of the tests
 """
 
 from __future__ import annotations
@@ -17,9 +17,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
 FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 def make_lifetime(folder: Path) -> Path:
@@ -35,9 +40,12 @@ def make_lifetime(folder: Path) -> Path:
     life = clinic.main(folder)
     names = [*clinic.BLOOD, *clinic.PANEL]
     lab = FakeProvider(faults=["error"]).source(
-        [f"traveller {i}" for i in range(60)], names, prices=clinic.PRICES, boolean=False,
+        [f"traveller {i}" for i in range(60)],
+        names,
+        prices=clinic.PRICES,
+        boolean=False,
         name="lab",
-    )  # fmt: skip
+    )
     try:
         life.learn("fever at the airport", lab, np.arange(60) % 2)
     except PurchaseInDoubt as doubt:

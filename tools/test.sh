@@ -14,7 +14,7 @@ export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 said=$TMPDIR/beside
 {
-  echo "== style" && "$bin/ruff" check . && echo "== types" && "$bin/mypy" &&
+  echo "== style" && "$bin/ruff" check . && "$bin/ruff" format --check --quiet . && echo "== types" && "$bin/mypy" &&
     echo "== imports" && "$bin/lint-imports" &&
     echo "== kernels and tree learners against their twins once more, with the JIT off" &&
     OMP_NUM_THREADS=1 NUMBA_DISABLE_JIT=1 "$bin/python" -m pytest -p no:xdist -p no:cacheprovider \

@@ -88,16 +88,22 @@ def grow_cost_tree(
 
 
 def _grow(
-    X: Floats, hot: Floats, rows: Ints, price: PriceOf, score: Any, asked: frozenset[int],
+    X: Floats,
+    hot: Floats,
+    rows: Ints,
+    price: PriceOf,
+    score: Any,
+    asked: frozenset[int],
     min_leaf: int,
-) -> CostTree:  # fmt: skip
+) -> CostTree:
     counts = tuple(hot[rows].sum(axis=0).tolist())
     if max(counts) == sum(counts) or len(rows) < 2 * min_leaf:
         return CostTree(counts)
     splits = [_best_split(X[rows, f], hot[rows], min_leaf) for f in range(X.shape[1])]
     gain = np.array([s[0] for s in splits])
-    prices = np.array([0.0 if f in asked else price(asked, frozenset({f}))
-                       for f in range(X.shape[1])])  # fmt: skip
+    prices = np.array(
+        [0.0 if f in asked else price(asked, frozenset({f})) for f in range(X.shape[1])]
+    )
     worth = np.where(gain > 1e-9, score(np.maximum(gain, 0), prices), -np.inf)
     f = int(np.argmax(worth))
     if not np.isfinite(worth[f]):
@@ -109,10 +115,12 @@ def _grow(
     over[gap] = over[~gap].sum() * 2 >= (~gap).sum()
     with_this = asked | {f}
     return CostTree(
-        counts, f, threshold,
+        counts,
+        f,
+        threshold,
         _grow(X, hot, rows[over], price, score, with_this, min_leaf),
         _grow(X, hot, rows[~over], price, score, with_this, min_leaf),
-    )  # fmt: skip
+    )
 
 
 def _best_split(values: Floats, hot: Floats, min_leaf: int) -> tuple[float, float]:

@@ -10,14 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from studies.model_tasks import ModelTask, model_tasks
-from studies.model_ways import (
-    additive_model,
-    cegb_model,
-    full_models,
-    pilots,
-    scores,
-    whole_rows,
-)
+from studies.model_ways import additive_model, cegb_model, full_models, pilots, scores, whole_rows
 from thrifty.lifetime import Lifetime
 from thrifty.models import Models
 from thrifty.trees import Trees, Verified
@@ -125,9 +118,11 @@ def _ours(tasks: list[ModelTask], seed: int, bill: float, memory: Kind) -> Itera
         boolean = task.X.dtype == "uint8"
         start = time.process_time()
         learned = life.learn(
-            f"{task.label}", task.X.astype(bool) if boolean else task.X, task.y,
+            f"{task.label}",
+            task.X.astype(bool) if boolean else task.X,
+            task.y,
             spend=f"{100 * bill:g} %",
-        )  # fmt: skip
+        )
         seconds = time.process_time() - start
         p = learned.model.predict_proba(task.X_test)[:, 1]
         yield {

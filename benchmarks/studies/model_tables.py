@@ -92,10 +92,13 @@ def ratio_rows(lines: list[Line]) -> list[Row]:
             full, ours = some.full_ap(at), some.our_ap(at, bill, True)
             late = _late(at, some.n_tasks)
             row: Row = {
-                "set": name, "bill %": f"{100 * bill:g}", "tasks": len(at), "best full": some.best,
+                "set": name,
+                "bill %": f"{100 * bill:g}",
+                "tasks": len(at),
+                "best full": some.best,
                 "ours": f"{ours.mean() / full.mean():.3f}",
                 "second half": f"{ours[late].mean() / full[late].mean():.3f}",
-            }  # fmt: skip
+            }
             pilot = some.pilot_ap(at, bill)
             if pilot is not None:
                 way, theirs = pilot
@@ -154,12 +157,17 @@ def calibration_rows(lines: list[Line], bill: float = 0.1) -> list[Row]:
             if whole <= 0:
                 ratio = f"{fall / len(at):+.4f} / {whole / len(at):+.4f}"
             seconds = float(np.mean([x["seconds"] for x in ours]))
-            rows.append({
-                "set": name, "predicted / true": f"{share:.3f}",
-                "share in the tasks / true": f"{sum(known) / true:.3f}"
-                if len(known) == len(ours) else "",
-                "full model / true": f"{theirs:.3f}",
-                "fall of log-loss / full": ratio, "seconds": f"{seconds:.2f}",
-                "features": round(float(np.mean([x["features"] for x in ours]))),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "set": name,
+                    "predicted / true": f"{share:.3f}",
+                    "share in the tasks / true": f"{sum(known) / true:.3f}"
+                    if len(known) == len(ours)
+                    else "",
+                    "full model / true": f"{theirs:.3f}",
+                    "fall of log-loss / full": ratio,
+                    "seconds": f"{seconds:.2f}",
+                    "features": round(float(np.mean([x["features"] for x in ours]))),
+                }
+            )
     return rows

@@ -15,14 +15,26 @@ __all__ = ["MIXED", "WIDE", "ModelTask", "model_tasks"]
 
 #: Boolean features
 WIDE = (
-    "tmc2007_500", "rcv1s1_500", "slashdot", "yahoo_arts_500", "bibtex", "medical", "tox21_maccs",
+    "tmc2007_500",
+    "rcv1s1_500",
+    "slashdot",
+    "yahoo_arts_500",
+    "bibtex",
+    "medical",
+    "tox21_maccs",
     "jester_items",
-)  # fmt: skip
+)
 #: numbers, categories, gaps
 MIXED = (
-    "nhanes", "physionet_icu", "spam", "thyroid0387_cost", "yeast", "emotions", "cal500",
+    "nhanes",
+    "physionet_icu",
+    "spam",
+    "thyroid0387_cost",
+    "yeast",
+    "emotions",
+    "cal500",
     "landmine",
-)  # fmt: skip
+)
 #: rows a task is given at most, and of all rows at most
 _ROWS, _SHARE = 1500, 0.6
 #: rows of either kind that a label must have in the set, and in a task

@@ -19,9 +19,7 @@ _WINDOWS = ((0, 4), (4, 8), (8, 12), (12, 24))
 _REACHED = 0.9
 _KEY = ("set", "seed", "what", "bill", "memory")
 _DIGITS = 4
-_OTHERS = (
-    "set", "Verified", "its bill %", "CEGB, every cell", "its features", "EBM, every cell",
-)  # fmt: skip
+_OTHERS = ("set", "Verified", "its bill %", "CEGB, every cell", "its features", "EBM, every cell")
 
 
 def lead_rows(lines: list[Line]) -> list[Row]:
@@ -41,11 +39,14 @@ def lead_rows(lines: list[Line]) -> list[Row]:
             lowest.append((float(lead.mean() - half), name))
         if leads:
             below = sorted(x for x in lowest if x[0] < -0.02)
-            rows.append({
-                "bill %": f"{100 * bill:g}", "sets": len(leads),
-                "mean lead, second half": f"{np.mean(leads):+.3f}",
-                "lower end below -.02": ", ".join(f"{n} {x:+.3f}" for x, n in below) or "none",
-            })  # fmt: skip
+            rows.append(
+                {
+                    "bill %": f"{100 * bill:g}",
+                    "sets": len(leads),
+                    "mean lead, second half": f"{np.mean(leads):+.3f}",
+                    "lower end below -.02": ", ".join(f"{n} {x:+.3f}" for x, n in below) or "none",
+                }
+            )
     return rows
 
 

@@ -41,9 +41,14 @@ def boosted(X: AnyArray, y: NDArray[np.int64]) -> BaseEstimator:
     from lightgbm import LGBMClassifier
 
     model = LGBMClassifier(
-        n_estimators=100, num_leaves=8, min_child_samples=8, learning_rate=0.06, n_jobs=1,
-        verbose=-1, colsample_bytree=0.5 if X.shape[1] > 60 else 1.0,
-    )  # fmt: skip
+        n_estimators=100,
+        num_leaves=8,
+        min_child_samples=8,
+        learning_rate=0.06,
+        n_jobs=1,
+        verbose=-1,
+        colsample_bytree=0.5 if X.shape[1] > 60 else 1.0,
+    )
     return model.fit(X.astype(np.float32), y)
 
 
@@ -100,9 +105,15 @@ def cegb_model(task: ModelTask) -> dict[str, dict[str, float]]:
     from lightgbm import LGBMClassifier
 
     model = LGBMClassifier(
-        n_estimators=100, num_leaves=8, min_child_samples=8, learning_rate=0.06, n_jobs=1,
-        verbose=-1, cegb_tradeoff=1.0, cegb_penalty_feature_coupled=[_CEGB] * task.X.shape[1],
-    ).fit(task.X.astype(np.float32), task.y)  # fmt: skip
+        n_estimators=100,
+        num_leaves=8,
+        min_child_samples=8,
+        learning_rate=0.06,
+        n_jobs=1,
+        verbose=-1,
+        cegb_tradeoff=1.0,
+        cegb_penalty_feature_coupled=[_CEGB] * task.X.shape[1],
+    ).fit(task.X.astype(np.float32), task.y)
     used = float((model.feature_importances_ > 0).sum())
     return {"CEGB": {**_scored(model, task), "features": used}}
 

@@ -88,11 +88,17 @@ def _lightgbm(task: RealTask) -> Result:
     import lightgbm
 
     settings = {
-        "objective": "binary", "max_depth": DEPTH, "num_leaves": 2**DEPTH, "verbose": -1,
-        "min_data_in_leaf": 5, "num_threads": 1, "seed": 0,
-        "cegb_tradeoff": 1.0, "cegb_penalty_split": 1e-4,
+        "objective": "binary",
+        "max_depth": DEPTH,
+        "num_leaves": 2**DEPTH,
+        "verbose": -1,
+        "min_data_in_leaf": 5,
+        "num_threads": 1,
+        "seed": 0,
+        "cegb_tradeoff": 1.0,
+        "cegb_penalty_split": 1e-4,
         "cegb_penalty_feature_coupled": [1.0] * task.X.shape[1],
-    }  # fmt: skip
+    }
     data = lightgbm.Dataset(task.X.astype(np.float64), task.y)
     model = lightgbm.train(settings, data, num_boost_round=20)
     return {"p": np.asarray(model.predict(task.X_test.astype(np.float64))), "share": 1.0}
@@ -191,14 +197,16 @@ def measure_memory(rows: list[Result]) -> list[Result]:
     by = {(row["set"], row["learner"]): row for row in rows}
     for name in dict.fromkeys(row["set"] for row in rows):
         with_, without = by[name, "Verified"], by[name, "Verified, no memory"]
-        out.append({
-            "set": name,
-            "cells % without": without["cells %"],
-            "cells % with": with_["cells %"],
-            "saved %": 100 * (1 - with_["cells %"] / without["cells %"]),
-            "AP ratio without": without["AP ratio"],
-            "AP ratio with": with_["AP ratio"],
-        })  # fmt: skip
+        out.append(
+            {
+                "set": name,
+                "cells % without": without["cells %"],
+                "cells % with": with_["cells %"],
+                "saved %": 100 * (1 - with_["cells %"] / without["cells %"]),
+                "AP ratio without": without["AP ratio"],
+                "AP ratio with": with_["AP ratio"],
+            }
+        )
     return out
 
 
@@ -216,16 +224,18 @@ def measure_sites(table: SetTable, *, seeds: int, most: int | None) -> list[Resu
     for site in sorted({site for _, site in got}):
         with_, without = got["with", site], got["without", site]
         mean = _mean
-        out.append({
-            "set": table.name,
-            "site": site + 1,
-            "tasks": len(with_),
-            "reused": sum(one["route"] == "reused" for one in with_),
-            "cells % with": 100 * mean("share", with_),
-            "cells % without": 100 * mean("share", without),
-            "bill with / without": mean("share", with_) / mean("share", without),
-            "AP with / without": mean("ap", with_) / mean("ap", without),
-        })  # fmt: skip
+        out.append(
+            {
+                "set": table.name,
+                "site": site + 1,
+                "tasks": len(with_),
+                "reused": sum(one["route"] == "reused" for one in with_),
+                "cells % with": 100 * mean("share", with_),
+                "cells % without": 100 * mean("share", without),
+                "bill with / without": mean("share", with_) / mean("share", without),
+                "AP with / without": mean("ap", with_) / mean("ap", without),
+            }
+        )
     return out
 
 
@@ -271,13 +281,15 @@ def measure_money(table: SetTable, *, seeds: int, most: int | None) -> list[Resu
                 p = leaf_probabilities(reference.tree, task.X_test, float(task.y.mean()))
                 whole.append(_score(task, p)[0])
         every = float(table.test_cost[np.unique(table.test_of_feature)].sum())
-        out.append({
-            "set": table.name,
-            "learner": row,
-            "dollars per example": float(np.mean(bills)),
-            "share of every test": f"{100 * np.mean(bills) / every:.1f} %",
-            "AP ratio": float(np.mean(quality) / np.mean(whole)),
-        })  # fmt: skip
+        out.append(
+            {
+                "set": table.name,
+                "learner": row,
+                "dollars per example": float(np.mean(bills)),
+                "share of every test": f"{100 * np.mean(bills) / every:.1f} %",
+                "AP ratio": float(np.mean(quality) / np.mean(whole)),
+            }
+        )
     return out
 
 

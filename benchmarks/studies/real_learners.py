@@ -19,8 +19,13 @@ if TYPE_CHECKING:
     from sklearn.tree._tree import Tree as SklearnTree
 
 __all__ = [
-    "FeaturesSeen", "GrownTree", "PilotLearner", "PlainRace", "Scratch", "leaf_probabilities",
-]  # fmt: skip
+    "FeaturesSeen",
+    "GrownTree",
+    "PilotLearner",
+    "PlainRace",
+    "Scratch",
+    "leaf_probabilities",
+]
 
 Choose = Callable[[Ints], Ints]
 

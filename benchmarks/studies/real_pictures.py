@@ -65,9 +65,14 @@ def draw_frontier(rows: Sequence[Fields], path: Path) -> None:
             ours = learner.startswith("Verified")
             ink = _INK["with" if learner == "Verified" else "without" if ours else "other"]
             panel.plot(
-                row["cells %"], row["AP ratio"], marks[learners.index(learner) % len(marks)],
-                color=ink, markerfacecolor=ink if ours else "none", markersize=8, label=learner,
-            )  # fmt: skip
+                row["cells %"],
+                row["AP ratio"],
+                marks[learners.index(learner) % len(marks)],
+                color=ink,
+                markerfacecolor=ink if ours else "none",
+                markersize=8,
+                label=learner,
+            )
         panel.axhline(0.98, color="#9aa5ab", linewidth=0.8, linestyle=":")
         panel.set_xscale("log")
         panel.set_xticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])

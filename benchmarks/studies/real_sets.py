@@ -15,9 +15,14 @@ __all__ = ["LIMITS", "RealTask", "SetTable", "label_tasks", "load", "site_tasks"
 
 #: the sets with a target: the largest share of cells (%) at which 0.98 of the quality must be kept
 LIMITS = {
-    "bibtex": 5.0, "slashdot": 6.0, "tmc2007_500": 8.0, "rcv1s1_500": 6.0, "yahoo_arts_500": 8.0,
-    "thyroid0387_cost": 12.0, "jester_items": 28.0,
-}  # fmt: skip
+    "bibtex": 5.0,
+    "slashdot": 6.0,
+    "tmc2007_500": 8.0,
+    "rcv1s1_500": 6.0,
+    "yahoo_arts_500": 8.0,
+    "thyroid0387_cost": 12.0,
+    "jester_items": 28.0,
+}
 _LEAST = 20  # positives and negatives that a label must have
 
 
@@ -90,9 +95,12 @@ def _split(table: SetTable, label: int, pool: Ints, n_rows: int, seed: list[int]
         if min((y[train] == 1).sum(), (y[train] == 0).sum()) >= 2 and (y[test] == 1).any():
             break
     return RealTask(
-        f"{table.name}-{label}", table.X[train], y[train].astype(np.int64),
-        table.X[test], y[test].astype(np.int64),
-    )  # fmt: skip
+        f"{table.name}-{label}",
+        table.X[train],
+        y[train].astype(np.int64),
+        table.X[test],
+        y[test].astype(np.int64),
+    )
 
 
 def label_tasks(

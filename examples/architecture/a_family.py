@@ -43,9 +43,15 @@ class OneFeature:
     kind: ClassVar[Literal["classifier"]] = "classifier"
     #: what it can, all of it said
     traits: ClassVar[Traits] = Traits(
-        stops_anywhere=False, takes_absent=True, allows_missing=False, reads_categories=False,
-        one_after_another=False, remembers="features seen", draws=False, buys_background=False,
-    )  # fmt: skip
+        stops_anywhere=False,
+        takes_absent=True,
+        allows_missing=False,
+        reads_categories=False,
+        one_after_another=False,
+        remembers="features seen",
+        draws=False,
+        buys_background=False,
+    )
 
     #: a feature decides a task if it is wrong about at most one example in so many
     one_in: int = 3
@@ -83,9 +89,7 @@ class OneFeature:
         tree, _ = self._best(np.arange(cells.n_features), cells, labels)
         return Found("scratch", tree) if failed is None else failed.then(tree)
 
-    def _best(
-        self, features: np.ndarray, cells: thrifty.Cells, labels: Labels
-    ) -> tuple[Any, int]:
+    def _best(self, features: np.ndarray, cells: thrifty.Cells, labels: Labels) -> tuple[Any, int]:
         counts = np.bincount(labels.codes, minlength=labels.n_classes)
         best, least = Leaf(int(counts.argmax()), tuple(counts.tolist())), len(labels) + 1
         for feature in features.tolist():

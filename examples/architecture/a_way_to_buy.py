@@ -20,9 +20,13 @@ class FirstRows:
         rows = rows[: int(np.searchsorted(bill, allowance + 1e-9, side="right"))]
         values = np.asarray(cells.get(rows, features), dtype=float)
         table = Table(
-            features, rows, values, np.ones(values.shape, dtype=bool), np.ones(len(rows)),
+            features,
+            rows,
+            values,
+            np.ones(values.shape, dtype=bool),
+            np.ones(len(rows)),
             labels.codes[rows],
-        )  # fmt: skip
+        )
         return Bought(table, Lesson(useful=features[:5]))
 
 

@@ -61,9 +61,7 @@ class Counts:
 
     def after(self, route: Route) -> Counts:
         """The counts after a task."""
-        return replace(
-            self, scratch=self.scratch + (route == "scratch"), seen=self.seen + 1
-        )
+        return replace(self, scratch=self.scratch + (route == "scratch"), seen=self.seen + 1)
 
     def restarted(self) -> Counts:
         """The counts right after everything was forgotten."""

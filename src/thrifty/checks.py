@@ -48,9 +48,7 @@ def a_probability(name: str, value: object) -> float:
     """
     number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     if not number or not 0 < value <= 1:  # type: ignore[operator]
-        raise BadParameter(
-            f"{name} must be a probability, above 0 and at most 1; got {value!r}."
-        )
+        raise BadParameter(f"{name} must be a probability, above 0 and at most 1; got {value!r}.")
     return float(value)  # type: ignore[arg-type]
 
 

@@ -70,11 +70,7 @@ def serving_model(model: Any) -> dict[str, object]:
 
 
 def _file(
-    names: Sequence[str],
-    classes: AnyArray,
-    base: Floats,
-    trees: list[Node],
-    softmax: bool = True,
+    names: Sequence[str], classes: AnyArray, base: Floats, trees: list[Node], softmax: bool = True
 ) -> Json:
     return {
         "format": "thrifty model 1",

@@ -49,6 +49,4 @@ def visible(text: str) -> str:
     >>> visible("task \\x1b[31mred")
     'task \\\\x1b[31mred'
     """
-    return "".join(
-        c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text
-    )
+    return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)

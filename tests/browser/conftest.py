@@ -9,11 +9,16 @@ from typing import Any
 import pytest
 
 FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
     # A name that is not this machine's, pointed at it: what a hostile site would do.
     "--host-resolver-rules=MAP evil.example 127.0.0.1",
-]  # fmt: skip
+]
 WIDTHS = (1280, 390)
 SCHEMES = ("light", "dark")
 
@@ -52,8 +57,7 @@ def window(chromium: Any) -> Iterator[Callable[..., Any]]:
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
         page.on(
-            "console",
-            lambda said: complaints.append(said.text) if said.type == "error" else None,
+            "console", lambda said: complaints.append(said.text) if said.type == "error" else None
         )
         page.complaints = complaints
         return page

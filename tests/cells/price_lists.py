@@ -35,6 +35,9 @@ def random_list(rng: random.Random) -> tuple[list[str], dict]:
         derived[f"d{i}"] = rng.sample(names, rng.randint(1, min(3, len(names))))
         names.append(f"d{i}")
     return names, {
-        "per_feature": single, "orders": orders, "fees": fees, "discounts": discounts,
+        "per_feature": single,
+        "orders": orders,
+        "fees": fees,
+        "discounts": discounts,
         "derived": derived,
-    }  # fmt: skip
+    }

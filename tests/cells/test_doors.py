@@ -17,14 +17,23 @@ NAMES = ["age", "dose"]
 PRICES = PriceList([2, 3], fees={"draw": (4, NAMES)})
 VALUES = np.array([[30.0, 1.0], [40.0, 2.0], [50.0, 3.0], [60.0, 4.0]])
 MEMBERS = sorted(
-    name for page in Door.__mro__ if page.__module__ == Door.__module__
-    for name in vars(page) if not name.startswith("_")
-)  # fmt: skip
+    name
+    for page in Door.__mro__
+    if page.__module__ == Door.__module__
+    for name in vars(page)
+    if not name.startswith("_")
+)
 #: what the methods of the protocol are called with, by the names of their parameters
 GIVEN = {
-    "rows": np.arange(4), "features": np.array([0, 1]), "mask": np.array([15], dtype=np.uint64),
-    "owned": [0], "wanted": [0, 1], "salt": 7, "row": 1, "feature": 1,
-}  # fmt: skip
+    "rows": np.arange(4),
+    "features": np.array([0, 1]),
+    "mask": np.array([15], dtype=np.uint64),
+    "owned": [0],
+    "wanted": [0, 1],
+    "salt": 7,
+    "row": 1,
+    "feature": 1,
+}
 
 
 def table() -> Source:
@@ -55,9 +64,13 @@ def over(cells: Cells) -> BitCells:
 
 
 DOORS = {
-    "table": whole, "matched": matched, "paid": paid, "bits": lambda: over(whole()),
-    "bits of a match": lambda: over(matched()), "bits of paid": lambda: over(paid()),
-}  # fmt: skip
+    "table": whole,
+    "matched": matched,
+    "paid": paid,
+    "bits": lambda: over(whole()),
+    "bits of a match": lambda: over(matched()),
+    "bits of paid": lambda: over(paid()),
+}
 
 
 def said(door: Door, name: str) -> object:

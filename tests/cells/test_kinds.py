@@ -35,11 +35,13 @@ def test_a_frame_says_what_its_columns_are(frame):
 
 
 def test_pandas_own_gaps_and_categories():
-    frame = pd.DataFrame({
-        "n": pd.array([1, None, 3], dtype="Int64"),
-        "b": pd.array([True, None, False], dtype="boolean"),
-        "c": pd.Categorical(["x", "y", None]),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "n": pd.array([1, None, 3], dtype="Int64"),
+            "b": pd.array([True, None, False], dtype="boolean"),
+            "c": pd.Categorical(["x", "y", None]),
+        }
+    )
     source = Source.from_frame(frame, allow_missing=True)
     assert not source.boolean.any(), "a Boolean with a gap is a number that is 0, 1 or missing"
     assert np.array_equal(source.table()[:, 1], [1, np.nan, 0], equal_nan=True)
@@ -94,8 +96,14 @@ def test_what_cannot_be_a_feature_is_named_with_what_to_do(columns, kinds, messa
 
 
 @pytest.mark.parametrize(
-    "kinds, message", [({"t": "date"}, "must be 'number'"), ({"u": "number"}, "not there: .'u'"),
-                       (["number"], "must be a mapping"), ({"t": ["a", "a"]}, "distinct")])
+    "kinds, message",
+    [
+        ({"t": "date"}, "must be 'number'"),
+        ({"u": "number"}, "not there: .'u'"),
+        (["number"], "must be a mapping"),
+        ({"t": ["a", "a"]}, "distinct"),
+    ],
+)
 def test_bad_kinds(kinds, message):
     with pytest.raises(BadParameter, match=message):
         as_source(pd.DataFrame({"t": [1, 2]}), kinds=kinds)
@@ -126,13 +134,19 @@ def test_a_provider_answers_categories_by_their_text():
         return [[{"colour": "red" if i == "a" else "green", "n": 2}[n] for n in names] for i in ids]
 
     source = Source.from_callable(
-        ask, name="provider", examples=["a", "b"], features=["colour", "n"],
+        ask,
+        name="provider",
+        examples=["a", "b"],
+        features=["colour", "n"],
         kinds={"colour": ["green", "red"], "n": "number"},
-    )  # fmt: skip
+    )
     assert Cells(source, ledger=book()).get([0, 1], [0, 1]).tolist() == [[1, 2], [0, 2]]
     wrong = Source.from_callable(
-        ask, name="provider",
-        examples=["a"], features=["colour"], kinds={"colour": ["green", "blue"]}
+        ask,
+        name="provider",
+        examples=["a"],
+        features=["colour"],
+        kinds={"colour": ["green", "blue"]},
     )
     with pytest.raises(MalformedAnswer, match="'red'"):
         Cells(wrong, ledger=book()).get([0], [0])
@@ -151,9 +165,13 @@ def table():
     n = 300
     age = rng.normal(50, 10, n)
     age[rng.random(n) < 0.1] = np.nan
-    return pd.DataFrame({
-        "age": age, "colour": rng.choice(["red", "green", "blue"], n), "smokes": rng.random(n) < 0.3
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "age": age,
+            "colour": rng.choice(["red", "green", "blue"], n),
+            "smokes": rng.random(n) < 0.3,
+        }
+    )
 
 
 def test_one_cell_answers_all_bits_of_its_feature(table):
@@ -189,8 +207,9 @@ def _everyone(n):
 
 
 def test_the_price_of_a_cell_is_a_fee_for_all_its_bits(table):
-    door = BitCells(c := Cells(Source.from_frame(table, allow_missing=True), [3.0, 2.0, 1.0]),
-                    bits_of(c))  # fmt: skip
+    door = BitCells(
+        c := Cells(Source.from_frame(table, allow_missing=True), [3.0, 2.0, 1.0]), bits_of(c)
+    )
     assert [(fee, len(members)) for fee, members in door.fees] == [(3.0, 8), (2.0, 4)]
 
 

@@ -45,9 +45,12 @@ def test_a_masked_answer_is_malformed():
 
 def bad_matrices():
     for part, at, value in (
-        ("indices", 0, 10**6), ("indices", 1, -5), ("indptr", 4, 10**6), ("indptr", 2, 90),
+        ("indices", 0, 10**6),
+        ("indices", 1, -5),
+        ("indptr", 4, 10**6),
+        ("indptr", 2, 90),
         ("indptr", 0, 3),
-    ):  # fmt: skip
+    ):
         for make in (sparse.csr_matrix, sparse.csc_matrix, sparse.bsr_matrix):
             matrix = make(np.eye(4))
             getattr(matrix, part)[at] = value

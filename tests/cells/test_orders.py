@@ -65,9 +65,10 @@ def test_the_cheapest_orders_equal_trying_everything_on_1000_lists():
         wanted = set(rng.sample(names, rng.randint(1, len(names))))
         owned = {f for f in names if f not in given["derived"] and rng.random() < 0.25}
         owned |= {
-            d for d in given["derived"]
+            d
+            for d in given["derived"]
             if parents_of(d, given["derived"]) <= owned and rng.random() < 0.5
-        }  # fmt: skip
+        }
         tariff = prices.tariff(names)
         at = {n: i for i, n in enumerate(names)}
         had, want = (np.isin(np.arange(len(names)), [at[f] for f in s]) for s in (owned, wanted))
@@ -80,10 +81,13 @@ def test_the_integer_programme_agrees_with_the_search():
     for _ in range(40):
         n = rng.randint(3, 8)
         offers = [
-            Offer(rng.randint(1, 30), rng.randint(1, 2**n - 1),
-                  {k: rng.choice([0, 3, 3, 9]) for k in range(2) if rng.random() < 0.5})
+            Offer(
+                rng.randint(1, 30),
+                rng.randint(1, 2**n - 1),
+                {k: rng.choice([0, 3, 3, 9]) for k in range(2) if rng.random() < 0.5},
+            )
             for _ in range(8)
-        ] + [Offer(rng.randint(1, 30), 1 << i) for i in range(n)]  # fmt: skip
+        ] + [Offer(rng.randint(1, 30), 1 << i) for i in range(n)]
         wanted, begun = rng.randint(1, 2**n - 1), rng.randint(0, 3)
         searched = Cover(offers).cheapest(wanted, begun)
         solved = Cover(offers, patience=0).cheapest(wanted, begun)
@@ -149,9 +153,10 @@ def test_a_test_may_be_bought_for_the_discount_it_opens():
 def test_a_fee_that_only_some_of_an_order_needs_is_weighed():
     """A check-up fills height and sodium; for height alone it is not worth the needle."""
     prices = PriceList(
-        {"height": 3, "na": 4}, orders={"check-up": (2, ["height", "na"])},
+        {"height": 3, "na": 4},
+        orders={"check-up": (2, ["height", "na"])},
         fees={"needle": (9, ["na"])},
-    )  # fmt: skip
+    )
     assert prices.price(["height"]) == 3.0
     assert prices.price(["na"]) == 11.0
     assert prices.price(["height", "na"]) == 11.0
@@ -238,9 +243,10 @@ def doors(prices, features, **options):
 
 def test_an_order_fills_and_what_it_fills_beside_is_owned():
     prices = PriceList(
-        {"na": 5, "k": 5, "age": 1}, orders={"panel": (7, ["na", "k", "cl"])},
+        {"na": 5, "k": 5, "age": 1},
+        orders={"panel": (7, ["na", "k", "cl"])},
         fees={"draw": (9, ["na", "k", "cl"])},
-    )  # fmt: skip
+    )
     provider, *both = doors(prices, ["na", "k", "cl", "age"])
     for cells in both:
         assert cells.prices.tolist() == [14.0, 14.0, 16.0, 1.0]
@@ -261,9 +267,10 @@ def test_an_order_fills_and_what_it_fills_beside_is_owned():
 
 def test_derived_features_follow_from_what_orders_fill():
     prices = PriceList(
-        {"tt4": 4, "t4u": 4, "age": 0}, orders={"thyroid": (6, ["tt4", "t4u"])},
+        {"tt4": 4, "t4u": 4, "age": 0},
+        orders={"thyroid": (6, ["tt4", "t4u"])},
         derived={"fti": ["tt4", "t4u"], "fti>1": ["fti"]},
-    )  # fmt: skip
+    )
     _, *both = doors(prices, ["tt4", "t4u", "age", "fti", "fti>1"], concurrency=3)
     for cells in both:
         cells.get([0], [4])
@@ -276,12 +283,15 @@ def test_derived_features_follow_from_what_orders_fill():
 def test_a_feature_may_be_computed_from_several():
     source = Source.from_callable(
         lambda ids, names: [[{"tt4": 3.0, "t4u": 2.0}[n] for n in names] for _ in ids],
-        name="provider", examples=IDS, features=["tt4", "t4u", "fti", "fti>1"], boolean=["fti>1"],
+        name="provider",
+        examples=IDS,
+        features=["tt4", "t4u", "fti", "fti>1"],
+        boolean=["fti>1"],
         prices=PriceList(
             {"tt4": 4, "t4u": 5},
             derived={"fti": (["tt4", "t4u"], np.divide), "fti>1": ("fti", lambda v: v > 1)},
         ),
-    )  # fmt: skip
+    )
     cells = Cells(source, ledger=Ledger(MemoryStore().book("x", {}, {})))
     assert cells.get([0, 1], [2, 3]).tolist() == [[1.5, 1.0]] * 2
     assert cells.receipt().cost == 18.0
@@ -300,8 +310,13 @@ def test_the_ledger_and_a_count_in_memory_agree_on_random_lists(seed):
     for _ in range(4):
         rows = rng.sample(range(len(IDS)), rng.randint(1, 4))
         features = rng.sample(range(len(names)), rng.randint(1, len(names)))
-        owned = np.array([[free.meter.touched[f, 0] >> np.uint64(r) & np.uint64(1) for f in
-                           range(len(names))] for r in rows], dtype=bool)  # fmt: skip
+        owned = np.array(
+            [
+                [free.meter.touched[f, 0] >> np.uint64(r) & np.uint64(1) for f in range(len(names))]
+                for r in rows
+            ],
+            dtype=bool,
+        )
         cost += tariff.price(owned, np.isin(np.arange(len(names)), features)).sum()
         assert (paid.get(rows, features) == free.get(rows, features)).all()
         assert paid.receipt().cost == free.receipt().cost == cost
@@ -317,11 +332,18 @@ def test_a_budget_holds_for_orders_and_refuses_nothing_that_fits():
         budget = Budget(total=total)
         provider = FakeProvider()
         book = Ledger(MemoryStore().book("test", {}, {}), budget=budget)
-        cells = Cells(provider.source(IDS, ["a", "b", "c"], prices=prices, max_examples=2),
-                      ledger=book, task="t")  # fmt: skip
-        free = Cells(np.zeros((5, 3), dtype=bool), PriceList([3, 3, 3], orders={
-            "all": (7, ["x0", "x1", "x2"])}, fees={"n": (2, ["x0", "x1"])}),
-            ledger=Ledger(MemoryStore().book("test", {}, {}), budget=budget))  # fmt: skip
+        cells = Cells(
+            provider.source(IDS, ["a", "b", "c"], prices=prices, max_examples=2),
+            ledger=book,
+            task="t",
+        )
+        free = Cells(
+            np.zeros((5, 3), dtype=bool),
+            PriceList(
+                [3, 3, 3], orders={"all": (7, ["x0", "x1", "x2"])}, fees={"n": (2, ["x0", "x1"])}
+            ),
+            ledger=Ledger(MemoryStore().book("test", {}, {}), budget=budget),
+        )
         for door in (cells, free):
             if fits:
                 door.get(range(5), [0, 1, 2])
@@ -334,17 +356,23 @@ def test_a_budget_holds_for_orders_and_refuses_nothing_that_fits():
 
 def test_the_receipt_reads_like_a_laboratorys_bill():
     prices = PriceList(
-        {"na": 5, "k": 5, "age": 1}, orders={"panel": (7, ["na", "k", "cl"])},
-        fees={"draw": (9, ["na", "k", "cl"])}, currency="USD",
-    )  # fmt: skip
+        {"na": 5, "k": 5, "age": 1},
+        orders={"panel": (7, ["na", "k", "cl"])},
+        fees={"draw": (9, ["na", "k", "cl"])},
+        currency="USD",
+    )
     _, *both = doors(prices, ["na", "k", "cl", "age"])
     for cells in both:
         cells.get([0, 1], [0])
         cells.get([2], [0, 1])
         cells.get([0, 1], [3])
         receipt = cells.receipt()
-        assert receipt.lines == (("draw", 3, 27.0), ("na", 2, 10.0), ("panel", 1, 7.0),
-                                 ("age", 2, 2.0))  # fmt: skip
+        assert receipt.lines == (
+            ("draw", 3, 27.0),
+            ("na", 2, 10.0),
+            ("panel", 1, 7.0),
+            ("age", 2, 2.0),
+        )
         assert sum(amount for *_, amount in receipt.lines) == receipt.cost
         assert "3 x draw" in receipt.itemised() and "46.00 USD" in receipt.itemised()
         assert type(receipt).from_dict(json.loads(json.dumps(receipt.to_dict()))) == receipt

@@ -87,10 +87,15 @@ def test_batches_have_the_size_the_provider_takes():
         return np.zeros((len(ids), len(names)))
 
     source = Source.from_callable(
-        ask, name="provider",
-        examples=IDS, features=FEATURES, prices=1, max_examples=50, max_features=4,
+        ask,
+        name="provider",
+        examples=IDS,
+        features=FEATURES,
+        prices=1,
+        max_examples=50,
+        max_features=4,
         max_cells=120,
-    )  # fmt: skip
+    )
     Cells(source, ledger=ledger()).everything()
     assert sum(a * b for a, b in sizes) == 130 * 9
     assert all(a <= 50 and b <= 4 and a * b <= 120 for a, b in sizes)
@@ -110,8 +115,13 @@ def test_calls_run_at_once_and_no_more_than_allowed():
         return np.zeros((len(ids), len(names)))
 
     source = Source.from_callable(
-        ask, name="provider",
-        examples=IDS, features=FEATURES, prices=1, max_examples=10, concurrency=4
+        ask,
+        name="provider",
+        examples=IDS,
+        features=FEATURES,
+        prices=1,
+        max_examples=10,
+        concurrency=4,
     )
     book = ledger()
     Cells(source, ledger=book).everything()
@@ -131,8 +141,13 @@ def test_async_calls_run_at_once():
         return np.zeros((len(ids), len(names)))
 
     source = Source.from_callable(
-        ask, name="provider",
-        examples=IDS, features=FEATURES, prices=1, max_examples=10, concurrency=5
+        ask,
+        name="provider",
+        examples=IDS,
+        features=FEATURES,
+        prices=1,
+        max_examples=10,
+        concurrency=5,
     )
     Cells(source, ledger=ledger()).everything()
     assert 2 <= most <= 5
@@ -146,8 +161,13 @@ def test_the_rate_limit_holds_across_purchases():
         return np.zeros((len(ids), len(names)))
 
     source = Source.from_callable(
-        ask, name="provider",
-        examples=IDS, features=FEATURES, prices=1, max_examples=1, per_second=20
+        ask,
+        name="provider",
+        examples=IDS,
+        features=FEATURES,
+        prices=1,
+        max_examples=1,
+        per_second=20,
     )
     cells = Cells(source, ledger=ledger())
     for start in range(0, 30, 10):  # three purchases of ten calls each

@@ -135,9 +135,13 @@ def test_a_computed_feature_never_reaches_the_provider():
         return [[float(i[1:]) for _ in names] for i in ids]
 
     source = Source.from_callable(
-        lab, name="provider", examples=IDS, features=["tsh", "tsh>2"], boolean=["tsh>2"],
+        lab,
+        name="provider",
+        examples=IDS,
+        features=["tsh", "tsh>2"],
+        boolean=["tsh>2"],
         prices=PriceList({"tsh": 20}, derived={"tsh>2": ("tsh", lambda v: v > 2)}),
-    )  # fmt: skip
+    )
     cells = Cells(source, ledger=ledger())
     assert cells.get([1, 4], [1]).tolist() == [[0.0], [1.0]]
     assert cells.get([4], [0]).tolist() == [[4.0]]
@@ -236,11 +240,12 @@ def test_currencies_are_not_mixed():
             st.lists(st.integers(0, 5), min_size=1, max_size=4),
             st.lists(st.integers(0, 4), min_size=1, max_size=4),
         ),
-        min_size=1, max_size=6,
+        min_size=1,
+        max_size=6,
     ),
     concurrency=st.integers(1, 3),
     max_examples=st.integers(1, 4),
-)  # fmt: skip
+)
 def test_the_bill_equals_a_count_by_hand(requests, concurrency, max_examples):
     """Panels, derived features and own prices, any order of requests, any batches."""
     features = ["a", "b", "c", "t", "t>1"]
@@ -248,9 +253,7 @@ def test_the_bill_equals_a_count_by_hand(requests, concurrency, max_examples):
         {"a": 1, "b": 2, "c": 4, "t": 8}, fees={"p": (16, ["a", "t"])}, derived={"t>1": "t"}
     )
     provider = FakeProvider()
-    cells = paid(
-        prices, features, provider, concurrency=concurrency, max_examples=max_examples,
-    )  # fmt: skip
+    cells = paid(prices, features, provider, concurrency=concurrency, max_examples=max_examples)
     table = np.array([[provider.value(e, f) for f in features] for e in IDS])
     free = Cells(Source.from_array(table, feature_names=features), prices)
     seen: set[tuple[int, int]] = set()

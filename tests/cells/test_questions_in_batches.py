@@ -39,12 +39,16 @@ def spent(book) -> float:
 @pytest.mark.parametrize(
     "trouble",
     [
-        {"poll": [503, 503, 503]}, {"poll": [429] * 5}, {"poll": [500, 502, 0, 504, 408]},
-        {"download": [503, 429, 503]}, {"download": [500, 0]},
-        {"upload": [503]}, {"submit": [429, 503]},
+        {"poll": [503, 503, 503]},
+        {"poll": [429] * 5},
+        {"poll": [500, 502, 0, 504, 408]},
+        {"download": [503, 429, 503]},
+        {"download": [500, 0]},
+        {"upload": [503]},
+        {"submit": [429, 503]},
         {"upload": [429], "submit": [503], "poll": [503, 0], "download": [503]},
     ],
-)  # fmt: skip
+)
 def test_trouble_on_the_way_to_a_batch_never_sends_it_again(trouble):
     with LocalChatServer(knows, rates=RATES, trouble=trouble) as server:
         book = ledger()

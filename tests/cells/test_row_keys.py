@@ -22,8 +22,9 @@ def mixed(x: int) -> int:
 
 def plain_key(names, values) -> int:
     """One example, feature by feature; stores hold these numbers, so they may not change."""
-    salts = [int.from_bytes(hashlib.blake2b(n.encode(), digest_size=8).digest(), "little")
-             for n in names]  # fmt: skip
+    salts = [
+        int.from_bytes(hashlib.blake2b(n.encode(), digest_size=8).digest(), "little") for n in names
+    ]
     total = 0
     for f in sorted(range(len(names)), key=salts.__getitem__)[:256]:
         value = np.nan if np.isnan(values[f]) else float(values[f]) + 0.0

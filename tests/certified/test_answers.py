@@ -97,8 +97,9 @@ def test_filters_promise_precision_and_recall(life):
     chosen = answers.values.astype(bool)
     assert y[chosen].mean() >= 0.95 and chosen[y].mean() >= 0.95
     assert [c.target for c in answers.certificates] == [
-        "recall 0.95 of True", "precision 0.95 of True"
-    ]  # fmt: skip
+        "recall 0.95 of True",
+        "precision 0.95 of True",
+    ]
 
 
 def test_classes_are_words_too():

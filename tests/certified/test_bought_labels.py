@@ -77,9 +77,13 @@ def test_cells_of_a_provider_too(tmp_path):
         return [[X[int(i), int(n[1])] for n in names] for i in ids]
 
     source = thrifty.Source.from_callable(
-        look_up, examples=range(300), features=[f"x{i}" for i in range(5)], boolean=False,
-        name="lab", prices=thrifty.PriceList("0.001 USD"),
-    )  # fmt: skip
+        look_up,
+        examples=range(300),
+        features=[f"x{i}" for i in range(5)],
+        boolean=False,
+        name="lab",
+        prices=thrifty.PriceList("0.001 USD"),
+    )
     ask = Counting(y)
     with thrifty.Lifetime(store=tmp_path / "life.db") as life:
         learned = life.learn("large", source, thrifty.Oracle(ask, price="0.01 USD"), spend="1 USD")
@@ -121,8 +125,9 @@ def test_uncertain_rows_are_drawn_more_often():
     X, y = made(3000, seed=2)
     table = free_table(thrifty.Source.from_array(X), np.zeros(5))
     known, codes = np.zeros(3000, dtype=bool), np.full(3000, -1)
-    rows, chances = draw_rows(known, codes, table, lambda some: y[some].astype(int), 900,
-                              np.random.default_rng(0))  # fmt: skip
+    rows, chances = draw_rows(
+        known, codes, table, lambda some: y[some].astype(int), 900, np.random.default_rng(0)
+    )
     near = np.abs(X[:, 0] + 0.3 * X[:, 1] - 0.9) < 0.15
     assert len(rows) == len(set(rows.tolist())) == 900 and (chances > 0).all()
     assert near[rows[200:]].mean() > 1.15 * near.mean()

@@ -24,8 +24,9 @@ def test_upper_is_the_inverse_of_the_divergence():
         found = upper(rate, gain)
         assert (found >= rate).all()
         assert np.allclose(divergence(rate, found), gain, rtol=1e-6)
-    assert np.allclose(suspects(np.array([0.3]))[0], upper(np.full(len(GAINS), 0.3), GAINS),
-                       atol=2e-3)  # fmt: skip
+    assert np.allclose(
+        suspects(np.array([0.3]))[0], upper(np.full(len(GAINS), 0.3), GAINS), atol=2e-3
+    )
 
 
 def test_least_checks_by_hand():
@@ -128,8 +129,9 @@ def models(kind: str, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.
     return p, truth
 
 
-@pytest.mark.parametrize("kind", ["calibrated", "worthless", "confidently wrong",
-                                  "just not good enough"])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind", ["calibrated", "worthless", "confidently wrong", "just not good enough"]
+)
 @pytest.mark.parametrize("which", ["agree", "precision", "recall"])
 def test_targets_are_missed_no_more_often_than_allowed(kind, which):
     """40 runs at confidence .9: more than 9 misses have a probability below .008."""
@@ -145,8 +147,14 @@ def test_targets_are_missed_no_more_often_than_allowed(kind, which):
             "recall": lambda answered=answered: recall_of(answered, 0.9),
         }[which]()
         doubt = np.where(answered, 1 - p, p)
-        done = certify(target, doubt, answered.astype(int), lambda rows, w=wrong: w[rows],
-                       alpha=0.1, rng=np.random.default_rng(1000 + seed))  # fmt: skip
+        done = certify(
+            target,
+            doubt,
+            answered.astype(int),
+            lambda rows, w=wrong: w[rows],
+            alpha=0.1,
+            rng=np.random.default_rng(1000 + seed),
+        )
         missed += target.deficit(wrong, done.bought) > 1e-9
     assert missed <= 9
 
@@ -157,8 +165,14 @@ def test_a_good_model_answers_most_rows_and_a_worthless_one_few():
         rng = np.random.default_rng(3)
         p, truth = models(kind, rng, 4000)
         wrong = (p > 0.5) != truth
-        done = certify(agreement(4000, 0.8), np.minimum(p, 1 - p), (p > 0.5).astype(int),
-                       lambda rows, w=wrong: w[rows], alpha=0.05, rng=rng)  # fmt: skip
+        done = certify(
+            agreement(4000, 0.8),
+            np.minimum(p, 1 - p),
+            (p > 0.5).astype(int),
+            lambda rows, w=wrong: w[rows],
+            alpha=0.05,
+            rng=rng,
+        )
         bought[kind] = done.bought.mean()
     assert bought["calibrated"] < 0.1 < 0.3 < bought["worthless"]
 
@@ -176,16 +190,26 @@ def test_rows_that_are_known_certify_nothing():
 
 
 def test_agree_of_1_asks_about_every_row():
-    done = certify(agreement(30, 1.0), np.full(30, 0.01), np.zeros(30, dtype=int),
-                   lambda rows: np.zeros(len(rows), dtype=bool), alpha=0.05,
-                   rng=np.random.default_rng(0))  # fmt: skip
+    done = certify(
+        agreement(30, 1.0),
+        np.full(30, 0.01),
+        np.zeros(30, dtype=int),
+        lambda rows: np.zeros(len(rows), dtype=bool),
+        alpha=0.05,
+        rng=np.random.default_rng(0),
+    )
     assert done.bought.all() and not done.by_chance
 
 
 def test_few_rows_are_said_to_be_few():
-    done = certify(agreement(40, 0.95), np.full(40, 0.01), np.zeros(40, dtype=int),
-                   lambda rows: np.zeros(len(rows), dtype=bool), alpha=0.05,
-                   rng=np.random.default_rng(0))  # fmt: skip
+    done = certify(
+        agreement(40, 0.95),
+        np.full(40, 0.01),
+        np.zeros(40, dtype=int),
+        lambda rows: np.zeros(len(rows), dtype=bool),
+        alpha=0.05,
+        rng=np.random.default_rng(0),
+    )
     certificate = certificate_of(done, 0.95, 0, 3.8, "USD")
     assert "checked on 59" in str(certificate) and certificate.confidence == 1.0
 

@@ -194,9 +194,10 @@ def test_an_answer_that_waits_for_its_user_is_purged_too(tmp_path):
     life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=store)
     with pytest.raises(thrifty.errors.ProviderError):
         life.learn(
-            "t", provider.source(["p7", "p8"], ["a"], prices=1, attempts=1,
-            kinds={"a": "number"}), [0, 1],
-        )  # fmt: skip
+            "t",
+            provider.source(["p7", "p8"], ["a"], prices=1, attempts=1, kinds={"a": "number"}),
+            [0, 1],
+        )
     life.close()
     run("purge", store, "p7")
     left = sqlite3.connect(store).execute("SELECT answer FROM purchases").fetchall()

@@ -88,11 +88,11 @@ TASKS = """
 def test_learn_from_a_table(clinic, source, monkeypatch):
     monkeypatch.setenv("CLINIC", str(clinic))
     file = write(
-        clinic, "tasks.yaml",
+        clinic,
+        "tasks.yaml",
         "store: s.db\nfamily: {name: Trees, max_depth: 4, learner: {name: Paper, gain: gini}}\n"
-        f"source: {source}\nprices: {{per_feature: 1.5, currency: EUR}}\n"
-        + textwrap.dedent(TASKS),
-    )  # fmt: skip
+        f"source: {source}\nprices: {{per_feature: 1.5, currency: EUR}}\n" + textwrap.dedent(TASKS),
+    )
     first = run_json("learn", file)
     assert [t["task"] for t in first["learned"]] == ["sick", "ill"]
     assert first["learned"][0]["cost"] == 360.0
@@ -108,21 +108,25 @@ def test_learn_from_a_table(clinic, source, monkeypatch):
 def paid_file(clinic, **more):
     extra = "".join(f"{key} = {json.dumps(value)}\n" for key, value in more.items())
     return write(
-        clinic, "paid.toml",
+        clinic,
+        "paid.toml",
         'store = "paid.db"\nfamily = {name = "Trees", learner = "Paper"}\n'
-        'prices = "2 EUR"\n' + extra
-        + '[source]\ncallable = "lab:ask"\nexamples = "ids.csv"\n'
+        'prices = "2 EUR"\n' + extra + '[source]\ncallable = "lab:ask"\nexamples = "ids.csv"\n'
         f"features = {json.dumps(FEATURES)}\nmax_examples = 10\n"
         '[[tasks]]\nname = "ill"\nlabels = "ill.csv"\n',
-    )  # fmt: skip
+    )
 
 
 def in_shell(clinic, *arguments, **environment):
     """A process of its own: the provider is imported anew."""
     return subprocess.run(
         [sys.executable, "-c", "from thrifty.cli import main; main()", *map(str, arguments)],
-        cwd=clinic, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        cwd=clinic,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 def test_learn_from_a_provider_stops_in_doubt_and_goes_on_when_resolved(clinic):
@@ -194,11 +198,13 @@ def test_learn_within_a_budget(clinic):
         ("source: {callable: lab, examples: [a], features: [b]}\ntasks: []", "names no tasks"),
         (
             "source: {callable: lab, examples: [a], features: [b]}\ntasks: "
-            "[{name: t, labels: ill.csv}]", "module:function",
+            "[{name: t, labels: ill.csv}]",
+            "module:function",
         ),
         (
             "source: {callable: 'nope:x', examples: [a], features: [b]}\ntasks: "
-            "[{name: t, labels: ill.csv}]", "cannot be imported",
+            "[{name: t, labels: ill.csv}]",
+            "cannot be imported",
         ),
         ("family: Forests\nsource: {csv: patients.csv, id: pid}\ntasks: [sick]", "family must be"),
         (
@@ -211,7 +217,7 @@ def test_learn_within_a_budget(clinic):
         ("just text", "must be a mapping"),
         ("!!python/object/apply:os.system ['true']", "is not YAML"),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_is_wrong_says_what_is_wrong(clinic, text, message):
     file = write(clinic, "bad.yaml", text)
     result = run("learn", file, fails=True)

@@ -25,8 +25,9 @@ def test_ten_texts_are_asked_and_all_are_estimated(tmp_path):
         told = json.loads(done.output)
         assert len(server.requests) == 10 == len(told["answers"])
         assert told["cost"] == pytest.approx(server.billed / 1e6)
-        said = [("rain" in t, a["Is it wet?"] == "yes") for t, a in
-                zip(told["texts"], told["answers"])]  # fmt: skip
+        said = [
+            ("rain" in t, a["Is it wet?"] == "yes") for t, a in zip(told["texts"], told["answers"])
+        ]
         assert all(a == b for a, b in said)
         assert 15 * told["cost"] < told["all_cost"] < 25 * told["cost"] < 30 * told["all_at_most"]
         assert "Is it wet?" in told["prompt"]
@@ -38,6 +39,4 @@ def test_a_column_that_is_not_there(tmp_path):
     file = tmp_path / "texts.csv"
     file.write_text("note\nrain\n")
     with pytest.raises(BadInput, match="--column"):
-        CliRunner().invoke(
-            app, ["questions", "try", str(file), *ARGS], catch_exceptions=False
-        )
+        CliRunner().invoke(app, ["questions", "try", str(file), *ARGS], catch_exceptions=False)

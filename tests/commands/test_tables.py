@@ -21,12 +21,14 @@ def run(*arguments, ok=True):
 
 def messy(path, seed, n=500):
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({
-        "patient": [f"p{seed}-{i}" for i in range(n)],
-        "age": rng.normal(50, 12, n).round(),
-        "smokes": rng.choice(["never", "once", "often"], n),
-        **{f"test {i}": rng.normal(size=n).round(2) for i in range(6)},
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "patient": [f"p{seed}-{i}" for i in range(n)],
+            "age": rng.normal(50, 12, n).round(),
+            "smokes": rng.choice(["never", "once", "often"], n),
+            **{f"test {i}": rng.normal(size=n).round(2) for i in range(6)},
+        }
+    )
     ill = (frame["smokes"] == "often") ^ (rng.random(n) < 0.05)
     frame.loc[rng.random(n) < 0.2, "test 3"] = np.nan
     frame.loc[rng.random(n) < 0.1, "smokes"] = None
@@ -62,13 +64,15 @@ def test_from_a_table_to_predictions(tmp_path):
 def from_a_spreadsheet(path, seed, n, towns=60):
     """Semicolons, commas in numbers, a byte order mark, notes with whatever people write."""
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({
-        "Größe": rng.normal(170, 10, n).round(1),
-        "town": rng.permutation(np.arange(n) % towns),
-        "zip": rng.integers(10_000, 10_003, n),
-        "admitted": [f"{i % 28 + 1}.3.2024" for i in range(n)],
-        "note": [f'said: "{i}; or so", then left' for i in range(n)],
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "Größe": rng.normal(170, 10, n).round(1),
+            "town": rng.permutation(np.arange(n) % towns),
+            "zip": rng.integers(10_000, 10_003, n),
+            "admitted": [f"{i % 28 + 1}.3.2024" for i in range(n)],
+            "note": [f'said: "{i}; or so", then left' for i in range(n)],
+        }
+    )
     frame["ill"] = (frame["town"] % 3 == 0) ^ (rng.random(n) < 0.05)
     frame["town"] = [f"town {t}" for t in frame["town"]]
     frame.to_csv(path, index=False, sep=";", decimal=",", encoding="utf-8-sig")
@@ -81,8 +85,9 @@ def test_a_spreadsheet_of_half_of_the_world_and_few_new_rows(tmp_path):
     other = from_a_spreadsheet(new, 1, 60)  # every town once: a category all the same
     said = run("learn", first, "--label", "ill", "--spend", "90 %").stderr
     assert [line.split("'")[1] for line in said.splitlines() if "left out" in line] == [
-        "admitted", "note"
-    ]  # fmt: skip
+        "admitted",
+        "note",
+    ]
     out = tmp_path / "answers.csv"
     run("predict", new, "--task", "ill", "--store", tmp_path / "patients.db", "-o", out)
     answers = [row["ill"] == "True" for row in csv.DictReader(out.open())]

@@ -32,8 +32,14 @@ def test_the_page_names_every_example():
     named = set(re.findall(r"examples/architecture/(\w+)\.py", PAGE.read_text(encoding="utf-8")))
     assert named == {path.stem for path in FOLDER.glob("*.py")}
     assert named == {
-        "a_gain", "a_rule", "a_source", "a_store", "a_family", "a_model", "a_way_to_buy",
-    }  # fmt: skip
+        "a_gain",
+        "a_rule",
+        "a_source",
+        "a_store",
+        "a_family",
+        "a_model",
+        "a_way_to_buy",
+    }
 
 
 def test_a_gain_is_raced_and_stored_by_name(tmp_path):

@@ -72,9 +72,12 @@ def run_console(block: Block, page: Path) -> None:
             assert asked.exit_code == 0, why
             continue
         done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", command], capture_output=True, text=True,
-            env={**os.environ, "PATH": path}, timeout=120,
-        )  # fmt: skip
+            ["bash", "-euo", "pipefail", "-c", command],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PATH": path},
+            timeout=120,
+        )
         assert done.returncode == 0, f"{page.name}: {command}\n{done.stdout}\n{done.stderr}"
 
 

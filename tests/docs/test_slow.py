@@ -37,8 +37,9 @@ def test_every_slow_test_has_a_target():
 
 def test_everything_runs_every_target_with_slow_tests_and_ci_runs_everything():
     everything = rule("everything").split()
-    holding = [name for name in re.findall(r"^([a-z-]+):", MAKEFILE, re.M)
-               if RUN_SLOW.search(rule(name))]  # fmt: skip
+    holding = [
+        name for name in re.findall(r"^([a-z-]+):", MAKEFILE, re.M) if RUN_SLOW.search(rule(name))
+    ]
     assert {"guarantees", "faults", "bench", "reproduce"} <= set(holding)
     assert {"test", "mutants", *holding} <= set(everything)
     weekly = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")

@@ -17,16 +17,22 @@ from thrifty.trees.growing.scratch import grow_from_scratch
 
 def alone(X, y, gain="entropy", max_depth=None):
     return grow_from_scratch(
-        kernels.pack_tiles(X), read_classes(y), gain_named(gain), np.ones(X.shape[1]),
+        kernels.pack_tiles(X),
+        read_classes(y),
+        gain_named(gain),
+        np.ones(X.shape[1]),
         max_depth=max_depth,
-    )  # fmt: skip
+    )
 
 
 @settings(deadline=None, max_examples=25)
 @given(
-    st.integers(0, 9999), st.integers(1, 5), st.sampled_from([3, 40, 600, 1100]),
-    st.sampled_from(["entropy", "gini"]), st.integers(2, 3),
-)  # fmt: skip
+    st.integers(0, 9999),
+    st.integers(1, 5),
+    st.sampled_from([3, 40, 600, 1100]),
+    st.sampled_from(["entropy", "gini"]),
+    st.integers(2, 3),
+)
 def test_the_tree_of_one_machine(seed, n_shards, n_features, gain, n_classes):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 2, (120, n_features), dtype=np.uint8)

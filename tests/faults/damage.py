@@ -72,15 +72,17 @@ class Found:
     def __str__(self) -> str:
         kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(self.inputs.items()))
         said = ", ".join(f"{n} {kind}" for kind, n in self.errors.most_common())
-        return "\n".join([
-            f"inputs         {sum(self.inputs.values()):,}: {kinds}",
-            f"refused        {sum(self.errors.values()):,}: {said}",
-            f"accepted       {self.accepted:,} (the damage does not matter, or is a value)",
-            f"other errors   {len(self.bad)}",
-            f"slowest        {self.slowest:.2f} s",
-            f"largest        {self.largest} MB for a process",
-            *self.bad[:40],
-        ])  # fmt: skip
+        return "\n".join(
+            [
+                f"inputs         {sum(self.inputs.values()):,}: {kinds}",
+                f"refused        {sum(self.errors.values()):,}: {said}",
+                f"accepted       {self.accepted:,} (the damage does not matter, or is a value)",
+                f"other errors   {len(self.bad)}",
+                f"slowest        {self.slowest:.2f} s",
+                f"largest        {self.largest} MB for a process",
+                *self.bad[:40],
+            ]
+        )
 
 
 class Sound:
@@ -102,10 +104,15 @@ class Sound:
         with suppress(ThriftyError):
             thrifty.Lifetime(thrifty.Trees(max_depth=2)).learn("t", self.frame, [0, 1] * 20)
         with sqlite3.connect(self.store) as connection:
-            tables = [n for (n,) in connection.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table'")]  # fmt: skip
-            self.fields = [(t, c[1]) for t in tables
-                           for c in connection.execute(f"PRAGMA table_info({t})")]  # fmt: skip
+            tables = [
+                n
+                for (n,) in connection.execute(
+                    "SELECT name FROM sqlite_master WHERE type = 'table'"
+                )
+            ]
+            self.fields = [
+                (t, c[1]) for t in tables for c in connection.execute(f"PRAGMA table_info({t})")
+            ]
 
 
 def make_store(path: Path) -> None:
@@ -187,8 +194,12 @@ def use_store(path: Path) -> None:
     waiting = life.ledger.open_purchases()
     _ = [str(p) for p in waiting]
     read_store(str(path))
-    lab = FakeProvider().source(IDS, FEATURES, prices=thrifty.PriceList(
-        2, fees={"needle": (5, ["f0", "f1"])}, currency="EUR"), name="lab")  # fmt: skip
+    lab = FakeProvider().source(
+        IDS,
+        FEATURES,
+        prices=thrifty.PriceList(2, fees={"needle": (5, ["f0", "f1"])}, currency="EUR"),
+        name="lab",
+    )
     Cells(lab, ledger=life.ledger, task="mine").get(range(10), [0, 1, 2])
     for p in waiting:
         life.ledger.resolve(p.id, "not-billed")
@@ -303,11 +314,14 @@ def a_parquet_file(sound: Sound, place: Path, chance: random.Random) -> None:
 
 
 TASK_FILE = {
-    "store": "s.db", "lifetime": "lifetime", "family": {"name": "Trees", "max_depth": 3},
+    "store": "s.db",
+    "lifetime": "lifetime",
+    "family": {"name": "Trees", "max_depth": 3},
     "source": {"csv": "data.csv", "id": "pid", "features": ["c0", "c1", "c2"]},
-    "prices": {"c0": 1, "c1": "2 EUR", "c2": 0.5}, "budget": {"total": "500 EUR"},
+    "prices": {"c0": 1, "c1": "2 EUR", "c2": 0.5},
+    "budget": {"total": "500 EUR"},
     "tasks": [{"name": "t", "label": "sick"}, {"name": "u", "labels": "labels.csv"}],
-}  # fmt: skip
+}
 BOMB = "a: &a [x, x]\n" + "\n".join(
     f"{chr(98 + i)}: &{chr(98 + i)} [{', '.join([f'*{chr(97 + i)}'] * 9)}]" for i in range(20)
 )
@@ -356,8 +370,14 @@ def values_for_a_purchase(sound: Sound, place: Path, chance: random.Random) -> N
     life.ledger.book.store.close()
     good = ",".join(["id", *p.features]) + "\n" + "\n".join(f"{e},1,0" for e in p.examples)
     (place / "v.csv").write_bytes(in_bytes(good.encode(), chance))
-    words = ["resolve", str(path), chance.choice((str(p.id), "0", "-1", "9" * 30, "x")),
-             "--billed", "--values", str(place / "v.csv")]  # fmt: skip
+    words = [
+        "resolve",
+        str(path),
+        chance.choice((str(p.id), "0", "-1", "9" * 30, "x")),
+        "--billed",
+        "--values",
+        str(place / "v.csv"),
+    ]
     run_command(words)
 
 
@@ -383,8 +403,9 @@ def an_address(sound: Sound, place: Path, chance: random.Random) -> None:
     async def ask() -> httpx.Response:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(site), base_url=base) as client:
             body = chance.choice((b"outcome=billed", b"outcome=", b"\xff" * 5000, b""))
-            return await client.request(method, address, headers=headers, content=body,
-                                        cookies={f"thrifty_{PORT}": TOKEN})  # fmt: skip
+            return await client.request(
+                method, address, headers=headers, content=body, cookies={f"thrifty_{PORT}": TOKEN}
+            )
 
     try:
         status = asyncio.run(ask()).status_code
@@ -441,8 +462,9 @@ def batch(kind, sound: Sound, numbers: range) -> tuple[list[dict], int]:
         lines = [json.loads(line) for line in told]
     _, status = os.waitpid(pid, 0)
     if status:
-        lines.append({"said": f"!the process ended with {os.waitstatus_to_exitcode(status)}",
-                      "seconds": 0.0})  # fmt: skip
+        lines.append(
+            {"said": f"!the process ended with {os.waitstatus_to_exitcode(status)}", "seconds": 0.0}
+        )
         return lines, 0
     return lines[:-1], lines[-1]["memory"]
 

@@ -81,10 +81,10 @@ def stored_values_are_rounded(patch):
 def what_is_over_is_dropped(patch):
     right = settlement._book
     patch.setattr(
-        settlement, "_book", lambda pages, ended, billed: right(
-            pages, ended, replace(billed, over=0)
-        )
-    )  # fmt: skip
+        settlement,
+        "_book",
+        lambda pages, ended, billed: right(pages, ended, replace(billed, over=0)),
+    )
 
 
 def a_late_or_real_cost_is_the_list_price(patch):

@@ -39,8 +39,9 @@ def test_receipts_of_threads_add_up_to_the_bill():
     """Eight tasks in threads over the same cells: together they bought each cell once."""
     provider = FakeProvider(delay=0.002)
     life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
-    source = [provider.source(IDS, FEATURES, prices=1, name="lab", max_examples=3)
-              for _ in range(8)]  # fmt: skip
+    source = [
+        provider.source(IDS, FEATURES, prices=1, name="lab", max_examples=3) for _ in range(8)
+    ]
     labels = [[provider.value(e, FEATURES[t % 3]) for e in IDS] for t in range(8)]
     errors = []
 
@@ -78,8 +79,9 @@ def test_a_fork_while_a_thread_is_in_a_transaction(tmp_path, tools):
     thread = threading.Thread(target=busy)
     thread.start()
     inside.wait()
-    pids = [tools.in_child(lambda: book.write(lambda pages: pages.move("c", 1, 0)))
-            for _ in range(5)]  # fmt: skip
+    pids = [
+        tools.in_child(lambda: book.write(lambda pages: pages.move("c", 1, 0))) for _ in range(5)
+    ]
     stop.set()
     thread.join()
     until, ends = time.monotonic() + 60, {}
@@ -98,9 +100,12 @@ def test_a_fork_while_a_thread_is_in_a_transaction(tmp_path, tools):
 def test_a_forked_child_keeps_its_copy_of_a_store_in_memory(tools):
     book = MemoryStore().book("x", {}, {})
     book.write(lambda pages: pages.move("t", 7, 0))
-    assert tools.wait_for(
-        tools.in_child(lambda: 0 if book.read(lambda p: p.balance("t")) == (7, 0) else 1)
-    ) == 0  # fmt: skip
+    assert (
+        tools.wait_for(
+            tools.in_child(lambda: 0 if book.read(lambda p: p.balance("t")) == (7, 0) else 1)
+        )
+        == 0
+    )
 
 
 @pytest.mark.parametrize("rounds", [6, pytest.param(60, marks=pytest.mark.slow)])

@@ -51,9 +51,7 @@ def test_a_doubt_of_a_name_that_was_learned_again_on_other_rows(life, outcome):
     assert_one_sum(life, before)
     for one in life.ledger.open_purchases():
         values = [[1] * len(one.features)] * len(one.examples)
-        life.ledger.resolve(
-            one.id, outcome.split(",")[0], values if "values" in outcome else None
-        )
+        life.ledger.resolve(one.id, outcome.split(",")[0], values if "values" in outcome else None)
     assert_one_sum(life, before + (held if outcome != "not-billed" else 0))
     assert life.tasks[0].receipt.cost == before == life.tasks[0].receipt.cells
 
@@ -155,9 +153,12 @@ def test_real_costs_are_on_every_receipt(life):
     )
     life.learn("t", source, [FakeProvider().value(i, "f0") for i in ids])
     more = Source.from_callable(
-        billed, examples=[f"q{i}" for i in range(5)], features=NAMES, name="provider",
+        billed,
+        examples=[f"q{i}" for i in range(5)],
+        features=NAMES,
+        name="provider",
         prices=PriceList("0.5 EUR"),
-    )  # fmt: skip
+    )
     made = life.predict("t", more)
     assert round(sum(made.receipt.cost_per_row) * 1e6) == round(made.receipt.cost * 1e6)
     assert sums(life)[0] == sums(life)[1] == sums(life)[2]

@@ -94,8 +94,11 @@ def test_ids_are_compared_in_one_unicode_form():
     pd = pytest.importorskip("pandas")
     made = Source.from_callable(
         lambda ids, names: pd.DataFrame([[1]], index=[composed], columns=["b"]),
-        examples=[decomposed], features=["b"], name="provider", prices=1,
-    )  # fmt: skip
+        examples=[decomposed],
+        features=["b"],
+        name="provider",
+        prices=1,
+    )
     assert Cells(made, ledger=book, task="v").get([0], [0]).tolist() == [[1]]
 
 
@@ -121,9 +124,13 @@ def test_what_a_spreadsheet_would_run_is_text_in_an_export(tmp_path):
     ids = ["+1+cmd|' /C calc'!A0", "=HYPERLINK(1)", "-2", "@SUM(1)", "plain", "\tx"]
     words = ["=1+1", "no"]
     source = Source.from_callable(
-        lambda i, n: [["=1+1"] for _ in i], examples=ids, features=["+f"], name="=lab", prices=1,
+        lambda i, n: [["=1+1"] for _ in i],
+        examples=ids,
+        features=["+f"],
+        name="=lab",
+        prices=1,
         kinds={"+f": words},
-    )  # fmt: skip
+    )
     Cells(source, ledger=life.ledger, task="-t").get(range(6), [0])
     life.close()
     done = CliRunner().invoke(app, ["export", str(where), "--cells", "--out", str(out)])

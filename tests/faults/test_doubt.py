@@ -163,12 +163,14 @@ def test_what_waits_for_its_turn_is_not_called_after_an_interruption(tmp_path):
 
 def test_a_large_batch_begins_with_a_small_call(tmp_path):
     """A provider that answers transposed tables is found out for the price of one example."""
+
     def transposed(ids, names):
         return np.zeros((len(names), len(ids)))
 
     many = [f"p{i}" for i in range(1000)]
-    lab = Source.from_callable(transposed, examples=many, features=FEATURES, name="lab", prices=1,
-                               concurrency=4)  # fmt: skip
+    lab = Source.from_callable(
+        transposed, examples=many, features=FEATURES, name="lab", prices=1, concurrency=4
+    )
     of = ledger(tmp_path / "s.db")
     with pytest.raises(MalformedAnswer):
         Cells(lab, ledger=of, task="t").get(range(1000), [0, 1])
@@ -230,8 +232,11 @@ def test_resolve_all_is_not_mixed_with_one(in_doubt):
 
 def test_a_lifetime_with_a_name_is_named_in_the_message(tmp_path):
     book = SQLiteStore(tmp_path / "s.db").book("my clinic", {"family": "Test"}, {})
-    assert Ledger(book).how_to_resolve(7).endswith("s.db --lifetime 'my clinic' 7 "
-                                                   "--billed or --not-billed")  # fmt: skip
+    assert (
+        Ledger(book)
+        .how_to_resolve(7)
+        .endswith("s.db --lifetime 'my clinic' 7 --billed or --not-billed")
+    )
 
 
 def test_a_process_that_is_interrupted_ends_as_interrupted(tmp_path, tools):

@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from thrifty.cells import Cells, Ledger
-from thrifty.errors import (
-    MalformedAnswer,
-    NotBilled,
-    PurchaseFailed,
-    PurchaseInDoubt,
-)
+from thrifty.errors import MalformedAnswer, NotBilled, PurchaseFailed, PurchaseInDoubt
 from thrifty.stores import MemoryStore
 from thrifty.testing import FakeProvider, malformed_answers
 
@@ -62,10 +57,14 @@ def test_a_malformed_answer_can_be_resolved_and_bought_again():
 @pytest.mark.parametrize(
     ("kind", "fault"),
     [
-        ("plain", "error"), ("plain", "error-after"), ("plain", "slow"), ("plain", "slow-after"),
-        ("async", "error"), ("async", "error-after"),
+        ("plain", "error"),
+        ("plain", "error-after"),
+        ("plain", "slow"),
+        ("plain", "slow-after"),
+        ("async", "error"),
+        ("async", "error-after"),
     ],
-)  # fmt: skip
+)
 def test_an_end_that_nobody_knows_is_in_doubt(kind, fault):
     _, ledger, cells = make(kind, [fault], timeout=0.1)
     with pytest.raises(PurchaseInDoubt):

@@ -335,8 +335,9 @@ def test_sums_beyond_the_largest_amount_are_refused_without_a_budget(shape):
 @pytest.mark.parametrize("calls", [1, 30])
 def test_large_amounts_are_booked_to_the_last_unit(calls):
     provider = FakeProvider()
-    lab = provider.source(range(30), ["a"], prices="100000000000.000001 IRR", name="lab",
-                          max_examples=30 // calls)  # fmt: skip
+    lab = provider.source(
+        range(30), ["a"], prices="100000000000.000001 IRR", name="lab", max_examples=30 // calls
+    )
     of = ledger()
     Cells(lab, ledger=of, task="t").get(range(30), [0])
     assert of.book.read(lambda pages: pages.balance(None)) == (0, 30 * 100000000000000001)
@@ -344,8 +345,9 @@ def test_large_amounts_are_booked_to_the_last_unit(calls):
 
 def test_a_budget_over_an_array_does_not_wrap():
     X = np.zeros((50_000, 4), dtype=bool)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), prices="400000000000 IRR",
-                            budget=Budget(total="1000 IRR"))  # fmt: skip
+    life = thrifty.Lifetime(
+        thrifty.Trees(max_depth=2), prices="400000000000 IRR", budget=Budget(total="1000 IRR")
+    )
     with pytest.raises((BudgetExceeded, BadInput)):
         life.learn("t", X, np.arange(50_000) % 2)
 

@@ -111,9 +111,15 @@ def test_resolving_books_what_the_provider_had_said():
 @pytest.mark.parametrize("values", [None, [[1]] * 10])
 @pytest.mark.parametrize(
     ("cost", "spent", "over"),
-    [(None, 20.0, 0.0), ("12.5 EUR", 12.5, 0.0), (0, 0.0, 0.0), ("21 EUR", 20.0, 1.0),
-     ([1] * 10, 10.0, 0.0), (Decimal("0.000001"), 1e-6, 0.0)],
-)  # fmt: skip
+    [
+        (None, 20.0, 0.0),
+        ("12.5 EUR", 12.5, 0.0),
+        (0, 0.0, 0.0),
+        ("21 EUR", 20.0, 1.0),
+        ([1] * 10, 10.0, 0.0),
+        (Decimal("0.000001"), 1e-6, 0.0),
+    ],
+)
 def test_resolving_may_say_the_cost(cost, spent, over, values):
     def breaks(ids):
         raise RuntimeError
@@ -165,8 +171,10 @@ def test_a_late_answer_counts_its_own_cost_and_no_more_than_there_is(tmp_path):
     from thrifty.cells.ledger.owner import IN_FLIGHT
 
     for outcome, total, want in (
-        ("billed", 100, (3.0, 0.0)), ("not-billed", 100, (3.0, 0.0)), ("not-billed", 1, (1.0, 2.0)),
-    ):  # fmt: skip
+        ("billed", 100, (3.0, 0.0)),
+        ("not-billed", 100, (3.0, 0.0)),
+        ("not-billed", 1, (1.0, 2.0)),
+    ):
         asked, go = threading.Event(), threading.Event()
 
         def cost(ids, asked=asked, go=go):

@@ -91,10 +91,14 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def door(self) -> Cells:
         source = Source.from_callable(
-            self.world.ask, name="provider",
-            examples=IDS, features=FEATURES, prices=PRICES, max_examples=2,
+            self.world.ask,
+            name="provider",
+            examples=IDS,
+            features=FEATURES,
+            prices=PRICES,
+            max_examples=2,
             attempts=1,
-        )  # fmt: skip
+        )
         return Cells(source, ledger=self.ledger, task="t")
 
     def in_doubt(self, rows, features) -> bool:
@@ -216,9 +220,12 @@ def _is_crash(error: BaseException) -> bool:
 
 def run(max_examples, steps):
     LedgerMachine.TestCase.settings = settings(
-        max_examples=max_examples, stateful_step_count=steps, deadline=None,
-        suppress_health_check=list(HealthCheck), derandomize=True,
-    )  # fmt: skip
+        max_examples=max_examples,
+        stateful_step_count=steps,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+    )
     LedgerMachine.TestCase("runTest").runTest()
 
 

@@ -155,16 +155,15 @@ def test_doubling_is_at_most_twice_any_restart_on_every_task(seed):
     random = np.random.default_rng(seed)
     n, k, m = 24, 3, 150
     few = random.choice(n, k, replace=False)
-    targets = [int(random.choice(few) if random.random() < 0.7 else random.integers(n))
-               for _ in range(m)]  # fmt: skip
+    targets = [
+        int(random.choice(few) if random.random() < 0.7 else random.integers(n)) for _ in range(m)
+    ]
     rules = [thrifty.Expansion(), thrifty.Restart(2), thrifty.Restart(k), thrifty.Restart(6)]
     rules += [thrifty.Balanced(k, 45, n_tasks=105), thrifty.Doubling()]
     lives = [thrifty.Lifetime(STUMPS, agnostic=rule) for rule in rules]
     for i, target in enumerate(targets):
         bits = random.integers(0, 2, (40, n), np.uint8)
-        *others, ours = (
-            life.learn(f"{i}", bits, bits[:, target]).receipt.cells for life in lives
-        )
+        *others, ours = (life.learn(f"{i}", bits, bits[:, target]).receipt.cells for life in lives)
         assert ours <= others[0]
         assert ours <= 2 * min(others)
 
@@ -185,9 +184,7 @@ def test_a_known_feature_costs_at_most_one_and_twice_what_was_used_since(seed):
     for i in range(150):
         target = int(random.choice(few) if random.random() < 0.5 else random.integers(n))
         bits = random.integers(0, 2, (s, n), np.uint8)
-        *others, ours = (
-            life.learn(f"{i}", bits, bits[:, target]).receipt.cells for life in lives
-        )
+        *others, ours = (life.learn(f"{i}", bits, bits[:, target]).receipt.cells for life in lives)
         newer = sum(when > used.get(target, i) for when in used.values())
         assert ours <= s * (1 + 2 * newer if target in used else n)
         assert ours <= 2 * min(others)
@@ -200,8 +197,10 @@ def with_twins(m, n, k, r, s, seed, twin_of):
     ``twin_of`` picks the twin from the stored features, the newest last.
     """
     random = np.random.default_rng(seed)
-    lives = [thrifty.Lifetime(STUMPS, agnostic=rule)
-             for rule in (thrifty.Doubling(), thrifty.Expansion())]  # fmt: skip
+    lives = [
+        thrifty.Lifetime(STUMPS, agnostic=rule)
+        for rule in (thrifty.Doubling(), thrifty.Expansion())
+    ]
     bills = np.zeros(2, dtype=int)
 
     def pose(name, target, twin=None):
@@ -220,8 +219,12 @@ def with_twins(m, n, k, r, s, seed, twin_of):
         assert ours <= whole
         bills += [ours, whole]
     letters = {
-        "n_tasks": m, "n_features": n, "n_metafeatures": k, "n_unrelated": r, "n_examples": s,
-    }  # fmt: skip
+        "n_tasks": m,
+        "n_features": n,
+        "n_metafeatures": k,
+        "n_unrelated": r,
+        "n_examples": s,
+    }
     return bills.tolist(), bounds.doubling(**letters), bounds.doubling(**letters, coincidences=True)
 
 

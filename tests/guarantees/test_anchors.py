@@ -124,9 +124,14 @@ def test_first_few_from_scratch(seed):
     assert scratch(life) == first
     assert max(per_example(life)) <= 2 * (K + d)
     assert bill(life) <= thrifty.bounds.warm_up(
-        n_tasks=m, n_features=N, n_metafeatures=K, n_examples=S, max_depth=d, p_min=1 / K,
+        n_tasks=m,
+        n_features=N,
+        n_metafeatures=K,
+        n_examples=S,
+        max_depth=d,
+        p_min=1 / K,
         delta=0.05,
-    )  # fmt: skip
+    )
 
 
 def test_a_warm_up_may_be_a_number():

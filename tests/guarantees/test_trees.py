@@ -10,13 +10,7 @@ from thrifty import kernels
 from thrifty.labels.classes import read_classes
 from thrifty.trees.gains.gain import gain_named
 from thrifty.trees.growing.scratch import grow_from_scratch
-from thrifty.trees.tree import (
-    depth,
-    internal_nodes,
-    is_grown_from,
-    is_grown_from_prefixes,
-    size,
-)
+from thrifty.trees.tree import depth, internal_nodes, is_grown_from, is_grown_from_prefixes, size
 
 SMALL = [(3, 200, 4, 800, 40), (6, 500, 5, 1000, 40)]
 LARGE = [(8, 2000, 5, 1500, 100), (12, 5000, 6, 2000, 150), (1, 100, 3, 600, 60)]

@@ -134,6 +134,8 @@ def test_count_ones_counts_what_was_looked_at(seed):
     rows = np.concatenate([rng.permutation(np.flatnonzero(codes == c)) for c in range(3)])
     looked = rng.integers(0, sizes[:, None] + 1, (3, 6))
     which = np.array([4, 1])
-    plain = [[sum(int(values[f, r]) for r in rows[starts[c] :][: looked[c, f]]) for f in which]
-             for c in range(3)]  # fmt: skip
+    plain = [
+        [sum(int(values[f, r]) for r in rows[starts[c] :][: looked[c, f]]) for f in which]
+        for c in range(3)
+    ]
     assert kernels.count_ones(which, values, rows, starts, looked).tolist() == plain

@@ -39,9 +39,7 @@ def test_charge(earlier, now, something_owned):
     bought, reused = np.zeros(N, dtype=np.int64), np.zeros(N, dtype=np.int64)
     asked = set()
     for features, rows in now:
-        kernels.charge(
-            touched, owned, np.array(features), mask_of(rows), planes, bought, reused
-        )
+        kernels.charge(touched, owned, np.array(features), mask_of(rows), planes, bought, reused)
         asked |= {(f, r) for f in features for r in rows}
     for f in range(N):
         assert np.array_equal(touched[f], mask_of([r for g, r in asked if g == f]))

@@ -25,9 +25,9 @@ def card(classes: int) -> Points:
 def test_the_sum_is_that_of_the_bins(classes):
     points = card(classes)
     rng = np.random.default_rng(9)
-    X = np.column_stack([
-        rng.normal(size=300), rng.integers(0, 6, 300), rng.normal(size=300), rng.normal(size=300)
-    ])  # fmt: skip
+    X = np.column_stack(
+        [rng.normal(size=300), rng.integers(0, 6, 300), rng.normal(size=300), rng.normal(size=300)]
+    )
     X[rng.random(X.shape) < 0.2] = np.nan
     X[0, 0], X[1, 0], X[2, 0] = -1.0, np.inf, -np.inf
     expected = np.tile(points.intercepts, (300, 1))

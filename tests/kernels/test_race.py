@@ -77,12 +77,7 @@ def test_ruled_out_is_what_every_table_says(case, share, gini):
     gain = gini_gain if gini else entropy_gain
     height = share * gain([0, n[1]], n)
     edges, least, most = everything_exact(n, height, gini)
-    good = [
-        (a, b)
-        for a in range(n[0] + 1)
-        for b in range(n[1] + 1)
-        if gain([a, b], n) >= height
-    ]
+    good = [(a, b) for a in range(n[0] + 1) for b in range(n[1] + 1) if gain([a, b], n) >= height]
     expected = plain_ruled_out(k, m, n, good, log_delta)
     args = (np.array(m), np.array(n), edges, least, most, log_delta)
     table = kernels.log_factorials(sum(n) + 1)

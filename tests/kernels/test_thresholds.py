@@ -89,9 +89,7 @@ def test_best_counts_is_its_plain_twin(node, n_edges, criterion):
     assert (by_sorting == expected).all()
     bins, _ = bins_of(table, n_edges, 1)
     inexact = np.zeros(table.shape[1], dtype=np.bool_)
-    every = kernels.best_counts(
-        table, bins, inexact, rows, codes, totals, lx, criterion, False
-    )
+    every = kernels.best_counts(table, bins, inexact, rows, codes, totals, lx, criterion, False)
     assert (every == expected).all()
     across = kernels.best_counts(table, bins, inexact, rows, codes, totals, lx, criterion, True)
     gains = [best for _, best in twins]
@@ -120,9 +118,12 @@ def test_the_gain_inside_is_the_gain_outside(node):
     codes = y[rows]
     totals = np.bincount(codes, minlength=C).astype(np.int64)
     counts = kernels.best_counts_sorted(
-        np.ascontiguousarray(table[rows].T), codes, totals,
-        kernels.xlogx_table(len(rows)), kernels.ENTROPY,
-    )  # fmt: skip
+        np.ascontiguousarray(table[rows].T),
+        codes,
+        totals,
+        kernels.xlogx_table(len(rows)),
+        kernels.ENTROPY,
+    )
     gains = kernels.entropy_gains(counts, totals, kernels.xlogx_table(len(rows)))
     for f in range(table.shape[1]):
         _, best = plain_best(table[rows, f], codes, C, kernels.ENTROPY)

@@ -101,8 +101,9 @@ def test_prices_may_lack_what_no_model_asks_for_and_name_what_is_not_there():
     frame, y = clinic()
     prices = thrifty.PriceList(
         {**dict.fromkeys(frame.columns, 2), "gone": 9},
-        orders={"panel": (3, ["test a", "test b", "gone too"])}, currency="EUR",
-    )  # fmt: skip
+        orders={"panel": (3, ["test a", "test b", "gone too"])},
+        currency="EUR",
+    )
     life = thrifty.Lifetime(prices=prices, random_state=0)
     learned = life.learn("ill", frame, y)
     assert learned.receipt.currency == "EUR"

@@ -115,13 +115,17 @@ def test_a_comma_that_may_mean_two_things_is_refused():
         learned(frame, y, kinds={"count": "number"})
 
 
-@pytest.mark.parametrize("as_labels", [
-    lambda y: [None if i % 10 == 0 else int(v) for i, v in enumerate(y)],
-    lambda y: np.where(np.arange(len(y)) % 10 == 0, np.nan, y),
-    lambda y: pd.Series([pd.NA if i % 10 == 0 else bool(v) for i, v in enumerate(y)],
-                        dtype="boolean"),
-    lambda y: ["" if i % 10 == 0 else str(v) for i, v in enumerate(y)],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "as_labels",
+    [
+        lambda y: [None if i % 10 == 0 else int(v) for i, v in enumerate(y)],
+        lambda y: np.where(np.arange(len(y)) % 10 == 0, np.nan, y),
+        lambda y: pd.Series(
+            [pd.NA if i % 10 == 0 else bool(v) for i, v in enumerate(y)], dtype="boolean"
+        ),
+        lambda y: ["" if i % 10 == 0 else str(v) for i, v in enumerate(y)],
+    ],
+)
 def test_rows_without_a_label_are_left_out_and_counted(as_labels):
     frame, y = clinic()
     with pytest.warns(RowsLeftOut, match="30 of 300 rows of 'ill' have no label"):

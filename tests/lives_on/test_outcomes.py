@@ -96,6 +96,11 @@ def test_a_prediction_as_a_frame(life):
     frame = life.predict("ill", source(new)).to_frame()
     assert frame["id"].tolist() == list(new.index)
     assert list(frame.columns) == [
-        "id", "value", "probability of 0", "probability of 1", "cells", "cost"
-    ]  # fmt: skip
+        "id",
+        "value",
+        "probability of 0",
+        "probability of 1",
+        "cells",
+        "cost",
+    ]
     pytest.importorskip("polars").from_pandas(frame)

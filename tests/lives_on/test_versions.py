@@ -146,11 +146,14 @@ def test_forget_takes_the_versions_and_the_bill_stays(life):
     assert life.bill()["cost"].sum() == pytest.approx(life.balance().spent)
 
 
-@pytest.mark.parametrize("wrong, message", [
-    ([0.5, 1.25] * 120, "hold numbers"),
-    (["yes", "no"] * 120, "hold 'no' too"),
-    ([0, 1, 2] * 80, "hold 2 too"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ([0.5, 1.25] * 120, "hold numbers"),
+        (["yes", "no"] * 120, "hold 'no' too"),
+        ([0, 1, 2] * 80, "hold 2 too"),
+    ],
+)
 def test_labels_of_another_kind_are_refused_before_anything_is_bought(wrong, message):
     X, y = month()
     life = thrifty.Lifetime(random_state=0)

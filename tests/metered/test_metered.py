@@ -233,8 +233,11 @@ def test_few_requests_not_one_per_example(data):
         return X[np.ix_([int(e) for e in examples], [int(f[1:]) for f in features])]
 
     source = thrifty.Source.from_callable(
-        provider, name="provider",
-        examples=range(500), features=[f"x{i}" for i in range(30)], boolean=False
+        provider,
+        name="provider",
+        examples=range(500),
+        features=[f"x{i}" for i in range(30)],
+        boolean=False,
     )
     life = thrifty.Lifetime(thrifty.Trees(), prices=5)
     lazy = life.metered(model, source)

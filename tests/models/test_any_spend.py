@@ -41,9 +41,12 @@ def tasks(draw):
 def test_learned_or_refused_with_nothing_bought(task):
     X, y, names, prices, spend, owned = task
     source = thrifty.Source.from_array(
-        X, feature_names=names, examples=[f"p{i}" for i in range(len(X))], name="s",
+        X,
+        feature_names=names,
+        examples=[f"p{i}" for i in range(len(X))],
+        name="s",
         allow_missing=True,
-    )  # fmt: skip
+    )
     life = thrifty.Lifetime(prices=prices, random_state=0)
     if owned:
         life.background(source, rows=len(X) // 4)

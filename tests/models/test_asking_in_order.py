@@ -132,8 +132,9 @@ def test_worth_says_what_it_needs(bad):
 
 def test_through_a_lifetime_any_estimator_stops_and_the_receipt_agrees():
     X, y = drawn(600, 3)
-    life = thrifty.Lifetime(thrifty.Models(DecisionTreeClassifier(max_depth=4, random_state=0)),
-                            prices=list(PRICES))  # fmt: skip
+    life = thrifty.Lifetime(
+        thrifty.Models(DecisionTreeClassifier(max_depth=4, random_state=0)), prices=list(PRICES)
+    )
     life.learn("ill", X, y, spend="60 %")
     bought = life.bill()
     new, truth = drawn(400, 4)
@@ -169,8 +170,9 @@ def test_overlapping_orders_are_asked_at_their_marginal_prices():
     prices = thrifty.PriceList(
         dict.fromkeys(names[:7], 5.0) | {"lab 7": 0.0},
         orders={"small": (7.0, names[2:4]), "large": (9.0, names[2:7])},
-        fees={"needle": (3.0, names[:7])}, currency="USD",
-    )  # fmt: skip
+        fees={"needle": (3.0, names[:7])},
+        currency="USD",
+    )
     pandas = pytest.importorskip("pandas")
     life = thrifty.Lifetime(thrifty.Models(LogisticRegression()), prices=prices)
     life.learn("ill", pandas.DataFrame(X, columns=names), y)

@@ -21,11 +21,13 @@ N = 200
 
 def people() -> tuple[pd.DataFrame, np.ndarray]:
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({
-        "age": rng.normal(50, 10, N),
-        "weight": rng.normal(70, 9, N),
-        "town": rng.choice(list("xyz"), N),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "age": rng.normal(50, 10, N),
+            "weight": rng.normal(70, 9, N),
+            "town": rng.choice(list("xyz"), N),
+        }
+    )
     return frame, (frame["age"] + rng.normal(0, 3, N) > 50).astype(int).to_numpy()
 
 

@@ -14,11 +14,13 @@ pd = pytest.importorskip("pandas")
 
 def messy(seed, colours=("red", "green", "blue"), n=900):
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({
-        "age": rng.normal(50, 10, n).round(),
-        "colour": rng.choice(list(colours), n),
-        **{f"noise {i}": rng.normal(size=n) for i in range(3)},
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "age": rng.normal(50, 10, n).round(),
+            "colour": rng.choice(list(colours), n),
+            **{f"noise {i}": rng.normal(size=n) for i in range(3)},
+        }
+    )
     ill = (frame["colour"] == "red") ^ (rng.random(n) < 0.05)
     return frame, np.where(ill, "ill", "well")
 

@@ -40,9 +40,15 @@ def bought(seed, n_rare=60, n_others=120, whole=0, seen=0.3):
     shrunk = effects * effects**2 / (effects**2 + variance)
     weights = np.where(codes == 1, SHARE * 20_000 / n_rare, (1 - SHARE) * 20_000 / n_others)
     return Table(
-        np.arange(N), rows, np.where(looked, X[rows], np.nan), looked, weights, codes,
-        centres=np.full(N, 0.06), effects=np.column_stack([shrunk, variance]),
-    )  # fmt: skip
+        np.arange(N),
+        rows,
+        np.where(looked, X[rows], np.nan),
+        looked,
+        weights,
+        codes,
+        centres=np.full(N, 0.06),
+        effects=np.column_stack([shrunk, variance]),
+    )
 
 
 def on_new_rows(table):

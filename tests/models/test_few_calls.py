@@ -86,12 +86,16 @@ def test_looks_cost_together_what_the_door_says() -> None:
             a, b = rng.integers(0, 11, len(features)), rng.integers(0, 31, len(features))
             for n in range(1, len(features) + 1):
                 expected = 0.0
-                had = [set(account.rare[: account.a[f]]) | set(account.others[: account.b[f]])
-                       for f in range(4)]  # fmt: skip
+                had = [
+                    set(account.rare[: account.a[f]]) | set(account.others[: account.b[f]])
+                    for f in range(4)
+                ]
                 for row in range(40):
-                    new = [f for f, m, k in zip(features[:n], a, b)
-                           if row not in had[f]
-                           and row in {*account.rare[:m], *account.others[:k]}]  # fmt: skip
+                    new = [
+                        f
+                        for f, m, k in zip(features[:n], a, b)
+                        if row not in had[f] and row in {*account.rare[:m], *account.others[:k]}
+                    ]
                     owned = [f for f in range(4) if row in had[f]]
                     expected += cells.price_between(owned, [*owned, *new])
                 assert account.cost(features[:n], a[:n], b[:n]).sum() == pytest.approx(expected)

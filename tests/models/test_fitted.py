@@ -11,12 +11,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from thrifty import ScorecardClassifier
 from thrifty.errors import BadInput
 from thrifty.models.fits.estimators import fit_user, in_words
-from thrifty.models.fits.fitted import (
-    CLASSIFIERS,
-    REGRESSORS,
-    classes_from_dict,
-    numbers_from_dict,
-)
+from thrifty.models.fits.fitted import CLASSIFIERS, REGRESSORS, classes_from_dict, numbers_from_dict
 from thrifty.models.fits.fitting import fit_classes, fit_regressor
 from thrifty.models.fits.linear_score import LinearScore
 from thrifty.models.table import Table
@@ -27,8 +22,9 @@ NAMES = ["a", "b"]
 def table(labels, **more):
     n = len(labels)
     values = np.random.default_rng(0).normal(size=(n, 2))
-    return Table(np.arange(2), np.arange(n), values, np.ones((n, 2), bool), np.ones(n), labels,
-                 **more)  # fmt: skip
+    return Table(
+        np.arange(2), np.arange(n), values, np.ones((n, 2), bool), np.ones(n), labels, **more
+    )
 
 
 CLASSES = table(np.arange(60) % 2)

@@ -40,9 +40,13 @@ def learned_by_hand(prices):
 
 @pytest.mark.parametrize(
     ("prices", "n_jobs", "engine"),
-    [("cells", 1, "threads"), ("cells", 2, "loky"), ("priced", 2, "threads"),
-     ("priced", 2, "loky")],
-)  # fmt: skip
+    [
+        ("cells", 1, "threads"),
+        ("cells", 2, "loky"),
+        ("priced", 2, "threads"),
+        ("priced", 2, "loky"),
+    ],
+)
 def test_the_result_does_not_depend_on_the_workers(prices, n_jobs, engine):
     by_hand = learned_by_hand(prices)
     other = learned_by(n_jobs, engine, prices)
@@ -56,8 +60,6 @@ def test_the_result_does_not_depend_on_the_workers(prices, n_jobs, engine):
 def test_nothing_is_tried_that_would_be_thrown_away(monkeypatch):
     tried = []
     real = thrifty.Models.use_rep
-    monkeypatch.setattr(
-        thrifty.Models, "use_rep", lambda *given: tried.append(1) or real(*given)
-    )
+    monkeypatch.setattr(thrifty.Models, "use_rep", lambda *given: tried.append(1) or real(*given))
     learned_by(2, "threads", "priced")
     assert len(tried) == 3

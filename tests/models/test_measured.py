@@ -18,11 +18,13 @@ from thrifty.models.held.classifier import ModelClassifier
 @pytest.fixture(scope="module")
 def model() -> ModelClassifier:
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({
-        "age": rng.integers(20, 90, 400),
-        "smoker": rng.choice(["never", "often"], 400),
-        "noise": rng.normal(size=400).round(2),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(20, 90, 400),
+            "smoker": rng.choice(["never", "often"], 400),
+            "noise": rng.normal(size=400).round(2),
+        }
+    )
     odds = (frame["age"] - 60) / 6 + 2.0 * (frame["smoker"] == "often") - 2.0
     ill = rng.random(400) < 1 / (1 + np.exp(-odds))
     life = thrifty.Lifetime(random_state=0)

@@ -105,14 +105,26 @@ def test_what_a_task_did_not_touch_is_shared():
 def test_a_memory_of_before_opens():
     """Lists, packed counts, and sketches among the notes, as earlier versions wrote them."""
     spread = remember(None, np.arange(40.0), np.ones(40))
-    lists = {"n_features": 9, "tasks": 2, "features": [2, 4], "looks": [1.5, 3.0],
-             "ones": [0.25, 1.0], "useful": [0, 2],
-             "notes": {"values:7": spread, "words of x": ["a"]}}  # fmt: skip
+    lists = {
+        "n_features": 9,
+        "tasks": 2,
+        "features": [2, 4],
+        "looks": [1.5, 3.0],
+        "ones": [0.25, 1.0],
+        "useful": [0, 2],
+        "notes": {"values:7": spread, "words of x": ["a"]},
+    }
     memory = Memory.from_dict(lists)
     assert memory.looks.tolist() == [0, 0, 1.5, 0, 3, 0, 0, 0, 0] and list(memory) == [4]
     assert memory.sketch(7) == spread and memory.words == {"x": ("a",)}
-    packed = pack_arrays({"steps": np.array([2, 2], np.int32), "looks": np.array([1500, 3000]),
-                          "ones": np.array([250, 1000]), "useful": np.array([0, 2], np.int32)})
+    packed = pack_arrays(
+        {
+            "steps": np.array([2, 2], np.int32),
+            "looks": np.array([1500, 3000]),
+            "ones": np.array([250, 1000]),
+            "useful": np.array([0, 2], np.int32),
+        }
+    )
     kept = {key: lists[key] for key in ("n_features", "tasks", "notes")}
     text = base64.b64encode(packed).decode()
     assert same(Memory.from_dict({**kept, "packed": text}), memory)
@@ -121,9 +133,13 @@ def test_a_memory_of_before_opens():
 def test_notes_of_a_store_come_into_their_fields():
     """Rows were blocks of the kind "note" once; a kind that this version does not know is left."""
     blocks = {
-        "note 0 rows:3": b'"abc"', "rows 1 rows:cohort 0": b'"def"', "rows 4 rows:7": b'"ghi"',
-        "note 2 words of x": b'["a", "b"]', "note 3 model 00ff": b'{"n": 1}', "note 9 later": b"1",
-    }  # fmt: skip
+        "note 0 rows:3": b'"abc"',
+        "rows 1 rows:cohort 0": b'"def"',
+        "rows 4 rows:7": b'"ghi"',
+        "note 2 words of x": b'["a", "b"]',
+        "note 3 model 00ff": b'{"n": 1}',
+        "note 9 later": b"1",
+    }
     memory = Memory.from_dict({"n_features": 9, "tasks": 8, "blocks": blocks})
     assert (memory.controls, memory.cohorts) == (["abc", "ghi"], ["def"])
     assert memory.words == {"x": ("a", "b")} and memory.hypotheses == [{"n": 1}]
@@ -131,10 +147,13 @@ def test_notes_of_a_store_come_into_their_fields():
     after = memory.after(Lesson(controls={3: "new"}, cohort="more", words={"x": ("a", "b")}), 9)
     written = {name: block.to_bytes() for name, block in after.blocks().items()}
     assert written == {
-        "rows 0 rows:3": b'"new"', "rows 1 rows:cohort 0": b'"def"', "rows 4 rows:7": b'"ghi"',
-        "rows 5 rows:cohort 1": b'"more"', "note 2 words of x": b'["a", "b"]',
+        "rows 0 rows:3": b'"new"',
+        "rows 1 rows:cohort 0": b'"def"',
+        "rows 4 rows:7": b'"ghi"',
+        "rows 5 rows:cohort 1": b'"more"',
+        "note 2 words of x": b'["a", "b"]',
         "note 3 model 00ff": b'{"n": 1}',
-    }  # fmt: skip
+    }
 
 
 class Kept:

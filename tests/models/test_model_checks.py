@@ -20,7 +20,7 @@ EXPECTED = {
     "check_dtype_object": (
         "it wants a TypeError for a dict among the values; everything wrong with data is a "
         "BadInput here, which is a ValueError"
-    ),
+    )
 }
 
 
@@ -29,9 +29,12 @@ EXPECTED = {
 OTHER_FORMS = {
     "check_estimator_sparse_matrix",
     "check_dtype_object",
-    *(f"check_{kind}_train{form}"
-      for kind in ("classifiers", "regressors") for form in ("", " readonly_memmap")),
-}  # fmt: skip
+    *(
+        f"check_{kind}_train{form}"
+        for kind in ("classifiers", "regressors")
+        for form in ("", " readonly_memmap")
+    ),
+}
 
 
 def checks_of_our_own():
@@ -68,13 +71,15 @@ def test_every_excuse_and_every_other_form_is_used():
 
 def shop(n=500, seed=0):
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({
-        "price": rng.normal(10, 2, n),
-        "colour": pd.Categorical(rng.choice(["red", "green", "blue"], n)),
-        "size": rng.choice(["s", "m", "l"], n),
-        "sale": rng.random(n) < 0.3,
-        **{f"noise {i}": rng.normal(size=n) for i in range(4)},
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "price": rng.normal(10, 2, n),
+            "colour": pd.Categorical(rng.choice(["red", "green", "blue"], n)),
+            "size": rng.choice(["s", "m", "l"], n),
+            "sale": rng.random(n) < 0.3,
+            **{f"noise {i}": rng.normal(size=n) for i in range(4)},
+        }
+    )
     sold = (frame["colour"] == "red") | (frame["price"] < 8)
     return frame, np.where(sold ^ (rng.random(n) < 0.05), "sold", "kept")
 

@@ -10,13 +10,16 @@ import thrifty
 PANELS = thrifty.PriceList(
     {"age": 0, "pulse": 2},
     orders={
-        "sodium": (4.81, ["na"]), "potassium": (4.59, ["k"]), "creatinine": (5.12, ["crea"]),
-        "electrolytes": (7.01, ["na", "k"]), "basic": (8.46, ["na", "k", "crea", "glu"]),
+        "sodium": (4.81, ["na"]),
+        "potassium": (4.59, ["k"]),
+        "creatinine": (5.12, ["crea"]),
+        "electrolytes": (7.01, ["na", "k"]),
+        "basic": (8.46, ["na", "k", "crea", "glu"]),
         "glucose": (3.93, ["glu"]),
     },
     fees={"draw": (9.09, ["na", "k", "crea", "glu"])},
     currency="USD",
-)  # fmt: skip
+)
 NAMES = ["age", "pulse", "na", "k", "crea", "glu"]
 
 
@@ -37,10 +40,15 @@ def ward():
 
 
 RULES = [
-    {"stop": thrifty.Sure(0.6)}, {"stop": thrifty.Sure(0.9)}, {"stop": thrifty.Sure(0.999)},
-    {"stop": thrifty.Worth(0.001)}, {"per_row": 16}, {"stop": thrifty.Sure(0.8), "per_row": 14},
-    {"spend": 900}, {"stop": thrifty.Sure(0.95), "spend": 1500},
-]  # fmt: skip
+    {"stop": thrifty.Sure(0.6)},
+    {"stop": thrifty.Sure(0.9)},
+    {"stop": thrifty.Sure(0.999)},
+    {"stop": thrifty.Worth(0.001)},
+    {"per_row": 16},
+    {"stop": thrifty.Sure(0.8), "per_row": 14},
+    {"spend": 900},
+    {"stop": thrifty.Sure(0.95), "spend": 1500},
+]
 
 
 @pytest.mark.parametrize("given", RULES, ids=str)

@@ -19,12 +19,14 @@ pd = pytest.importorskip("pandas")
 
 def houses(n=700, seed=0):
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({
-        "rooms": rng.integers(1, 9, n).astype(float),
-        "town": rng.choice(["Bern", "Graz", "Turin"], n),
-        "new": rng.random(n) < 0.3,
-        **{f"noise {i}": rng.normal(size=n) for i in range(12)},
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "rooms": rng.integers(1, 9, n).astype(float),
+            "town": rng.choice(["Bern", "Graz", "Turin"], n),
+            "new": rng.random(n) < 0.3,
+            **{f"noise {i}": rng.normal(size=n) for i in range(12)},
+        }
+    )
     frame.loc[rng.random(n) < 0.1, "rooms"] = np.nan
     worth = {"Bern": 9.0, "Graz": 3.0, "Turin": 0.0}
     y = 1.5 * frame["rooms"].fillna(2) + frame["town"].map(worth) + 2 * frame["new"]
@@ -45,10 +47,15 @@ def learned():
 
 
 @pytest.mark.parametrize(
-    "estimator", [None, Ridge(), make_pipeline(StandardScaler(), Ridge()),
-                  HistGradientBoostingRegressor(max_iter=60)],
+    "estimator",
+    [
+        None,
+        Ridge(),
+        make_pipeline(StandardScaler(), Ridge()),
+        HistGradientBoostingRegressor(max_iter=60),
+    ],
     ids=["ours", "ridge", "pipeline", "trees"],
-)  # fmt: skip
+)
 def test_few_cells_through_a_store(estimator, tmp_path):
     X, y = houses()
     new, real = houses(seed=1)

@@ -115,8 +115,9 @@ def test_which_cells_were_bought_tells_nothing():
     y = (rng.random(1000) < np.where(X[:, 4] == 1, 0.7, 0.2)).astype(int)
     bought = np.ones(X.shape, dtype=bool)
     bought[y == 0, 1] = rng.random((y == 0).sum()) < 0.2  # mostly on the rare class
-    order = find_order(table_of(np.where(bought, X, np.nan), y, bought=bought),
-                       each_costs(np.ones(6)))  # fmt: skip
+    order = find_order(
+        table_of(np.where(bought, X, np.nan), y, bought=bought), each_costs(np.ones(6))
+    )
     assert order.features()[0] == 4
 
 

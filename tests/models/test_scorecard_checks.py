@@ -10,7 +10,7 @@ from thrifty import ScorecardClassifier
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    [ScorecardClassifier(), ScorecardClassifier(whole_points=True, calibrated=False)],
+    [ScorecardClassifier(), ScorecardClassifier(whole_points=True, calibrated=False)]
 )
 def test_scikit_learn_check(estimator, check):
     check(estimator)

@@ -148,10 +148,11 @@ class _Greedy:
         elif self.what == "other":
             values = values + 1
         return Bought(
-            Table(features, rows, values, np.ones(values.shape, bool), np.ones(n),
-                  labels.codes[rows]),
+            Table(
+                features, rows, values, np.ones(values.shape, bool), np.ones(n), labels.codes[rows]
+            ),
             Lesson(),
-        )  # fmt: skip
+        )
 
 
 @pytest.mark.parametrize(

@@ -189,9 +189,13 @@ def test_a_computed_boolean_is_0_or_1_and_a_computed_number_any():
         prices = PriceList({"a": 1}, derived={name: (["a"], function)})
         ask = lambda ids, names: [[3.0] * len(names) for _ in ids]  # noqa: E731
         source = Source.from_callable(
-            ask, name="lab", examples=["p"], features=["a", name],
-            kinds={f: kinds[f] for f in ("a", name)}, prices=prices,
-        )  # fmt: skip
+            ask,
+            name="lab",
+            examples=["p"],
+            features=["a", name],
+            kinds={f: kinds[f] for f in ("a", name)},
+            prices=prices,
+        )
         cells = Cells(source, ledger=ledger(), task="t")
         if good:
             assert cells.get([0], [1])[0, 0] == 1.5

@@ -64,8 +64,10 @@ def test_predictions_are_under_prices_and_budget(tmp_path):
     provider = FakeProvider()
     life = thrifty.Lifetime(
         thrifty.Trees(max_depth=3, learner=thrifty.Paper()),
-        store=tmp_path / "s.db", prices=5, budget=thrifty.Budget(total=60 * 10 * 5 + 200),
-    )  # fmt: skip
+        store=tmp_path / "s.db",
+        prices=5,
+        budget=thrifty.Budget(total=60 * 10 * 5 + 200),
+    )
     life.learn("t", provider.source(IDS, NAMES), labels(provider))
     assert life.balance().left == 200
     new = [f"n{i}" for i in range(160)]
@@ -133,7 +135,8 @@ def test_ids_need_a_name_and_other_values_are_an_error(tmp_path):
     other.loc[7, "b"] = not X["b"][7]
     with pytest.raises(ChangedValue, match=r"b of example '7' .* is [01] in the store and [01]"):
         life.learn(
-            "two", thrifty.Source.from_frame(other, examples=range(30), name="t"),
+            "two",
+            thrifty.Source.from_frame(other, examples=range(30), name="t"),
             ~other["c"].to_numpy(),
         )
     assert life.balance() == before and list(life) == ["one"]
@@ -145,9 +148,13 @@ def test_a_lifetime_is_whole_in_its_store(tmp_path):
     store = tmp_path / "s.db"
     prices = thrifty.PriceList({"a": 2, "b": 3}, fees={"draw": (5, ["a"])}, currency="EUR")
     made = thrifty.Lifetime(
-        thrifty.Trees(max_depth=2), store=store, prices=prices, agnostic=thrifty.Restart(3),
-        budget=thrifty.Budget(total="40 EUR"), random_state=7,
-    )  # fmt: skip
+        thrifty.Trees(max_depth=2),
+        store=store,
+        prices=prices,
+        agnostic=thrifty.Restart(3),
+        budget=thrifty.Budget(total="40 EUR"),
+        random_state=7,
+    )
     for life in (thrifty.Lifetime.open(store), thrifty.Lifetime(store=store)):
         assert life.family == made.family and life.agnostic == thrifty.Restart(3)
         assert life.budget == thrifty.Budget(total="40 EUR")

@@ -36,11 +36,9 @@ FAMILIES = {
 PRICES = {
     "plain": 2,
     "orders": thrifty.PriceList(
-        dict.fromkeys(NAMES, 3), orders={"two": (4, ["f0", "f1"])},
-        fees={"draw": (5, ["f2", "f3"])},
+        dict.fromkeys(NAMES, 3), orders={"two": (4, ["f0", "f1"])}, fees={"draw": (5, ["f2", "f3"])}
     ),
-}  # fmt: skip
-
+}
 
 
 def billed_singly(provider):
@@ -71,8 +69,9 @@ STEPS = st.lists(
         st.integers(3, 9),  # how many columns there are by now
         st.integers(0, 2**32).map(random.Random),
     ),
-    min_size=2, max_size=9,
-)  # fmt: skip
+    min_size=2,
+    max_size=9,
+)
 
 
 class Walk:
@@ -88,9 +87,7 @@ class Walk:
     def life(self, family):
         """Each family has its lifetime; all of them share what was bought."""
         if family not in self.lives:
-            self.lives[family] = thrifty.Lifetime(
-                FAMILIES[family](), store=self.store, name=family
-            )
+            self.lives[family] = thrifty.Lifetime(FAMILIES[family](), store=self.store, name=family)
         return self.lives[family]
 
     def source(self, chance, width):
@@ -166,9 +163,10 @@ def walk(open_store, steps, prices):
 
 
 SLOWLY = settings(
-    max_examples=int(os.environ.get("THRIFTY_WALKS", "8")), deadline=None,
+    max_examples=int(os.environ.get("THRIFTY_WALKS", "8")),
+    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("prices", sorted(PRICES))

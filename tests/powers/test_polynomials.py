@@ -203,9 +203,15 @@ def test_laws_as_json():
 
 @pytest.mark.parametrize(
     "settings",
-    [{"max_degree": 0}, {"max_terms": 0}, {"distribution": "uniform"}, {"method": "paper"},
-     {"smallest_coefficient": 0}, {"distribution": stats.uniform}],
-)  # fmt: skip
+    [
+        {"max_degree": 0},
+        {"max_terms": 0},
+        {"distribution": "uniform"},
+        {"method": "paper"},
+        {"smallest_coefficient": 0},
+        {"distribution": stats.uniform},
+    ],
+)
 def test_parameters_are_checked(settings):
     name = "distribution" if "method" in settings else next(iter(settings))
     with pytest.raises(BadParameter, match=name):

@@ -26,9 +26,7 @@ def learned(store=None, prices=None):
     X = rng.normal(size=(160, 4))
     frame = pandas.DataFrame(X, columns=NAMES)
     frame["sex"] = np.where(rng.random(160) < 0.5, "f", "m")
-    source = thrifty.Source.from_frame(
-        frame, examples=[f"p{i}" for i in range(160)], name="ward"
-    )
+    source = thrifty.Source.from_frame(frame, examples=[f"p{i}" for i in range(160)], name="ward")
     life = thrifty.Lifetime(store=store, prices=prices, random_state=0)
     life.learn("ill", source, (2 * X[:, 0] + X[:, 2] > 0).astype(int), spend="100 %")
     other = X[:, 2] + (frame["sex"] == "f").to_numpy() > 0.5

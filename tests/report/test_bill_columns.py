@@ -31,9 +31,12 @@ def store(tmp_path):
 def added():
     """One more column, in the one list."""
     column = BillColumn(
-        "looked_at", lambda receipt: 1000 * (receipt.cells + receipt.reused_cells), nothing=7,
-        tasks_heading="Looked at", beside_heading="Looked at too",
-    )  # fmt: skip
+        "looked_at",
+        lambda receipt: 1000 * (receipt.cells + receipt.reused_cells),
+        nothing=7,
+        tasks_heading="Looked at",
+        beside_heading="Looked at too",
+    )
     COLUMNS.append(column)
     yield column
     COLUMNS.remove(column)

@@ -148,7 +148,9 @@ def test_a_purchase_is_resolved_after_a_confirmation(either_site: Site) -> None:
     assert again.status_code == 404
 
 
-@pytest.mark.parametrize("origin", [None, "null", "http://evil.example", f"http://localhost:{PORT}"])
+@pytest.mark.parametrize(
+    "origin", [None, "null", "http://evil.example", f"http://localhost:{PORT}"]
+)
 def test_a_form_from_elsewhere_is_refused(site: Site, origin: str | None) -> None:
     (waiting,) = site.watcher.scene.view.ledger.in_doubt
     headers = {} if origin is None else {"origin": origin}

@@ -86,11 +86,13 @@ def test_tiles_count_what_was_spent_before_anything_is_learned() -> None:
 def priced() -> thrifty.Lifetime:
     """The default model on names that are markup, with prices, a budget and a prediction."""
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({
-        HOSTILE: rng.normal(size=300).round(2),
-        "ward": rng.choice(["<b>north</b>", "south"], 300),
-        "noise": rng.normal(size=300).round(2),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            HOSTILE: rng.normal(size=300).round(2),
+            "ward": rng.choice(["<b>north</b>", "south"], 300),
+            "noise": rng.normal(size=300).round(2),
+        }
+    )
     ill = (frame[HOSTILE] + (frame["ward"] == "south") + rng.normal(size=300) > 1).to_numpy()
     life = thrifty.Lifetime(
         prices=thrifty.PriceList(0.5, currency="EUR"),
@@ -174,9 +176,11 @@ def test_the_page_is_a_laboratorys_bill() -> None:
     """Three patients to learn from, two to predict: panels and draws, summed to the cent."""
     names = ["Na", "K", "age"]
     prices = thrifty.PriceList(
-        {"Na": "4.81", "K": "4.76", "age": 0}, orders={"electrolytes": ("7.01", ["Na", "K"])},
-        fees={"blood draw": ("9.09", ["Na", "K"])}, currency="USD",
-    )  # fmt: skip
+        {"Na": "4.81", "K": "4.76", "age": 0},
+        orders={"electrolytes": ("7.01", ["Na", "K"])},
+        fees={"blood draw": ("9.09", ["Na", "K"])},
+        currency="USD",
+    )
     frame = pd.DataFrame([[0, 0, 1], [1, 0, 1], [1, 1, 0]], columns=names)
     life = thrifty.Lifetime(thrifty.Trees(max_depth=3, learner=thrifty.Paper()), prices=prices)
     life.learn("ill", frame, [0, 0, 1])
@@ -184,8 +188,10 @@ def test_the_page_is_a_laboratorys_bill() -> None:
     page = report_page(view_of(life))
     learned, asked = table_of(page, "itemised"), table_of(page, "itemised-predictions")
     assert learned[1:] == [
-        ["blood draw", "3", "27.27"], ["electrolytes", "3", "21.03"], ["in all", "", "48.30"],
-    ]  # fmt: skip
+        ["blood draw", "3", "27.27"],
+        ["electrolytes", "3", "21.03"],
+        ["in all", "", "48.30"],
+    ]
     assert [row[:2] for row in asked[1:-1]] == [["blood draw", "2"], ["K", "2"]]
     assert asked[-1][2] == "27.70"
     assert float(asked[-1][2]) == life.balance().predictions

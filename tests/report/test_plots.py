@@ -77,8 +77,10 @@ def test_only_what_is_not_drawn_is_said_not_to_be_shown(bought: int, said: bool)
 
 
 def test_a_legend_stays_inside_its_picture() -> None:
-    points = [QualityPoint(f"will come back within thirty days {i}", 5.0, 0.5, 0.4, 0.7, 0.3)
-              for i in range(4)]  # fmt: skip
+    points = [
+        QualityPoint(f"will come back within thirty days {i}", 5.0, 0.5, 0.4, 0.7, 0.3)
+        for i in range(4)
+    ]
     drawn = figure()
     axes = drawn.subplots()
     draw_quality(axes, points, "average precision on rows left out", "EUR")
@@ -141,8 +143,14 @@ def test_quality_is_the_users_score_where_one_is_given(view: LifetimeView) -> No
 def test_a_path_pays_each_feature_once_and_rows_weigh_it() -> None:
     leaf_a, leaf_b = {"label": 0, "counts": [30, 0]}, {"label": 1, "counts": [0, 10]}
     again = {"feature": 0, "threshold": 2.0, "false": leaf_b, "true": leaf_b}
-    tree = tree_from_dict({"feature": 0, "threshold": 1.0, "false": leaf_a, "true": {
-        "feature": 1, "false": again, "true": leaf_b}})  # fmt: skip
+    tree = tree_from_dict(
+        {
+            "feature": 0,
+            "threshold": 1.0,
+            "false": leaf_a,
+            "true": {"feature": 1, "false": again, "true": leaf_b},
+        }
+    )
     task = TaskView("t", "scratch", Receipt(8, 8.0, 0, 0, 2, 4, 2), tree=tree)
     view = LifetimeView(tasks=(task,), feature_names=("a", "b"), prices={"a": 4.0, "b": 2.0})
     (price,) = prediction_prices(view)

@@ -48,12 +48,15 @@ def test_a_store_of_0_1_opens_with_everything_in_it(name, tmp_path):
         assert all(model is not None for model in map(life.__getitem__, life))
 
 
-@pytest.mark.parametrize("name, make", [
-    ("trees", lambda: thrifty.streams.trees(4, 12, 2, 120, 3, random_state=1)),
-    ("trees_race", lambda: thrifty.streams.trees(4, 12, 2, 120, 3, random_state=2)),
-    ("lists", lambda: thrifty.streams.lists(3, 12, 2, 150, 3, random_state=4)),
-    ("monomials", lambda: thrifty.streams.monomials(3, 8, 2, 60, 3, random_state=5)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, make",
+    [
+        ("trees", lambda: thrifty.streams.trees(4, 12, 2, 120, 3, random_state=1)),
+        ("trees_race", lambda: thrifty.streams.trees(4, 12, 2, 120, 3, random_state=2)),
+        ("lists", lambda: thrifty.streams.lists(3, 12, 2, 150, 3, random_state=4)),
+        ("monomials", lambda: thrifty.streams.monomials(3, 8, 2, 60, 3, random_state=5)),
+    ],
+)
 def test_its_models_predict_and_it_goes_on_learning(name, make, tmp_path):
     life = thrifty.Lifetime.open(restore(name, tmp_path))
     for task in make():

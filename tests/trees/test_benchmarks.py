@@ -24,8 +24,11 @@ def load(name):
 def test_thresholds_compare_trees_of_the_same_accuracy():
     rows = thresholds.measure(300, 120, repeats=1)
     assert [(row["labels"], row["gain"]) for row in rows] == [
-        ("clean", "entropy"), ("clean", "gini"), ("noisy", "entropy"), ("noisy", "gini"),
-    ]  # fmt: skip
+        ("clean", "entropy"),
+        ("clean", "gini"),
+        ("noisy", "entropy"),
+        ("noisy", "gini"),
+    ]
     assert all(row["accuracy"] == row["scikit-learn accuracy"] == 1.0 for row in rows)
 
 

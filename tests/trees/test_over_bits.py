@@ -1,5 +1,4 @@
-"""Numbers, categories and gaps reach every learner of trees and lists, as bits where it needs them.
-"""
+"""Numbers, categories and gaps reach every learner of trees and lists, as bits if it needs them."""
 
 from __future__ import annotations
 
@@ -15,13 +14,15 @@ def messy(seed, n=1200):
     rng = np.random.default_rng(seed)
     age = rng.normal(50, 10, n)
     age[rng.random(n) < 0.1] = np.nan
-    frame = pd.DataFrame({
-        "age": age,
-        "colour": rng.choice(["red", "green", "blue"], n),
-        "smokes": rng.random(n) < 0.3,
-        "alleles": rng.integers(0, 3, n),
-        **{f"noise {i}": rng.normal(size=n) for i in range(4)},
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "age": age,
+            "colour": rng.choice(["red", "green", "blue"], n),
+            "smokes": rng.random(n) < 0.3,
+            "alleles": rng.integers(0, 3, n),
+            **{f"noise {i}": rng.normal(size=n) for i in range(4)},
+        }
+    )
     truth = (frame["age"].fillna(0) > 52) | (frame["colour"] == "red")
     return frame, np.asarray(truth ^ (rng.random(n) < 0.05))
 
@@ -55,8 +56,14 @@ def test_verified_learns_from_numbers_categories_and_gaps(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "family", [thrifty.Trees(max_depth=6), thrifty.Trees(max_depth=6, learner=thrifty.Paper()),
-               thrifty.Lists(max_depth=6)], ids=repr)
+    "family",
+    [
+        thrifty.Trees(max_depth=6),
+        thrifty.Trees(max_depth=6, learner=thrifty.Paper()),
+        thrifty.Lists(max_depth=6),
+    ],
+    ids=repr,
+)
 def test_exact_learners_split_on_categories(family):
     life = thrifty.Lifetime(family)
     frame, y = clean(0)

@@ -87,8 +87,7 @@ def test_many_classes(gain):
 
 @settings(max_examples=60)
 @given(
-    st.integers(0, 2**32 - 1),
-    st.sampled_from([(entropy, entropy_at_most), (gini, gini_at_most)]),
+    st.integers(0, 2**32 - 1), st.sampled_from([(entropy, entropy_at_most), (gini, gini_at_most)])
 )
 def test_bounds_for_many_classes_lie_above_every_corner(seed, pair):
     gain, at_most = pair

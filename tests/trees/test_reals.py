@@ -125,8 +125,11 @@ def with_thresholds(tree, levels):
         return EMPTY
     f = tree.split.feature
     split = Split(3) if f == 3 else Split(f, levels[f % len(levels)])
-    return Node(split, with_thresholds(tree.false, levels[1:] + levels[:1]),
-                with_thresholds(tree.true, levels[::-1]))  # fmt: skip
+    return Node(
+        split,
+        with_thresholds(tree.false, levels[1:] + levels[:1]),
+        with_thresholds(tree.true, levels[::-1]),
+    )
 
 
 def agree(a, b, match):
@@ -188,9 +191,14 @@ def test_use_rep_is_its_plain_twin(table, shapes, match, max_depth):
     cells = Cells(X)
     metafeatures = [with_thresholds(s, [0.125, 0.375, 0.625, float(np.median(X))]) for s in shapes]
     attempt = use_rep(
-        Metafeatures(tuple(metafeatures)), cells, labels, entropy,
-        max_depth=max_depth, max_nodes=None, match=match,
-    )  # fmt: skip
+        Metafeatures(tuple(metafeatures)),
+        cells,
+        labels,
+        entropy,
+        max_depth=max_depth,
+        max_nodes=None,
+        match=match,
+    )
     tree, failed, bought = plain_use_rep(
         X, labels.codes, labels.n_classes, cells.boolean, metafeatures, max_depth, match
     )

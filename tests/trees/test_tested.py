@@ -113,9 +113,7 @@ def test_an_unfinished_branch_takes_the_most_common_class():
     known = Metafeatures().with_trees([stump(0)])
     labels = read_classes(y)
     how = {"max_depth": 3, "max_nodes": None}
-    grown = grow_on_sample(
-        known, Cells(X), labels, np.arange(10), entropy, **how
-    )
+    grown = grow_on_sample(known, Cells(X), labels, np.arange(10), entropy, **how)
     assert grown.tree == Node(Split(0), Leaf(0), Leaf(1)) and grown.mistakes == 1
 
 
@@ -128,14 +126,19 @@ def test_another_root_is_tried_before_more_rows_are_bought():
     known = Metafeatures().with_trees([stump(0), Node(Split(1), Leaf(), stump(2))])
     labels = read_classes(y)
     first = grow_on_sample(
-        known, Cells(X), labels, np.arange(60), entropy,
-        max_depth=1, max_nodes=None,
-    )  # fmt: skip
+        known, Cells(X), labels, np.arange(60), entropy, max_depth=1, max_nodes=None
+    )
     assert first.root == 0 and first.mistakes > 0
     second = grow_on_sample(
-        known, Cells(X), labels, np.arange(60), entropy,
-        max_depth=2, max_nodes=None, not_at_root=frozenset({0}),
-    )  # fmt: skip
+        known,
+        Cells(X),
+        labels,
+        np.arange(60),
+        entropy,
+        max_depth=2,
+        max_nodes=None,
+        not_at_root=frozenset({0}),
+    )
     assert second.root == 1 and second.mistakes == 0
 
 

@@ -100,6 +100,4 @@ def _parquet(folder: Path, X: AnyArray, names: list[str]) -> float | None:
     table = pyarrow.table({f"x{i}": X[:, i] for i in range(X.shape[1])})
     pyarrow.parquet.write_table(table, folder / "x.parquet")
     read = pyarrow.parquet.read_table
-    return best_of(
-        lambda: read(folder / "x.parquet", columns=names, use_threads=False), 2
-    ).best
+    return best_of(lambda: read(folder / "x.parquet", columns=names, use_threads=False), 2).best

@@ -63,9 +63,14 @@ def _seconds_per_call(pool: Pool, n: int = 200) -> float:
 
 
 def _row(
-    pool: Pool, engine: str, started: float, per_call: float, width: int, n_tasks: int,
+    pool: Pool,
+    engine: str,
+    started: float,
+    per_call: float,
+    width: int,
+    n_tasks: int,
     n_examples: int,
-) -> Json:  # fmt: skip
+) -> Json:
     stream = trees(n_tasks, width, 2, n_examples, 3, 1, max_nodes=3)
     tasks = [stream[i] for i in range(n_tasks)]
     alone, alone_cpu = _seconds(lambda: _loop(tasks))

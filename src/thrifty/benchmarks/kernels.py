@@ -53,9 +53,11 @@ def counting(n_examples: int, n_features: int) -> Json:
     ours = best_of(count, 9).best
     reading = best_of(lambda: np.bitwise_xor.reduce(tiles, axis=None), 9).best
     return _row(
-        "counting the root / reading it", ours / reading, "x",
+        "counting the root / reading it",
+        ours / reading,
+        "x",
         f"{1e3 * ours:.2f} ms for {n_examples:,} x {n_features:,}",
-    )  # fmt: skip
+    )
 
 
 def thirty_columns(n_examples: int) -> Json:
@@ -95,9 +97,7 @@ def threads(n_examples: int, n_features: int) -> Json:
             kernels.count_segments(tiles, rows, starts, lo, hi, counts)
 
     def both() -> None:
-        workers = [
-            threading.Thread(target=part, args=half) for half in ((0, B // 2), (B // 2, B))
-        ]
+        workers = [threading.Thread(target=part, args=half) for half in ((0, B // 2), (B // 2, B))]
         for worker in workers:
             worker.start()
         for worker in workers:
@@ -129,9 +129,11 @@ def _seconds(code: str, settings: dict[str, str]) -> float:
     """CPU time of a fresh process."""
     before = os.times()
     subprocess.run(
-        [sys.executable, "-c", code], check=True, env={**os.environ, **settings},
+        [sys.executable, "-c", code],
+        check=True,
+        env={**os.environ, **settings},
         capture_output=True,
-    )  # fmt: skip
+    )
     after = os.times()
     return (after.children_user - before.children_user) + (
         after.children_system - before.children_system

@@ -21,8 +21,11 @@ _LIBRARIES = (
     "distributed", "ray",
 )  # fmt: skip
 _THREAD_SETTINGS = (
-    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS",
-)  # fmt: skip
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,9 +43,7 @@ def models() -> Json:
 def measure(max_rows: int = 2_000) -> list[Json]:
     """A row per data set and model: fitted on half of the rows, metered on the other half."""
     return [
-        _row(data, name, model)
-        for data in data_sets(max_rows)
-        for name, model in models().items()
+        _row(data, name, model) for data in data_sets(max_rows) for name, model in models().items()
     ]
 
 

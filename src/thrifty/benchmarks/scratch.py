@@ -81,9 +81,7 @@ def noise(planted: Problem, seed: int = 0) -> Problem:
     return Problem("noise", planted.X, y, _NOISE_DEPTH)
 
 
-def measure(
-    n_examples: int, n_features: int, *, repeats: int = 5, peers: int = 1
-) -> list[Json]:
+def measure(n_examples: int, n_features: int, *, repeats: int = 5, peers: int = 1) -> list[Json]:
     """A row per task: seconds and ratios. ``peers``: how often the slow ones are repeated."""
     first = planted(n_examples, n_features)
     return [_row(problem, repeats, peers) for problem in (first, noise(first))]
@@ -131,9 +129,7 @@ def _scikit_learn(problem: Problem, repeats: int) -> Timing:
     from sklearn.tree import DecisionTreeClassifier
 
     X = problem.X.astype(np.float32)  # the form it works on, so that no conversion is timed
-    model = DecisionTreeClassifier(
-        criterion="entropy", max_depth=problem.max_depth, random_state=0
-    )
+    model = DecisionTreeClassifier(criterion="entropy", max_depth=problem.max_depth, random_state=0)
     return best_of(lambda: model.fit(X, problem.y, check_input=False), repeats)
 
 
@@ -154,7 +150,7 @@ def _xgboost(problem: Problem, deepest: int, repeats: int) -> Timing | None:
 def same_tree(
     ours: Tree, model: DecisionTreeClassifier, problem: Problem, codes: NDArray[np.int64]
 ) -> str:
-    """"identical", or "up to ties" where another feature has the very same gain."""
+    """ "identical", or "up to ties" where another feature has the very same gain."""
     if problem.max_depth is None:
         return "identical" if _equal(ours, model.tree_, 0) else "no"
     rows = np.arange(len(codes))
@@ -173,7 +169,10 @@ def _equal(ours: Tree, theirs: SklearnTree, node: int) -> bool:
 
 
 def _each_split_is_best(
-    theirs: SklearnTree, node: int, rows: NDArray[np.int64], problem: Problem,
+    theirs: SklearnTree,
+    node: int,
+    rows: NDArray[np.int64],
+    problem: Problem,
     codes: NDArray[np.int64],
 ) -> bool:
     if theirs.children_left[node] < 0:

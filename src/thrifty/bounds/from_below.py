@@ -53,9 +53,7 @@ def lower_intermediate(
     return r * k / (big - k) * _pool(big) + m * _pool(k)
 
 
-def lower_large(
-    *, n_tasks: int, n_features: int, n_metafeatures: int, n_unrelated: int
-) -> float:
+def lower_large(*, n_tasks: int, n_features: int, n_metafeatures: int, n_unrelated: int) -> float:
     """r >= r_max: m (N - 1) / 2, or sqrt(r K m / N) (N - 1) / 2 + m (K - 1) / 2 below m N / K.
 
     Either is Omega(m N).

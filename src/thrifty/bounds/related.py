@@ -42,9 +42,7 @@ def trees(
     33280000
     """
     scratch = min(n_metafeatures, n_tasks)
-    each = min(
-        n_features, trees_per_example(n_metafeatures=n_metafeatures, max_depth=max_depth)
-    )
+    each = min(n_features, trees_per_example(n_metafeatures=n_metafeatures, max_depth=max_depth))
     return n_examples * (scratch * n_features + (n_tasks - scratch) * each)
 
 

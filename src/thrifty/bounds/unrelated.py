@@ -78,10 +78,16 @@ def balanced(
     >>> balanced(n_tasks=100, n_features=64, n_metafeatures=4, n_unrelated=8, n_examples=1)
     1340
     """
-    c = c if c is not None else optimal_c(
-        n_tasks=n_tasks, n_features=n_features, n_metafeatures=n_metafeatures,
-        n_unrelated=n_unrelated,
-    )  # fmt: skip
+    c = (
+        c
+        if c is not None
+        else optimal_c(
+            n_tasks=n_tasks,
+            n_features=n_features,
+            n_metafeatures=n_metafeatures,
+            n_unrelated=n_unrelated,
+        )
+    )
     periods = n_unrelated // c + 1 if c else 1
     again = n_metafeatures * periods
     return _bill(n_tasks, n_features, n_examples, again, n_metafeatures + c, max_depth)
@@ -127,9 +133,7 @@ def doubling(
     return n_examples * (first * n_features + reused)
 
 
-def optimal_c(
-    *, n_tasks: int, n_features: int, n_metafeatures: int, n_unrelated: int
-) -> int:
+def optimal_c(*, n_tasks: int, n_features: int, n_metafeatures: int, n_unrelated: int) -> int:
     """c* = sqrt(r K N / m), within [1, r]: the bad tasks ``Balanced`` tolerates between restarts.
 
     >>> optimal_c(n_tasks=100, n_features=100, n_metafeatures=4, n_unrelated=25)

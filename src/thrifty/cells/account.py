@@ -43,9 +43,7 @@ class Account(Protocol):
     def get(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> AnyArray:
         """Values of rows x columns."""
 
-    def columns(
-        self, columns: NDArray[np.int64], mask: NDArray[np.uint64]
-    ) -> NDArray[np.uint64]:
+    def columns(self, columns: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Boolean columns on the rows of a mask, packed."""
 
     def tiles(self) -> NDArray[np.uint64]:

@@ -73,9 +73,7 @@ class Bill:
                     costs += to_units(draw.fee) * meter.first_bits(tariff.needing(d))
         return np.asarray(costs, dtype=np.float64)
 
-    def paid_on(
-        self, row: int, columns: Sequence[int], calls: Calls | None = None
-    ) -> list[float]:
+    def paid_on(self, row: int, columns: Sequence[int], calls: Calls | None = None) -> list[float]:
         """What was paid for each of these cells of one row; a fee with the first of them.
 
         ``calls``: what was asked for, in turn, where orders fill several columns; None: column by

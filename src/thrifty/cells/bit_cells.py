@@ -91,9 +91,10 @@ class BitCells:
     def categories(self) -> Mapping[int, tuple[str, ...]]:
         there = self.cells.categories
         return {
-            i: there[f] for i, f in enumerate(self.parents.tolist())
+            i: there[f]
+            for i, f in enumerate(self.parents.tolist())
             if f in there and self.bits[i].test == "value"
-        }  # fmt: skip
+        }
 
     @property
     def fees(self) -> tuple[tuple[float, tuple[int, ...]], ...]:
@@ -179,9 +180,12 @@ class BitCells:
         rows = kernels.rows_of_mask(mask)
         answers = self.get(rows, features)
         return np.array(
-            [kernels.mask_of_rows(rows[answers[:, j] != 0], self.n_examples)
-             for j in range(len(features))], dtype=np.uint64,
-        ).reshape(len(features), -1)  # fmt: skip
+            [
+                kernels.mask_of_rows(rows[answers[:, j] != 0], self.n_examples)
+                for j in range(len(features))
+            ],
+            dtype=np.uint64,
+        ).reshape(len(features), -1)
 
     def everything(self) -> NDArray[np.uint64]:
         return kernels.pack_tiles(self.table() != 0)

@@ -106,12 +106,15 @@ class Cells:
             )
         else:
             self._account = FreeAccount(
-                self._source, prices, owned, ledger,
-                only=self._features.only, spend=spend, is_task=is_task,
-            )  # fmt: skip
-        self._pricing = Pricing(
-            self._account, self._source.n_examples, self._source.n_features
-        )
+                self._source,
+                prices,
+                owned,
+                ledger,
+                only=self._features.only,
+                spend=spend,
+                is_task=is_task,
+            )
+        self._pricing = Pricing(self._account, self._source.n_examples, self._source.n_features)
         self._bill = Bill(self._account, self._source)
         self._keys: NDArray[np.uint64] | None = None
         # what orders cost depends on what was asked before: a prediction is told call by call

@@ -50,9 +50,14 @@ class FreeAccount:
             self._purse = self._opened(self.tariff, ledger, spend, is_task, limited=limited)
 
     def _opened(
-        self, tariff: Tariff, ledger: Ledger | None, spend: float | None, is_task: bool, *,
+        self,
+        tariff: Tariff,
+        ledger: Ledger | None,
+        spend: float | None,
+        is_task: bool,
+        *,
         limited: bool,
-    ) -> Purse:  # fmt: skip
+    ) -> Purse:
         used, limits = 0, Limits(currency=tariff.currency) if limited else Limits()
         if ledger is not None and ledger.budget is not None:
             used = ledger.book.read(lambda pages: sum(pages.balance(None)) + pages.over())
@@ -70,9 +75,7 @@ class FreeAccount:
         self._look(columns, kernels.mask_of_rows(rows, self._source.n_examples))
         return self._source.read(rows, columns)
 
-    def columns(
-        self, columns: NDArray[np.int64], mask: NDArray[np.uint64]
-    ) -> NDArray[np.uint64]:
+    def columns(self, columns: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Boolean columns, packed; bits outside the mask are 0."""
         self._look(columns, mask)
         return self._source.columns(columns) & mask

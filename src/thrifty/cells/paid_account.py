@@ -53,9 +53,7 @@ class PaidAccount:
         """Values of rows x columns."""
         return self.paid.get(rows, columns)
 
-    def columns(
-        self, columns: NDArray[np.int64], mask: NDArray[np.uint64]
-    ) -> NDArray[np.uint64]:
+    def columns(self, columns: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Boolean columns, packed; bits outside the mask are 0."""
         return self.paid.columns(columns, mask)
 

@@ -90,9 +90,7 @@ class Pricing:
             return []
         return sorted({*tariff.tied.tolist(), *tariff.roots, *tariff.computed})
 
-    def margins(
-        self, rows: NDArray[np.int64], columns: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def margins(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
         """What each column alone would cost on each row, given what is owned."""
         account = self._account
         if account.tariff is None:
@@ -102,9 +100,7 @@ class Pricing:
         minor = margins(account.tariff, columns, rows, self._n_examples, there)
         return np.asarray(minor / UNIT, dtype=np.float64)
 
-    def row_costs(
-        self, rows: NDArray[np.int64], columns: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def row_costs(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
         """What these columns together would cost on each row, given what is owned."""
         account = self._account
         if account.tariff is None:

@@ -98,9 +98,14 @@ class _Run:
     """One certificate on its way."""
 
     def __init__(
-        self, target: Target, doubt: Floats, side: Ints, ask: AskOracle,
-        known: Bools | None, wrong: Bools | None,
-    ) -> None:  # fmt: skip
+        self,
+        target: Target,
+        doubt: Floats,
+        side: Ints,
+        ask: AskOracle,
+        known: Bools | None,
+        wrong: Bools | None,
+    ) -> None:
         rows = len(doubt)
         self.target, self.doubt, self.side, self.ask = target, doubt, side, ask
         self.known = np.zeros(rows, dtype=bool) if known is None else known.copy()

@@ -54,9 +54,14 @@ class Strata:
             return np.asarray(np.bincount(group, weights=values[together]) / size)
 
         return cls(
-            together, group, size.astype(np.float64),
-            mean(rate), mean(target.right), mean(target.extra), mean(bought),
-        )  # fmt: skip
+            together,
+            group,
+            size.astype(np.float64),
+            mean(rate),
+            mean(target.right),
+            mean(target.extra),
+            mean(bought),
+        )
 
     def deficit(self, rate: Floats, known: float) -> float:
         """The deficit at these rates, where rows with labels count so much less what is allowed."""

@@ -76,11 +76,14 @@ def precision_of(answered: Bools, level: float, class_name: object = "the class"
     in_answer = np.asarray(answered, dtype=np.float64)
     share = 1 - level
     return Target(
-        f"precision {level:g} of {class_name}", level,
-        right=-share * in_answer, extra=in_answer,
-        bought_right=-share * in_answer, bought_wrong=-share * (1 - in_answer),
+        f"precision {level:g} of {class_name}",
+        level,
+        right=-share * in_answer,
+        extra=in_answer,
+        bought_right=-share * in_answer,
+        bought_wrong=-share * (1 - in_answer),
         allowed=0.0,
-    )  # fmt: skip
+    )
 
 
 def recall_of(answered: Bools, level: float, class_name: object = "the class") -> Target:
@@ -94,8 +97,11 @@ def recall_of(answered: Bools, level: float, class_name: object = "the class") -
     in_answer = np.asarray(answered, dtype=np.float64)
     share = 1 - level
     return Target(
-        f"recall {level:g} of {class_name}", level,
-        right=-share * in_answer, extra=level * (1 - in_answer) + share * in_answer,
-        bought_right=-share * in_answer, bought_wrong=-share * (1 - in_answer),
+        f"recall {level:g} of {class_name}",
+        level,
+        right=-share * in_answer,
+        extra=level * (1 - in_answer) + share * in_answer,
+        bought_right=-share * in_answer,
+        bought_wrong=-share * (1 - in_answer),
         allowed=0.0,
-    )  # fmt: skip
+    )

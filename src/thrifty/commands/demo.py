@@ -53,9 +53,12 @@ class Demo:
     def bound_after(self, n_tasks: int) -> int:
         """What the theory allows Algorithm 1 over the first tasks."""
         return bounds.trees(
-            n_tasks=n_tasks, n_features=self.n_features, n_metafeatures=_METAFEATURES,
-            n_examples=_EXAMPLES, max_depth=_MAX_DEPTH,
-        )  # fmt: skip
+            n_tasks=n_tasks,
+            n_features=self.n_features,
+            n_metafeatures=_METAFEATURES,
+            n_examples=_EXAMPLES,
+            max_depth=_MAX_DEPTH,
+        )
 
     def total(self, learner: str) -> int:
         return sum(self.cells[learner])
@@ -73,8 +76,11 @@ def run_demo(
     }
     demo = Demo(n_tasks, n_features, {name: [] for name in lives}, dict.fromkeys(lives, 0))
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    )  # fmt: skip
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("compiling (the first time only)", total=n_tasks)
         for task in stream:
@@ -131,15 +137,22 @@ def _sentences(demo: Demo) -> str:
 def _totals_table(demo: Demo) -> Table:
     table = Table(title="The bill of the whole lifetime")
     for heading, justify in (
-        ("learner", "left"), ("from scratch", "right"), ("cells", "right"), ("share", "right"),
-    ):  # fmt: skip
+        ("learner", "left"),
+        ("from scratch", "right"),
+        ("cells", "right"),
+        ("share", "right"),
+    ):
         table.add_column(heading, justify=justify)  # type: ignore[arg-type]
     everything = demo.total("scratch every time")
     for name in demo.cells:
         total = demo.total(name)
         table.add_row(name, str(demo.scratch[name]), f"{total:,}", f"{total / everything:.2%}")
-    table.add_row("bound (paper, Theorem 1)", str(min(_METAFEATURES, demo.n_tasks)),
-                  f"{demo.bound:,}", f"{demo.bound / everything:.2%}")  # fmt: skip
+    table.add_row(
+        "bound (paper, Theorem 1)",
+        str(min(_METAFEATURES, demo.n_tasks)),
+        f"{demo.bound:,}",
+        f"{demo.bound / everything:.2%}",
+    )
     return table
 
 
@@ -151,9 +164,12 @@ def _tasks_table(demo: Demo, most: int = 16) -> Table:
         table.add_column(heading, justify="right")
     for row in demo.tasks[:most]:
         table.add_row(
-            row["task"], row["route"], f"{row['cells']:,}", f"{row['cost']:,.0f}",
+            row["task"],
+            row["route"],
+            f"{row['cells']:,}",
+            f"{row['cost']:,.0f}",
             f"{row['max_cells_per_example']:,}",
-        )  # fmt: skip
+        )
     return table
 
 

@@ -75,8 +75,14 @@ def start_digits(n_questions: int, console: Console, store: Path) -> Callable[[]
         y = (digit[train] == d).astype(int)
         learned = life.learn(_question(d), scans, y, spend=_SPEND)
         receipt = learned.receipt
-        rows.append({"question": _question(d), "cost": receipt.cost, "cells": receipt.cells,
-                     "reused_cells": receipt.reused_cells})  # fmt: skip
+        rows.append(
+            {
+                "question": _question(d),
+                "cost": receipt.cost,
+                "cells": receipt.cells,
+                "reused_cells": receipt.reused_cells,
+            }
+        )
         bill = round(receipt.cost / _PRICE)
         judged.append(partial(_judge, store, d, bill) if judges is None else judges.ask(d, bill))
     life.close()
@@ -178,9 +184,7 @@ def _by_hand(X: AnyArray, y: AnyArray, test_X: AnyArray, test_y: AnyArray, bill:
         k = max(1, (bill - len(pilot) * X.shape[1]) // max(1, len(rows) - len(pilot)))
         chosen = best[: min(k, X.shape[1])]
         model = LogisticRegression(max_iter=300).fit(X[np.ix_(rows, chosen)] / 16, y[rows])
-        found[share, per_positive] = _precision(
-            test_y, model.predict_proba(test_X[:, chosen] / 16)
-        )
+        found[share, per_positive] = _precision(test_y, model.predict_proba(test_X[:, chosen] / 16))
     return found
 
 
@@ -198,11 +202,17 @@ def digits_table(seen: Digits) -> Table:
         table.add_column(heading, justify="left" if heading == "question" else "right")
     for row in seen.rows:
         table.add_row(
-            row["question"], f"{row['cost']:.2f}", f"{row['thrifty']:.3f}",
-            f"{row['by_hand']:.3f}", f"{row['everything']:.3f}",
-        )  # fmt: skip
+            row["question"],
+            f"{row['cost']:.2f}",
+            f"{row['thrifty']:.3f}",
+            f"{row['by_hand']:.3f}",
+            f"{row['everything']:.3f}",
+        )
     table.add_row(
-        "mean (sum of the bill)", f"{seen.spent:.2f}", f"{seen.mean('thrifty'):.3f}",
-        f"{seen.mean('by_hand'):.3f}", f"{seen.mean('everything'):.3f}",
-    )  # fmt: skip
+        "mean (sum of the bill)",
+        f"{seen.spent:.2f}",
+        f"{seen.mean('thrifty'):.3f}",
+        f"{seen.mean('by_hand'):.3f}",
+        f"{seen.mean('everything'):.3f}",
+    )
     return table

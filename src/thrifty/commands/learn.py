@@ -74,9 +74,7 @@ def _learner(said: Any) -> Json:
     return {"learner": name, **_with_defaults(str(name), defaults, given, "learner")}
 
 
-def _with_defaults(
-    name: str, defaults: Json, given: Json, kind: str
-) -> Json:
+def _with_defaults(name: str, defaults: Json, given: Json, kind: str) -> Json:
     known = {key: value for key, value in defaults.items() if key != kind}
     unknown = sorted(set(given) - set(known))
     if unknown:
@@ -190,9 +188,12 @@ def _learn_and_tell(
 
 
 def _tell(
-    life: Lifetime, learned: list[Learned | Version], failed: ThriftyError | None, console: Console,
+    life: Lifetime,
+    learned: list[Learned | Version],
+    failed: ThriftyError | None,
+    console: Console,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     balance = life.balance()
     if as_json:
         print_json(

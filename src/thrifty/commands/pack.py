@@ -34,9 +34,12 @@ def register(app: typer.Typer) -> None:
         with Progress(disable=as_json) as bar:
             job = bar.add_task(f"packing {data}", total=1.0)
             packed = pack_table(
-                data, target, without=without or (), replace=replace,
+                data,
+                target,
+                without=without or (),
+                replace=replace,
                 progress=lambda share: bar.update(job, completed=share),
-            )  # fmt: skip
+            )
         told = {
             "path": str(packed.path),
             "examples": packed.n_examples,

@@ -59,9 +59,12 @@ def register(app: typer.Typer) -> None:
         """
         spec = read_any_file(file, id=id)
         life = Lifetime.open(
-            store or spec.store, name=spec.lifetime, prices=spec.prices, budget=spec.budget,
+            store or spec.store,
+            name=spec.lifetime,
+            prices=spec.prices,
+            budget=spec.budget,
             progress=False if as_json else None,
-        )  # fmt: skip
+        )
         words = {k: v for one in task for k, v in getattr(life[one], "words_", {}).items()}
         opened = open_source(spec, Knowledge(life.kinds, words, life.na))
         ended: BudgetExceeded | None = None

@@ -42,9 +42,9 @@ def register(app: typer.Typer) -> None:
     @app.command()
     def report(
         store: Annotated[str, typer.Argument(help="A file, or a postgresql:// URL.")],
-        out: Annotated[
-            Path, typer.Option("--out", "-o", help="The page to write.")
-        ] = Path("report.html"),
+        out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path(
+            "report.html"
+        ),
         lifetime: Annotated[
             str | None, typer.Option(help="Which lifetime, where the store holds several.")
         ] = None,

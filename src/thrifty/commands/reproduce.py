@@ -56,8 +56,11 @@ def _run(
     console: Console, table: str, quick: bool, out: Path, jobs: int, seed: int, grid: Path | None
 ) -> Reproduction:
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    )  # fmt: skip
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("starting", total=None)
         told = perf_counter()
@@ -71,9 +74,14 @@ def _run(
                 console.print(f"{done} of {total} runs done, now {what}", highlight=False)
 
         return reproduce(
-            out, table=table, quick=quick, n_jobs=jobs or os.cpu_count() or 1, seed=seed,
-            grids=None if grid is None else read_grids(grid), progress=say,
-        )  # fmt: skip
+            out,
+            table=table,
+            quick=quick,
+            n_jobs=jobs or os.cpu_count() or 1,
+            seed=seed,
+            grids=None if grid is None else read_grids(grid),
+            progress=say,
+        )
 
 
 def _show(console: Console, done: Reproduction, seconds: float) -> None:

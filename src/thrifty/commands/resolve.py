@@ -83,9 +83,13 @@ def register(app: typer.Typer) -> None:
 
 
 def _resolve_one(
-    life: Lifetime, waiting: list[OpenPurchase], purchase: int, billed: bool, values: Path | None,
+    life: Lifetime,
+    waiting: list[OpenPurchase],
+    purchase: int,
+    billed: bool,
+    values: Path | None,
     cost: str | None,
-) -> None:  # fmt: skip
+) -> None:
     chosen = next((p for p in waiting if p.id == purchase), None)
     table = None
     if values is not None and chosen is not None:

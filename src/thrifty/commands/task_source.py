@@ -86,9 +86,10 @@ class Knowledge:
         its values are written like numbers: a file says nothing of it.
         """
         categories = {
-            name: "category" for name, words in self.words.items()
+            name: "category"
+            for name, words in self.words.items()
             if name in frame.columns and {_word(v) for v in frame[name].tolist()} & set(words)
-        }  # fmt: skip
+        }
         return {**categories, **kinds_here(self.kinds, frame), **(told or {})}
 
 
@@ -154,9 +155,7 @@ def _word(value: object) -> str:
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-def _usable(
-    frame: pandas.DataFrame, names: list[str], kinds: JsonLike, na: Codes
-) -> list[str]:
+def _usable(frame: pandas.DataFrame, names: list[str], kinds: JsonLike, na: Codes) -> list[str]:
     """The columns that can be features; the others are named, with why."""
     usable = []
     for name in names:
@@ -188,9 +187,13 @@ def _from_parquet(file: TaskFile, labels: list[str]) -> OpenedSource:
     path = file.folder / given["parquet"]
     aside = [*labels, *given.get("without", ()), *([given["id"]] if "id" in given else [])]
     source = Source.from_parquet(
-        path, features=given.get("features"), without=aside, boolean=given.get("boolean"),
-        allow_missing=_gaps(file), kinds=given.get("kinds"),
-    )  # fmt: skip
+        path,
+        features=given.get("features"),
+        without=aside,
+        boolean=given.get("boolean"),
+        allow_missing=_gaps(file),
+        kinds=given.get("kinds"),
+    )
     there = [c for c in dict.fromkeys(aside) if c not in source.feature_names]
     frame = the_pandas().read_parquet(path, columns=there) if there else None
     ids = list(range(source.n_examples)) if frame is None else _ids(frame, given, str(path))
@@ -205,14 +208,17 @@ def _from_sql(file: TaskFile, labels: list[str]) -> OpenedSource:
     for key in ("table", "id"):
         if key not in given:
             raise BadInput(f"a source in a database needs {key}.")
-    common: Fields = {
-        "id": given["id"], "schema": given.get("schema"), "name": given.get("name")
-    }  # fmt: skip
+    common: Fields = {"id": given["id"], "schema": given.get("schema"), "name": given.get("name")}
     source = Source.from_sql(
-        given["sql"], given["table"], features=given.get("features"),
-        without=[*labels, *given.get("without", ())], boolean=given.get("boolean"),
-        allow_missing=_gaps(file), kinds=given.get("kinds"), **common,
-    )  # fmt: skip
+        given["sql"],
+        given["table"],
+        features=given.get("features"),
+        without=[*labels, *given.get("without", ())],
+        boolean=given.get("boolean"),
+        allow_missing=_gaps(file),
+        kinds=given.get("kinds"),
+        **common,
+    )
     columns: Fields = {}
     if labels:
         # label columns are read like features and never handed to a learner
@@ -233,9 +239,7 @@ def _from_callable(file: TaskFile) -> OpenedSource:
     for key in ("examples", "features"):
         if key not in given:
             raise BadInput(f"a source that is called needs {key}: a list, or a file.")
-    options = {
-        key: given[key] for key in given if key not in ("callable", "examples", "features")
-    }
+    options = {key: given[key] for key in given if key not in ("callable", "examples", "features")}
     source = Source.from_callable(
         _function(str(given["callable"]), file.folder),
         examples=_listed(given["examples"], file.folder),

@@ -41,10 +41,7 @@ def register(app: typer.Typer) -> None:
         if as_json:
             keys = ("name", "state", "at", "loss", "loss_before", "judged")
             print_json(
-                [
-                    {**{key: getattr(v, key) for key in keys}, "cost": v.receipt.cost}
-                    for v in found
-                ]
+                [{**{key: getattr(v, key) for key in keys}, "cost": v.receipt.cost} for v in found]
             )
             return
         for version in found:

@@ -25,14 +25,7 @@ from thrifty.engines.pools import Actor, Pool, open_pool
 from thrifty.errors import BadInput, BadParameter
 from thrifty.labels.classes import Labels, read_classes
 from thrifty.trees.gains.gain import gain_named
-from thrifty.trees.growing.boolean_counts import (
-    BUFFER,
-    Pending,
-    batches,
-    by_class,
-    children,
-    count,
-)
+from thrifty.trees.growing.boolean_counts import BUFFER, Pending, batches, by_class, children, count
 from thrifty.trees.growing.candidates import AllFeatures
 from thrifty.trees.growing.grow import Chosen, grow
 from thrifty.trees.growing.stuck import or_leaf
@@ -108,9 +101,11 @@ class Shard:
         one = _one_tile(answers, n)
         nodes = [self._level[i] for i in split]
         kept = all(node.counts is not None for node in nodes)
-        below = children(nodes, [0] * len(nodes), one, keep=False) if not kept else (
-            _counted_children(nodes, one, self._tiles)
-        )  # fmt: skip
+        below = (
+            children(nodes, [0] * len(nodes), one, keep=False)
+            if not kept
+            else (_counted_children(nodes, one, self._tiles))
+        )
         self._level = [child for child, grows in zip(below, grow) if grows]
 
 
@@ -254,9 +249,7 @@ def _by_gain(found: tuple[float, int]) -> tuple[float, int]:
     return found[0], -found[1]
 
 
-def _ask(
-    shards: list[tuple[int, Actor]], chosen: dict[int, int], n: int
-) -> NDArray[np.uint64]:
+def _ask(shards: list[tuple[int, Actor]], chosen: dict[int, int], n: int) -> NDArray[np.uint64]:
     """Each worker answers for the nodes whose feature it has."""
     firsts = [first for first, _ in shards]
     asked: dict[int, dict[int, int]] = {}

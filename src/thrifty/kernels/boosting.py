@@ -27,9 +27,13 @@ _TINY = 1e-15
 
 @jit
 def _slopes(
-    y: Floats, w: Floats, raw: Floats, numbers: bool,
-    slope: NDArray[np.float32], curve: NDArray[np.float32],
-) -> None:  # fmt: skip
+    y: Floats,
+    w: Floats,
+    raw: Floats,
+    numbers: bool,
+    slope: NDArray[np.float32],
+    curve: NDArray[np.float32],
+) -> None:
     """First and second derivative of the loss at every row."""
     for i in range(len(y)):
         if numbers:
@@ -47,9 +51,13 @@ def _slopes(
 
 @jit
 def _count(
-    bins: NDArray[np.uint8], rows: Ints, slope: NDArray[np.float32], curve: NDArray[np.float32],
-    sums: Floats, counts: Ints,
-) -> None:  # fmt: skip
+    bins: NDArray[np.uint8],
+    rows: Ints,
+    slope: NDArray[np.float32],
+    curve: NDArray[np.float32],
+    sums: Floats,
+    counts: Ints,
+) -> None:
     """Sums of both derivatives, and rows, by feature and bin."""
     for f in range(bins.shape[0]):
         for b in range(sums.shape[1]):

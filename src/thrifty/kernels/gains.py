@@ -61,8 +61,10 @@ def _two_classes(
     before = table[n] - (table[t0] + table[t1])
     if counts.shape[1] > n:
         first, second, whole = (
-            _both_sides(t0, table), _both_sides(t1, table), _both_sides(n, table)
-        )  # fmt: skip
+            _both_sides(t0, table),
+            _both_sides(t1, table),
+            _both_sides(n, table),
+        )
         whole[0] = whole[n] = np.inf  # a constant feature: before - inf is minus infinity
         for f in range(counts.shape[1]):
             a, b = np.uint64(counts[0, f]), np.uint64(counts[1, f])

@@ -83,9 +83,15 @@ def _gamma_draw(a: float, normal: float, log_uniform: float) -> float:
 
 @jit
 def judge(
-    ones: Ints, looked: Ints, prior: Floats, useful: Floats, shares: Floats,
-    incumbent: float, floor: float, draws: Floats,
-) -> Floats:  # fmt: skip
+    ones: Ints,
+    looked: Ints,
+    prior: Floats,
+    useful: Floats,
+    shares: Floats,
+    incumbent: float,
+    floor: float,
+    draws: Floats,
+) -> Floats:
     """(3, F): the probability that a feature is useful, its mean gain, its mean improvement.
 
     ``ones`` and ``looked`` are (C, F); ``prior`` (C + 1, 2, F) holds the Beta of each class and,

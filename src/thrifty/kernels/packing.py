@@ -52,9 +52,7 @@ def empty_tiles(n_features: int, n_examples: int) -> Words:
     return room[start : start + n_words].reshape(shape)
 
 
-def pack_tiles(
-    X: NDArray[np.uint8], rows_at_once: int = 256, *, as_bool: bool = False
-) -> Words:
+def pack_tiles(X: NDArray[np.uint8], rows_at_once: int = 256, *, as_bool: bool = False) -> Words:
     """Pack a 0/1 matrix (S, N) into tiles (ceil(N / 512), S, 8), in bounded extra memory.
 
     ``as_bool`` is for 0/1 floats, which are compared with 0 a few rows at a time.

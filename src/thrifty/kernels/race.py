@@ -24,9 +24,13 @@ from thrifty.kernels.gains import entropy_gains, gini_gains
 from thrifty.kernels.jit import jit
 
 __all__ = [
-    "count_interval", "good_enough", "leaning_tables", "log_factorials", "ruled_out",
+    "count_interval",
+    "good_enough",
+    "leaning_tables",
+    "log_factorials",
+    "ruled_out",
     "ruled_out_two_classes",
-]  # fmt: skip
+]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -101,8 +105,7 @@ def ruled_out(
     good enough to win have a_1 >= least[j] or a_1 <= most[j].
     """
     q = _log_mean_of(
-        _log_q_own(k0 + k1, m[0] + m[1], lf),
-        _log_q_own(k0, m[0], lf) + _log_q_own(k1, m[1], lf),
+        _log_q_own(k0 + k1, m[0] + m[1], lf), _log_q_own(k0, m[0], lf) + _log_q_own(k1, m[1], lf)
     )
     limit = q + log_delta
     for j in range(len(edges) - 1):
@@ -119,9 +122,15 @@ def ruled_out(
 
 @jit
 def ruled_out_two_classes(
-    counts: Ints, m: Ints, n: Ints, edges: Ints, least: Ints, most: Ints, log_delta: float,
+    counts: Ints,
+    m: Ints,
+    n: Ints,
+    edges: Ints,
+    least: Ints,
+    most: Ints,
+    log_delta: float,
     lf: Floats,
-) -> NDArray[np.bool_]:  # fmt: skip
+) -> NDArray[np.bool_]:
     """:func:`ruled_out` for many features; counts (2, k). Equal counts are looked at once."""
     known = np.zeros((m[0] + 1, m[1] + 1), dtype=np.int8)
     out = np.empty(counts.shape[1], dtype=np.bool_)

@@ -22,9 +22,15 @@ from thrifty.kernels.jit import jit
 from thrifty.typing import AnyArray
 
 __all__ = [
-    "BINS", "ENTROPY", "GINI", "before_split", "best_counts", "best_counts_sorted", "bin_values",
+    "BINS",
+    "ENTROPY",
+    "GINI",
+    "before_split",
+    "best_counts",
+    "best_counts_sorted",
+    "bin_values",
     "gain_of_cut",
-]  # fmt: skip
+]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -118,9 +124,15 @@ def gain_of_cut(
 
 @jit
 def _gain_two(
-    false: Whole, other: Whole, t0: Whole, t1: Whole, n: Whole, before: float, lx: Floats,
+    false: Whole,
+    other: Whole,
+    t0: Whole,
+    t1: Whole,
+    n: Whole,
+    before: float,
+    lx: Floats,
     criterion: int,
-) -> float:  # fmt: skip
+) -> float:
     """:func:`gain_of_cut` for two classes, without arrays."""
     n_false = false + other
     a, b = t0 - false, t1 - other
@@ -160,14 +172,20 @@ def _histogram(bins: NDArray[np.uint8], rows: Ints, codes: Ints, C: int, hist: I
 
 @jit
 def _bound(
-    low: Ints, high: Ints, totals: Ints, n: int, before: float, lx: Floats, criterion: int,
+    low: Ints,
+    high: Ints,
+    totals: Ints,
+    n: int,
+    before: float,
+    lx: Floats,
+    criterion: int,
     corner: Ints,
 ) -> float:
     """No cut inside a bin, its false side between low and high, has a gain above this.
 
     Two classes: the mixed corners of the box. More: what would remain if every row of the bin were
     told apart, which is looser.
-    """  # fmt: skip
+    """
     if len(totals) == 2:
         corner[0], corner[1] = low[0], high[1]
         one = gain_of_cut(corner, totals, n, before, lx, criterion)
@@ -196,13 +214,23 @@ def _bound(
 
 @jit
 def _scan(
-    hist: Ints, totals: Ints, n: int, before: float, lx: Floats, criterion: int, exact: bool,
-    best: Ints, low: Ints, false: Ints, corner: Ints, uppers: Floats,
+    hist: Ints,
+    totals: Ints,
+    n: int,
+    before: float,
+    lx: Floats,
+    criterion: int,
+    exact: bool,
+    best: Ints,
+    low: Ints,
+    false: Ints,
+    corner: Ints,
+    uppers: Floats,
 ) -> tuple[float, float]:
     """The best border of a feature, its false side into ``best``, and the best hope inside bins.
 
     ``uppers`` takes the hope of each bin.
-    """  # fmt: skip
+    """
     C = len(totals)
     top, hope, last = -np.inf, -np.inf, -np.inf
     false[:] = 0
@@ -240,10 +268,18 @@ def _scan(
 
 @jit
 def _scan_two(
-    hist: Ints, occupied: np.uint64, totals: Ints, n: int, before: float, lx: Floats,
-    criterion: int, exact: bool, best: Ints, uppers: Floats,
+    hist: Ints,
+    occupied: np.uint64,
+    totals: Ints,
+    n: int,
+    before: float,
+    lx: Floats,
+    criterion: int,
+    exact: bool,
+    best: Ints,
+    uppers: Floats,
 ) -> tuple[float, float]:
-    """:func:`_scan` for two classes, over the occupied bins alone."""  # fmt: skip
+    """:func:`_scan` for two classes, over the occupied bins alone."""
     t0, t1 = totals[0], totals[1]
     top, hope, last = -np.inf, -np.inf, -np.inf
     f0, f1 = np.int64(0), np.int64(0)
@@ -275,14 +311,27 @@ def _scan_two(
 
 @jit
 def _look_inside(
-    table: AnyArray, f: int, bins: NDArray[np.uint8], rows: Ints, codes: Ints, hist: Ints,
-    uppers: Floats, bar: float, totals: Ints, n: int, before: float, lx: Floats, criterion: int,
-    top: float, best: Ints, false: Ints,
+    table: AnyArray,
+    f: int,
+    bins: NDArray[np.uint8],
+    rows: Ints,
+    codes: Ints,
+    hist: Ints,
+    uppers: Floats,
+    bar: float,
+    totals: Ints,
+    n: int,
+    before: float,
+    lx: Floats,
+    criterion: int,
+    top: float,
+    best: Ints,
+    false: Ints,
 ) -> float:
     """Sort and scan the bins whose hope reaches the bar; a better or lower cut goes into ``best``.
 
     Returns the best gain of the feature so far.
-    """  # fmt: skip
+    """
     C = len(totals)
     m = np.int64(0)
     for b in range(BINS):
@@ -333,15 +382,22 @@ def _look_inside(
 
 @jit
 def best_counts(
-    table: AnyArray, bins: NDArray[np.uint8], exact: NDArray[np.bool_], rows: Ints,
-    codes: Ints, totals: Ints, lx: Floats, criterion: int, across: bool,
+    table: AnyArray,
+    bins: NDArray[np.uint8],
+    exact: NDArray[np.bool_],
+    rows: Ints,
+    codes: Ints,
+    totals: Ints,
+    lx: Floats,
+    criterion: int,
+    across: bool,
 ) -> Ints:
     """counts[c, f]: rows of class c on the true side of the best cut of feature f.
 
     ``table`` (S, N) and its ``bins`` (N, S); ``exact`` says that each bin of a feature holds one
     value; ``rows`` of the node and their class ``codes``; ``lx`` the table of n log2 n.
     ``across``: only the best feature need be right, the others are told by a cut that is no better.
-    """  # fmt: skip
+    """
     N, C, n = bins.shape[0], len(totals), len(rows)
     before = before_split(totals, n, lx, criterion)
     counts = np.zeros((C, N), dtype=np.int64)

@@ -84,8 +84,18 @@ def sum_trees(
                         here[i] = child[at, int(to_left)]
             else:
                 _one_by_one(
-                    values, roots[t], feature, threshold, left, right, gap_left, line, every,
-                    goes_left, begin, here,
+                    values,
+                    roots[t],
+                    feature,
+                    threshold,
+                    left,
+                    right,
+                    gap_left,
+                    line,
+                    every,
+                    goes_left,
+                    begin,
+                    here,
                 )
             for i in range(n):
                 found[begin + i, column[t]] += value[here[i]]

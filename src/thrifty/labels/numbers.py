@@ -14,9 +14,15 @@ from thrifty.labels.classes import Labels, read_classes
 from thrifty.typing import AnyArray, LabelsLike
 
 __all__ = [
-    "Numbers", "Said", "check_said", "labels_said_by", "log_labels", "read_any_labels",
-    "read_numbers", "real_labels",
-]  # fmt: skip
+    "Numbers",
+    "Said",
+    "check_said",
+    "labels_said_by",
+    "log_labels",
+    "read_any_labels",
+    "read_numbers",
+    "real_labels",
+]
 
 Said = Literal["classes", "numbers"]
 

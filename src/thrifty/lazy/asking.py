@@ -55,9 +55,14 @@ class Asks(Protocol):
         """Indices of the features it may ask for, ascending."""
 
     def ask(
-        self, cells: Cells, rows: NDArray[np.int64], *, stop: StoppingRule | None = None,
-        spend: float | None = None, per_row: float | None = None,
-    ) -> Asked:  # fmt: skip
+        self,
+        cells: Cells,
+        rows: NDArray[np.int64],
+        *,
+        stop: StoppingRule | None = None,
+        spend: float | None = None,
+        per_row: float | None = None,
+    ) -> Asked:
         """Answer these rows through a door.
 
         The door's indices are the model's features. ``spend`` and ``per_row`` are in units of the

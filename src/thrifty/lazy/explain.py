@@ -55,11 +55,7 @@ class Explanation:
 
 
 def explain(
-    forest: Forest,
-    walked: Walked,
-    example: int,
-    answer: object,
-    cells: Door,
+    forest: Forest, walked: Walked, example: int, answer: object, cells: Door
 ) -> Explanation:
     """Walk one example again over the values it has; each feature is paid at its first use."""
     path: list[tuple[int, int, float, float]] = []

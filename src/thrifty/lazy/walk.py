@@ -99,9 +99,7 @@ class Walked:
         return table
 
 
-def stopping_of(
-    stop: object, spend: float | None, per_row: float | None
-) -> Stopping | None:
+def stopping_of(stop: object, spend: float | None, per_row: float | None) -> Stopping | None:
     """What a prediction was told, for trees: they stop when sure, or when money ends."""
     if stop is None and spend is None and per_row is None:
         return None
@@ -149,9 +147,7 @@ def walk(
     return walked
 
 
-def _requests(
-    forest: Forest, walked: Walked, going: NDArray[np.bool_]
-) -> list[tuple[Ints, Ints]]:
+def _requests(forest: Forest, walked: Walked, going: NDArray[np.bool_]) -> list[tuple[Ints, Ints]]:
     """What has to be bought: groups of examples that miss the same columns, and those columns."""
     asked = forest.feature[walked.at]
     examples, trees = np.nonzero((asked >= 0) & going[:, None])

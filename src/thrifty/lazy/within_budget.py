@@ -27,9 +27,14 @@ Ask = Callable[[Ints], Asked]
 
 
 def ask_within_budget(
-    model: Asks, cells: Cells, rows: Ints, *, stop: StoppingRule | None = None,
-    spend: float | None = None, per_row: float | None = None,
-) -> tuple[Asked, BudgetExceeded | None]:  # fmt: skip
+    model: Asks,
+    cells: Cells,
+    rows: Ints,
+    *,
+    stop: StoppingRule | None = None,
+    spend: float | None = None,
+    per_row: float | None = None,
+) -> tuple[Asked, BudgetExceeded | None]:
     """The answers, and what ended them; rows without an answer are None, numbers NaN.
 
     The rest is what ``model.ask`` takes.
@@ -83,9 +88,7 @@ def _how_many_fit(cells: Cells, rows: Ints, features: Ints) -> int:
     return int(np.searchsorted(worst, left + 1e-9, side="right"))
 
 
-def _answer_for_nothing(
-    ask: Ask, answers: _Answers, cells: Cells, features: Ints, at: int
-) -> None:
+def _answer_for_nothing(ask: Ask, answers: _Answers, cells: Cells, features: Ints, at: int) -> None:
     """Rows after the end of the money that are owned already."""
     rest = answers.rows[at:]
     if not len(rest):

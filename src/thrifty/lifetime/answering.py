@@ -85,9 +85,13 @@ class Answers:
     """
 
     def __init__(
-        self, values: AnyArray, by_oracle: Bools, certificates: tuple[Certificate, ...],
-        receipt: Receipt, prediction: Prediction,
-    ) -> None:  # fmt: skip
+        self,
+        values: AnyArray,
+        by_oracle: Bools,
+        certificates: tuple[Certificate, ...],
+        receipt: Receipt,
+        prediction: Prediction,
+    ) -> None:
         self.values, self.by_oracle, self.certificates = values, by_oracle, certificates
         self.receipt, self.prediction = receipt, prediction
 
@@ -117,9 +121,15 @@ class Answering:
         self._doors, self._runs = doors, runs
 
     def answer(
-        self, name: str, prediction: Prediction, X: TableLike, oracle: Oracle, wanted: Promise,
-        spend: MoneyLike, seed: int | None,
-    ) -> Answers:  # fmt: skip
+        self,
+        name: str,
+        prediction: Prediction,
+        X: TableLike,
+        oracle: Oracle,
+        wanted: Promise,
+        spend: MoneyLike,
+        seed: int | None,
+    ) -> Answers:
         """See :meth:`thrifty.Lifetime.answer`."""
         confidence = a_share("confidence", wanted.confidence)
         codes = _codes(prediction, oracle)
@@ -133,9 +143,15 @@ class Answering:
             for target in targets:
                 spent, known = labels.cells.receipt().cost, state.known.copy()
                 done = certify(
-                    target, doubt, codes, state.ask, alpha=(1 - confidence) / len(targets),
-                    rng=rng, known=known, wrong=state.wrong,
-                )  # fmt: skip
+                    target,
+                    doubt,
+                    codes,
+                    state.ask,
+                    alpha=(1 - confidence) / len(targets),
+                    rng=rng,
+                    known=known,
+                    wrong=state.wrong,
+                )
                 receipt = labels.cells.receipt()
                 certificates.append(
                     certificate_of(
@@ -239,5 +255,8 @@ def _no_certificate(
         f"{int(state.known.sum())} of {len(state.known)} rows of {name!r} have a label and the "
         f"money ends before a certificate: {ended} Labels that were bought are kept: answer "
         "again with more, or with a lower target.",
-        needed=ended.needed, left=ended.left, scope=ended.scope, prediction=prediction,
-    )  # fmt: skip
+        needed=ended.needed,
+        left=ended.left,
+        scope=ended.scope,
+        prediction=prediction,
+    )

@@ -32,9 +32,11 @@ _LATER = "settled later"
 
 
 def rows_beside(
-    learned: Mapping[str, float], predictions: Sequence[PredictionRow],
-    accounts: Mapping[str, tuple[int, int]], versions: Sequence[VersionHead] = (),
-) -> list[Json]:  # fmt: skip
+    learned: Mapping[str, float],
+    predictions: Sequence[PredictionRow],
+    accounts: Mapping[str, tuple[int, int]],
+    versions: Sequence[VersionHead] = (),
+) -> list[Json]:
     """What was spent beside the tasks that were learned, whose receipts say what they cost.
 
     Predictions with "at", "examples" and "lines". Whatever an account holds and no receipt says has

@@ -25,21 +25,12 @@ from thrifty.cells.matching import Match
 from thrifty.cells.sources.checks import can_be_stored, default_names
 from thrifty.cells.sources.gaps import read_na, with_na
 from thrifty.cells.sources.some_rows import of_rows
-from thrifty.errors import (
-    BadInput,
-    BadParameter,
-    FeaturesChanged,
-)
+from thrifty.errors import BadInput, BadParameter, FeaturesChanged
 from thrifty.labels.alignment import aligned_labels
 from thrifty.labels.empty import known_labels, labels_of_kept, say_left_out
 from thrifty.labels.partly import read_partly
 from thrifty.lifetime.doors import Doors, Words
-from thrifty.lifetime.feature_matching import (
-    Features,
-    label_name,
-    new_kinds,
-    read_features,
-)
+from thrifty.lifetime.feature_matching import Features, label_name, new_kinds, read_features
 from thrifty.lifetime.lacking import prices_here
 from thrifty.lifetime.learned import Learned, model_to_store, receipt_to_store
 from thrifty.protocol import traits_of
@@ -129,9 +120,13 @@ class Booking:
         source = self._doors.source_of(X, kinds, _words(now), na).recoded(_words(now))
         labelled = set[str]().union(*(self._label_columns(source, y) for y in columns))
         matched = read_features(
-            now.features, now.named, source, labelled, features,
+            now.features,
+            now.named,
+            source,
+            labelled,
+            features,
             retired=self._doors.settings.retired,
-        )  # fmt: skip
+        )
         self._no_gaps(matched.match)
         codes = with_na(read_na(na), source.gaps)
         n = source.n_examples
@@ -142,15 +137,22 @@ class Booking:
         ledger = self._doors.ledger_for(source)
         offered = source.feature_names if matched.match is None else matched.names
         prices = prices_here(
-            self._doors.settings.prices, source.feature_names,
+            self._doors.settings.prices,
+            source.feature_names,
             set(offered) if self._doors.settings.retired else None,
-        )  # fmt: skip
+        )
 
         def door(most: float | None) -> Cells:
             cells = open_cells(
-                source, prices, match=matched.match, owned=owned,
-                ledger=ledger, task=name, spend=most, to_buy=to_buy,
-            )  # fmt: skip
+                source,
+                prices,
+                match=matched.match,
+                owned=owned,
+                ledger=ledger,
+                task=name,
+                spend=most,
+                to_buy=to_buy,
+            )
             cells.row_seed = self._doors.settings.row_seed or 0
             return cells
 
@@ -167,9 +169,14 @@ class Booking:
         if source.examples is not None:
             owned, _ = self._doors.owned_of(source, source)
         return open_cells(
-            source, self._doors.settings.prices, match=task.features.match, owned=owned,
-            ledger=self._doors.ledger_for(source), task=task.name, spend=0.0,
-        )  # fmt: skip
+            source,
+            self._doors.settings.prices,
+            match=task.features.match,
+            owned=owned,
+            ledger=self._doors.ledger_for(source),
+            task=task.name,
+            spend=0.0,
+        )
 
     def open_background(self, X: TableLike, now: Snapshot, kinds: KindsLike) -> OpenTask:
         """A door to rows that are bought for what they teach of the features."""
@@ -181,9 +188,13 @@ class Booking:
         owned, place = self._doors.owned_of(X, source)
         name = f"background {uuid.uuid4().hex[:8]}"
         cells = open_cells(
-            source, self._doors.settings.prices, match=matched.match, owned=owned, task=name,
+            source,
+            self._doors.settings.prices,
+            match=matched.match,
+            owned=owned,
+            task=name,
             ledger=self._doors.ledger_for(source),
-        )  # fmt: skip
+        )
         return OpenTask(name, source, None, matched, cells, owned, place, new)
 
     def counted(self, task: OpenTask) -> Finished:

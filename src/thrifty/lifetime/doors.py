@@ -46,9 +46,7 @@ class Opened(Protocol):
 class Doors:
     """Ledger, prices and memory of one lifetime, and the doors that are opened with them."""
 
-    def __init__(
-        self, family: AnyFamily, settings: Settings, saved: SavedLifetime | None
-    ) -> None:
+    def __init__(self, family: AnyFamily, settings: Settings, saved: SavedLifetime | None) -> None:
         self.family, self.settings, self.saved = family, settings, saved
         self._ledger: Ledger | None = None
         self.remembered = RememberedTables()
@@ -75,9 +73,7 @@ class Doors:
                     self._ledger = Ledger(book, self.settings.budget)
         return self._ledger
 
-    def source_of(
-        self, X: TableLike, kinds: KindsLike, words: Words, na: NaLike = None
-    ) -> Source:
+    def source_of(self, X: TableLike, kinds: KindsLike, words: Words, na: NaLike = None) -> Source:
         """What a user brought as a source, its columns read as this lifetime knows them."""
         if na is not None and isinstance(X, Source):
             raise BadInput("a Source says what stands for a gap when it is made: na= there.")

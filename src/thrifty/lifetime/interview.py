@@ -127,16 +127,22 @@ class Interview:
         if self._per_row is not None and self.cost + price > self._per_row + 1e-9:
             return None
         serves = [
-            name for name, task in zip(self.names, self._joint.tasks)
+            name
+            for name, task in zip(self.names, self._joint.tasks)
             if name in going and any(f in part.features for part in task.parts[k:])
-        ]  # fmt: skip
+        ]
         now = ", ".join(
             f"{name} is {self.answers[name].value} with {self.answers[name].probability:.2f}"
             for name in going
         )
         name = self._features[f]
-        return Wanted(name, price, f"so far {now}", tuple(serves or going),
-                      tuple(self._tasks.words_.get(name, ())))  # fmt: skip
+        return Wanted(
+            name,
+            price,
+            f"so far {now}",
+            tuple(serves or going),
+            tuple(self._tasks.words_.get(name, ())),
+        )
 
     @property
     def answers(self) -> dict[str, Answer]:
@@ -247,9 +253,12 @@ class Interview:
     def _row(self) -> Source:
         ids = None if self._id is None else [self._id]
         return Source.from_array(
-            self._values.copy(), feature_names=self._features, allow_missing=True, examples=ids,
+            self._values.copy(),
+            feature_names=self._features,
+            allow_missing=True,
+            examples=ids,
             name=None if ids is None else self._source,
-        )  # fmt: skip
+        )
 
     def _door(self) -> Cells:
         """Where prices are asked for; nothing is bought through it."""
@@ -267,9 +276,14 @@ class Interview:
         account = f"{title} (interview {uuid.uuid4().hex[:12]})"
         prices = doors.settings.prices if paid else 0.0
         cells = open_cells(
-            source, prices, match=None, owned=owned, ledger=doors.ledger_for(source),
-            task=account, is_task=False,
-        )  # fmt: skip
+            source,
+            prices,
+            match=None,
+            owned=owned,
+            ledger=doors.ledger_for(source),
+            task=account,
+            is_task=False,
+        )
         cells.get([0], [f])
         now = time.time()
         run = Run(account, title, source, cells, owned, np.arange(1), now)
@@ -283,9 +297,10 @@ class Interview:
         if saved is None or self._id is None:
             return
         data: Json = {
-            "known": self.known, "cost": self.cost,
+            "known": self.known,
+            "cost": self.cost,
             "paid": [self._features[f] for f in sorted(self._paid)],
-        }  # fmt: skip
+        }
         saved.book.write(lambda pages: KeptPages(pages).put("interview", self._name, data))
 
     def _resume(self) -> None:

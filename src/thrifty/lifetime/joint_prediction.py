@@ -20,9 +20,7 @@ from thrifty.models.asking.certificate import seen_of
 from thrifty.models.asking.joint import JointPrefixes, ask_jointly, joint_prefixes
 from thrifty.models.asking.prefixes import Prefixes
 
-__all__ = [
-    "JointExplanation", "JointPrediction", "JointStep", "TasksTogether",
-]  # fmt: skip
+__all__ = ["JointExplanation", "JointPrediction", "JointStep", "TasksTogether"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +78,12 @@ class JointPrediction(Mapping[str, Prediction]):
     """
 
     def __init__(
-        self, cells: Cells, parts: Mapping[str, Prediction], read: Mapping[str, Sequence[Ints]],
+        self,
+        cells: Cells,
+        parts: Mapping[str, Prediction],
+        read: Mapping[str, Sequence[Ints]],
         joint: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._cells, self._parts, self._read, self.joint = cells, dict(parts), read, joint
         self.receipt: PredictionReceipt = prediction_receipt(cells)
 
@@ -185,9 +186,14 @@ class TasksTogether:
         return JointPrediction(cells, parts, read, joint=False)
 
     def _jointly(
-        self, models: Sequence[ModelClassifier], cells: Cells, rows: Ints,
-        rules: Sequence[StoppingRule | None], spend: float | None, per_row: float | None,
-    ) -> JointPrediction:  # fmt: skip
+        self,
+        models: Sequence[ModelClassifier],
+        cells: Cells,
+        rows: Ints,
+        rules: Sequence[StoppingRule | None],
+        spend: float | None,
+        per_row: float | None,
+    ) -> JointPrediction:
         for model in models:
             model.check_kinds(cells)
         joint = self.joint(cells)
@@ -199,9 +205,15 @@ class TasksTogether:
             return cells.row_costs(rows[some], list(features))
 
         got = ask_jointly(
-            joint, get, price, len(rows), stops=rules, weights=self.weights, spend=spend,
+            joint,
+            get,
+            price,
+            len(rows),
+            stops=rules,
+            weights=self.weights,
+            spend=spend,
             per_row=per_row,
-        )  # fmt: skip
+        )
         parts, read = {}, {}
         for t, (name, model) in enumerate(zip(self.models, models)):
             task = joint.tasks[t]
@@ -226,9 +238,14 @@ class TasksTogether:
                 self._made[key] = JointPrefixes(steps, (own[0],), True)
                 return self._made[key]
             self._made[key] = joint_prefixes(
-                [model.table_ for model in models], own, self.weights, cells.price_between,
-                cells.orders, [model.estimator for model in models], models[0].random_state or 0,
-            )  # fmt: skip
+                [model.table_ for model in models],
+                own,
+                self.weights,
+                cells.price_between,
+                cells.orders,
+                [model.estimator for model in models],
+                models[0].random_state or 0,
+            )
         return self._made[key]
 
 

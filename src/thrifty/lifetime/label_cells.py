@@ -24,9 +24,14 @@ class LabelCells:
         self.oracle = oracle
         self.source = oracle.about(X, label)
         self.cells: Cells = open_cells(
-            self.source, None, match=None, ledger=doors.ledger, task=account, spend=spend,
+            self.source,
+            None,
+            match=None,
+            ledger=doors.ledger,
+            task=account,
+            spend=spend,
             is_task=is_task,
-        )  # fmt: skip
+        )
         self._told = oracle.known_codes(X)
         self._check_told()
 

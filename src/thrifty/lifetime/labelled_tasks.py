@@ -59,9 +59,13 @@ def label_a_task(
 ) -> LabelledTask:
     """Buy labels of rows that are worth it, within a part of the money."""
     cells = open_cells(
-        source, doors.settings.prices, match=None, ledger=doors.ledger_for(source), task=name,
+        source,
+        doors.settings.prices,
+        match=None,
+        ledger=doors.ledger_for(source),
+        task=name,
         to_buy=False,
-    )  # fmt: skip
+    )
     price = to_units(cells.price_of_an_example())
 
     def door(most: float | None) -> LabelCells:
@@ -100,9 +104,13 @@ def _one_currency(cells: Cells, price: float, labels: LabelCells) -> None:
 
 
 def _draw(
-    labels: LabelCells, cells: Cells, source: Source, price: float, most: float | None,
+    labels: LabelCells,
+    cells: Cells,
+    source: Source,
+    price: float,
+    most: float | None,
     rng: np.random.Generator,
-) -> tuple[Ints, np.ndarray]:  # fmt: skip
+) -> tuple[Ints, np.ndarray]:
     before = labels.known_rows()
     n = source.n_examples
     known, codes = np.zeros(n, dtype=bool), np.full(n, -1, dtype=np.int64)

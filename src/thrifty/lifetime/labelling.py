@@ -128,14 +128,10 @@ def _chances(table: Floats, known: Bools, codes: Ints) -> Floats:
     at, slopes = fit_penalised(table[seen], code, len(there), np.ones(len(seen)), _SHRINKAGE)
     p = softmax(table @ slopes + at)
     uncertain = np.where(known, 0.0, 1 - (p**2).sum(axis=1) + 1e-9)
-    return np.asarray(
-        (1 - _EVEN) * uncertain / uncertain.sum() + _EVEN * ~known / (~known).sum()
-    )
+    return np.asarray((1 - _EVEN) * uncertain / uncertain.sum() + _EVEN * ~known / (~known).sum())
 
 
-def _draw(
-    share: Floats, known: Bools, size: int, rng: np.random.Generator
-) -> tuple[Ints, Floats]:
+def _draw(share: Floats, known: Bools, size: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
     """Rows without a label, one after another without replacement, with their chances."""
     may = np.flatnonzero(~known)
     order = may[np.argsort(rng.exponential(size=len(may)) / share[may], kind="stable")][:size]

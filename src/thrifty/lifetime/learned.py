@@ -24,8 +24,13 @@ from thrifty.typing import AnyArray, Json, JsonLike
 from thrifty.untrusted import readable
 
 __all__ = [
-    "Learned", "Parts", "model_to_store", "parts_of_row", "receipt_from_store", "receipt_to_store",
-]  # fmt: skip
+    "Learned",
+    "Parts",
+    "model_to_store",
+    "parts_of_row",
+    "receipt_from_store",
+    "receipt_to_store",
+]
 
 #: features whose cells are listed by name in a store
 _FEW = 256

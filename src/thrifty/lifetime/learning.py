@@ -78,9 +78,14 @@ class Learning:
                 continue  # what it bought is owned: the next turn pays nothing for it
 
     def _label(
-        self, name: str, X: TableLike, oracle: Oracle, spend: MoneyLike, kinds: KindsLike,
+        self,
+        name: str,
+        X: TableLike,
+        oracle: Oracle,
+        spend: MoneyLike,
+        kinds: KindsLike,
         na: NaLike,
-    ) -> LabelledTask:  # fmt: skip
+    ) -> LabelledTask:
         """Buy the labels of a task that brings none."""
         shelf = self._shelf
         shelf.refresh()
@@ -97,9 +102,13 @@ class Learning:
         return label_a_task(doors, name, source, oracle, spend, doors.settings.row_seed)
 
     def _learn(
-        self, family: AnyFamily, task: OpenTask, good: bool | None, label: str | None,
+        self,
+        family: AnyFamily,
+        task: OpenTask,
+        good: bool | None,
+        label: str | None,
         bought: LabelledTask | None = None,
-    ) -> Learned:  # fmt: skip
+    ) -> Learned:
         self._say_left_out(task)
         shelf, cells, now = self._shelf, task.cells, self._shelf.now
         if traits_of(family).buys_background:  # labels with noise: a perfect feature is a sign
@@ -118,9 +127,12 @@ class Learning:
         labelled = None if bought is None else bought.labelled
         learned = Learned(task.name, found.route, parts, task.features.left_out, labelled)
         after = replace(
-            now, representation=representation, counts=counts, features=task.features.names,
+            now,
+            representation=representation,
+            counts=counts,
+            features=task.features.names,
             named=task.features.named,
-        )  # fmt: skip
+        )
         self._commit(task, learned, found, after, label)
         if isinstance(task.labels, Labels | Numbers):
             rows = np.arange(len(task.labels))
@@ -191,9 +203,8 @@ class Learning:
             return self._one_by_one(names, X, columns, good, spend, features, kinds, na)
         while True:
             task = self._booking.open_together(
-                names, X, columns, shelf.now, spend=spend, features=features, kinds=kinds,
-                na=na,
-            )  # fmt: skip
+                names, X, columns, shelf.now, spend=spend, features=features, kinds=kinds, na=na
+            )
             try:
                 return self._learn_together(family, names, columns, task, good)
             except FeaturesMoved:
@@ -215,16 +226,19 @@ class Learning:
         family = self._shelf.family
         return {
             name: self.learn(
-                family, name, X, y, good=good, spend=each, features=features, kinds=kinds,
-                na=na,
+                family, name, X, y, good=good, spend=each, features=features, kinds=kinds, na=na
             )
             for name, y in zip(names, columns)
         }
 
     def _learn_together(
-        self, family: LearnsTogether, names: Sequence[str], columns: Sequence[Any],
-        task: OpenTask, good: bool | None,
-    ) -> dict[str, Learned]:  # fmt: skip
+        self,
+        family: LearnsTogether,
+        names: Sequence[str],
+        columns: Sequence[Any],
+        task: OpenTask,
+        good: bool | None,
+    ) -> dict[str, Learned]:
         shelf, cells = self._shelf, task.cells
         self._say_left_out(task)
         with self._progress.shown(", ".join(names), cells, shelf.doors):
@@ -242,9 +256,12 @@ class Learning:
                 shelf.family, shelf.rule, now.representation, now.counts, cells, found
             )
             after = replace(
-                now, representation=known, counts=counts, features=task.features.names,
+                now,
+                representation=known,
+                counts=counts,
+                features=task.features.names,
                 named=task.features.named,
-            )  # fmt: skip
+            )
             one = replace(task, name=name, labels=labels)
             self._commit(one, learned, found, after, label_name(y, task.source), counted[i])
             self._keep(replace(one, labels=task.labels[i]))
@@ -312,12 +329,17 @@ class Learning:
     ) -> Representation:
         family: Any = self._shelf.family  # one that buys backgrounds
         return family.with_background(  # type: ignore[no-any-return]
-            representation, lesson, task.cells.n_features)
+            representation, lesson, task.cells.n_features
+        )
 
     def quote(
-        self, name: str, X: TableLike, y: LabelsLike, features: Sequence[str] | None,
+        self,
+        name: str,
+        X: TableLike,
+        y: LabelsLike,
+        features: Sequence[str] | None,
         kinds: KindsLike,
-    ) -> Quote:  # fmt: skip
+    ) -> Quote:
         """What a task would cost; see :meth:`thrifty.Lifetime.quote`."""
         shelf = self._shelf
         shelf.refresh()

@@ -203,9 +203,15 @@ class Lifetime:
         """
         if not isinstance(name, str) and isinstance(name, Sequence):
             return self._learning.learn_together(
-                [str(one) for one in name], X, y, good=good, spend=spend, features=features,
-                kinds=kinds, na=na,
-            )  # fmt: skip
+                [str(one) for one in name],
+                X,
+                y,
+                good=good,
+                spend=spend,
+                features=features,
+                kinds=kinds,
+                na=na,
+            )
         return self.learn_as(
             self.family, name, X, y, spend=spend, features=features, kinds=kinds, na=na, good=good
         )
@@ -339,16 +345,25 @@ class Lifetime:
 
     @overload
     def predict(
-        self, name: str, X: TableLike, *, stop: StoppingRule | None = None,
-        spend: MoneyLike = None, per_row: MoneyLike = None,
-    ) -> Prediction: ...  # fmt: skip
+        self,
+        name: str,
+        X: TableLike,
+        *,
+        stop: StoppingRule | None = None,
+        spend: MoneyLike = None,
+        per_row: MoneyLike = None,
+    ) -> Prediction: ...
     @overload
     def predict(
-        self, name: list[str] | tuple[str, ...], X: TableLike, *,
+        self,
+        name: list[str] | tuple[str, ...],
+        X: TableLike,
+        *,
         stop: StoppingRule | Mapping[str, StoppingRule] | None = None,
-        spend: MoneyLike = None, per_row: MoneyLike = None,
+        spend: MoneyLike = None,
+        per_row: MoneyLike = None,
         weights: Mapping[str, float] | None = None,
-    ) -> JointPrediction: ...  # fmt: skip
+    ) -> JointPrediction: ...
     def predict(
         self,
         name: str | list[str] | tuple[str, ...],
@@ -439,9 +454,15 @@ class Lifetime:
         self.refresh()
         tasks = distinct([names] if isinstance(names, str) else names)
         return Interview(
-            {one: self[one] for one in tasks}, self._runs, self._shelf.doors, stop=stop,
-            weights=read_weights(tasks, weights), per_row=per_row, id=id, source=source,
-        )  # fmt: skip
+            {one: self[one] for one in tasks},
+            self._runs,
+            self._shelf.doors,
+            stop=stop,
+            weights=read_weights(tasks, weights),
+            per_row=per_row,
+            id=id,
+            source=source,
+        )
 
     def outcomes(
         self,

@@ -109,9 +109,7 @@ def learn_many(
             pool.close()
 
 
-def _fill(
-    window: deque[_Waiting], coming: Iterator[_Waiting], life: Life, pool: Pool
-) -> None:
+def _fill(window: deque[_Waiting], coming: Iterator[_Waiting], life: Life, pool: Pool) -> None:
     """Keep enough tasks on the way, all of them on the newest representation."""
     while len(window) < _AHEAD * pool.n_jobs:
         task = next(coming, None)
@@ -128,9 +126,7 @@ def _fill(
         if shared is None:
             shared = pool.share(newest)
         task.representation = newest
-        task.future = pool.submit(
-            try_task, life.family, shared, task.X, task.y, life.row_seed
-        )
+        task.future = pool.submit(try_task, life.family, shared, task.X, task.y, life.row_seed)
 
 
 def _may_be_tried(life: Life, X: TableLike) -> bool:

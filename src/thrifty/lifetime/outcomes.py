@@ -162,9 +162,10 @@ def _joined(pages: SqlPages, name: str, version: int) -> tuple[Floats, Bools, Fl
     both = [(score[e], bool(label), at) for e, (at, label) in last.items() if e in score]
     both.sort(key=lambda one: one[2])
     return (
-        np.array([s for s, _, _ in both]), np.array([y for _, y, _ in both], dtype=bool),
+        np.array([s for s, _, _ in both]),
+        np.array([y for _, y, _ in both], dtype=bool),
         np.array([at for _, _, at in both]),
-    )  # fmt: skip
+    )
 
 
 def _days(scores: Floats, y: Bools, when: Floats) -> tuple[tuple[float, int, float], ...]:

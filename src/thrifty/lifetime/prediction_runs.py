@@ -93,9 +93,15 @@ class PredictionRuns:
         self._together: dict[object, TasksTogether] = {}
 
     def predict(
-        self, name: str, model: Asks, X: TableLike, stop: StoppingRule | None,
-        spend: MoneyLike, per_row: MoneyLike, version: int = 0,
-    ) -> Prediction:  # fmt: skip
+        self,
+        name: str,
+        model: Asks,
+        X: TableLike,
+        stop: StoppingRule | None,
+        spend: MoneyLike,
+        per_row: MoneyLike,
+        version: int = 0,
+    ) -> Prediction:
         """The answers of a task's model; see :meth:`thrifty.Lifetime.predict`."""
         model, lacking = without_lacking(name, model, X, self._doors.settings.retired)
         run = self.open_prediction(name, model, X, spend, per_row)
@@ -122,9 +128,14 @@ class PredictionRuns:
         return prediction
 
     def predict_jointly(
-        self, models: Mapping[str, Asks], X: TableLike, stop: object, spend: MoneyLike,
-        per_row: MoneyLike, weights: Mapping[str, float] | None,
-    ) -> JointPrediction:  # fmt: skip
+        self,
+        models: Mapping[str, Asks],
+        X: TableLike,
+        stop: object,
+        spend: MoneyLike,
+        per_row: MoneyLike,
+        weights: Mapping[str, float] | None,
+    ) -> JointPrediction:
         """The answers of several tasks from one walk; see :meth:`thrifty.Lifetime.predict`."""
         tasks, title = self.together(models, read_weights(list(models), weights)), ", ".join(models)
         run = self.open_prediction(title, tasks, X, spend, per_row)
@@ -154,18 +165,24 @@ class PredictionRuns:
             model._keeper = _StoreKeeper(self._doors.saved)
 
     def metered(
-        self, fitted: object, source: TableLike, confidence: float | None,
+        self,
+        fitted: object,
+        source: TableLike,
+        confidence: float | None,
         budget: Budget | float | None,
-    ) -> Metered:  # fmt: skip
+    ) -> Metered:
         """Answers of a model of another library; see :meth:`thrifty.Lifetime.metered`."""
         readable = read_model(fitted)
         name = readable.name if readable is fitted else type(fitted).__name__
         run = self.open_metered(f"{name} (metered)", source, lambda s: match_model(readable, s))
         return Metered.of(
-            readable, run.cells, confidence, budget,
+            readable,
+            run.cells,
+            confidence,
+            budget,
             after=lambda receipt: self.end_prediction(run, receipt),
             left=lambda: self.leave_prediction(run),
-        )  # fmt: skip
+        )
 
     def open_prediction(
         self, name: str, model: HasFeatures, X: TableLike, spend: MoneyLike, per_row: MoneyLike
@@ -176,9 +193,11 @@ class PredictionRuns:
         def match(source: Source) -> Match | None:
             check_read(source, [model.feature_names_[f] for f in features.tolist()])
             return match_features(
-                model.feature_names_, source, needed=features.tolist(),
+                model.feature_names_,
+                source,
+                needed=features.tolist(),
                 whose=f"the model of {name!r}",
-            )  # fmt: skip
+            )
 
         words = getattr(model, "words_", {})
         needed = {model.feature_names_[f] for f in features.tolist()}
@@ -208,10 +227,16 @@ class PredictionRuns:
         return run
 
     def _open_run(
-        self, name: str, X: TableLike, match: Callable[[Source], Match | None],
-        most: float | None = None, *, words: Words | None = None, allow_missing: bool = False,
+        self,
+        name: str,
+        X: TableLike,
+        match: Callable[[Source], Match | None],
+        most: float | None = None,
+        *,
+        words: Words | None = None,
+        allow_missing: bool = False,
         needed: Collection[str] | None = None,
-    ) -> Run:  # fmt: skip
+    ) -> Run:
         words = words or {}
         if allow_missing:  # a model of another library, which knows gaps or does not
             source = as_source(X, allow_missing=True)
@@ -222,10 +247,15 @@ class PredictionRuns:
         account = f"{name} (prediction {uuid.uuid4().hex[:12]})"
         owned, _ = self._doors.owned_of(X, source)
         cells = open_cells(
-            source, prices_here(self._doors.settings.prices, source.feature_names, needed),
-            match=found, owned=owned,
-            ledger=self._doors.ledger_for(source), task=account, spend=most, is_task=False,
-        )  # fmt: skip
+            source,
+            prices_here(self._doors.settings.prices, source.feature_names, needed),
+            match=found,
+            owned=owned,
+            ledger=self._doors.ledger_for(source),
+            task=account,
+            spend=most,
+            is_task=False,
+        )
         return Run(account, name, source, cells, owned, np.arange(source.n_examples), time.time())
 
     def begin(self, run: Run) -> None:
@@ -276,5 +306,6 @@ class PredictionRuns:
         others = [one for one in self.in_memory if one.account != run.account]
         number = len(others) + 1
         self.in_memory[:] = [
-            *others, PredictionRow(number, run.task, run.account, me(), run.begun_at, data)
-        ]  # fmt: skip
+            *others,
+            PredictionRow(number, run.task, run.account, me(), run.begun_at, data),
+        ]

@@ -102,9 +102,7 @@ class _Watch(threading.Thread):
             cells, spent = self.cells.n_bought, self.cells.counted
         left = None if self.left is None else max(0.0, self.left - to_units(spent))
         seconds = time.monotonic() - self.begun
-        return line_of(
-            self.what, cells, self.most, spent, self.cells.currency, seconds, left
-        )
+        return line_of(self.what, cells, self.most, spent, self.cells.currency, seconds, left)
 
     def run(self) -> None:
         if self.over.wait(self.patience):

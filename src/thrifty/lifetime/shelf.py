@@ -44,9 +44,13 @@ class Shelf:
 
     @classmethod
     def begun(
-        cls, family: AnyFamily | None, rule: Rule | None, given: Settings, store: StoreLike,
+        cls,
+        family: AnyFamily | None,
+        rule: Rule | None,
+        given: Settings,
+        store: StoreLike,
         name: str,
-    ) -> Shelf:  # fmt: skip
+    ) -> Shelf:
         """A lifetime that begins; or goes on, where its store holds it."""
         given.check_currency("")
         if store is None:
@@ -112,9 +116,7 @@ class Shelf:
             self.tasks.clear()
         self._take_in(now or self.now, heads, forgets)
 
-    def add(
-        self, learned: Learned, now: Snapshot, heads: Iterable[TaskHead] | None = None
-    ) -> None:
+    def add(self, learned: Learned, now: Snapshot, heads: Iterable[TaskHead] | None = None) -> None:
         """Put a task there that was committed; with a store, those too that came meanwhile."""
         if heads is None:
             self.now, self.tasks[learned.name] = now, learned

@@ -132,9 +132,15 @@ class Versions:
         return self._shelf.doors.ledger.book
 
     def update(
-        self, name: str, X: TableLike, y: LabelsLike, *, spend: MoneyLike, kinds: KindsLike,
+        self,
+        name: str,
+        X: TableLike,
+        y: LabelsLike,
+        *,
+        spend: MoneyLike,
+        kinds: KindsLike,
         na: NaLike,
-    ) -> Version:  # fmt: skip
+    ) -> Version:
         """Go on with new rows; see :meth:`thrifty.Lifetime.update`."""
         family = self._shelf.family
         if not isinstance(family, Updates):
@@ -274,10 +280,16 @@ class Versions:
     def _version(self, head: VersionHead) -> Version:
         note = head.note
         return Version(
-            head.task, head.number, head.state, self._receipt(head.receipt), head.at,
-            note.get("loss"), note.get("loss before"), int(note.get("rows") or 0),
+            head.task,
+            head.number,
+            head.state,
+            self._receipt(head.receipt),
+            head.at,
+            note.get("loss"),
+            note.get("loss before"),
+            int(note.get("rows") or 0),
             lambda: self._loaded(head.task, head.number),
-        )  # fmt: skip
+        )
 
     def _receipt(self, data: JsonLike) -> Receipt:
         given = {key: value for key, value in data.items() if key != "good"}
@@ -303,8 +315,11 @@ class Versions:
     def model(self, name: str) -> Estimator:
         """The model of a task, or of a version of it, ``diabetes@2``."""
         task, at, number = name.rpartition("@")
-        if name not in self._shelf.tasks and at and number.isdecimal() and (
-            task in self._shelf.tasks
+        if (
+            name not in self._shelf.tasks
+            and at
+            and number.isdecimal()
+            and (task in self._shelf.tasks)
         ):
             found: Estimator = self.one(task, int(number)).model
             return found
@@ -346,9 +361,7 @@ class Versions:
         return self.one(name, number)
 
 
-def _grow_features(
-    pages: SqlPages, version: int, names: tuple[str, ...], named: bool
-) -> None:
+def _grow_features(pages: SqlPages, version: int, names: tuple[str, ...], named: bool) -> None:
     """New columns are the lifetime's from now on, unless another process was quicker."""
     n = pages.n_features()
     if n == len(names):

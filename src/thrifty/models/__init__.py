@@ -14,9 +14,15 @@ if TYPE_CHECKING:
     from thrifty.models.table import Table
 
 __all__ = [
-    "Bought", "Lesson", "ModelClassifier", "ModelRegressor", "Models", "Policy",
-    "ScorecardClassifier", "Table",
-]  # fmt: skip
+    "Bought",
+    "Lesson",
+    "ModelClassifier",
+    "ModelRegressor",
+    "Models",
+    "Policy",
+    "ScorecardClassifier",
+    "Table",
+]
 
 __getattr__, __dir__ = on_demand(
     __name__,

@@ -79,10 +79,15 @@ class Models:
     #: gaps are values like others; a task ahead of its turn would be thrown away, since each
     #: teaches something that the next uses
     traits: ClassVar[Traits] = Traits(
-        stops_anywhere=True, takes_absent=True, allows_missing=True, reads_categories=True,
-        one_after_another=True, remembers="features found useful", draws=True,
+        stops_anywhere=True,
+        takes_absent=True,
+        allows_missing=True,
+        reads_categories=True,
+        one_after_another=True,
+        remembers="features found useful",
+        draws=True,
         buys_background=True,
-    )  # fmt: skip
+    )
 
     def __init__(
         self,
@@ -150,20 +155,29 @@ class Models:
         learned: LearnedTable
         if isinstance(labels, Numbers):
             learned = learn_numbers(
-                cells, labels, representation, self.given, seed, predictions=self.predictions,
+                cells,
+                labels,
+                representation,
+                self.given,
+                seed,
+                predictions=self.predictions,
                 buying=self.buying,
-            )  # fmt: skip
+            )
         else:
             of_classes = learn_table(
-                cells, labels, representation, self.given, seed, predictions=self.predictions,
-                errors=self.errors, buying=self.buying,
-            )  # fmt: skip
+                cells,
+                labels,
+                representation,
+                self.given,
+                seed,
+                predictions=self.predictions,
+                errors=self.errors,
+                buying=self.buying,
+            )
             found = hypothesis_of(of_classes, labels, seed) if self.recurring else {}
             learned = of_classes.with_hypotheses(found)
         whole = cells.n_features * cells.n_examples
-        route: Literal["screened", "scratch"] = (
-            "scratch" if cells.n_bought >= whole else "screened"
-        )
+        route: Literal["screened", "scratch"] = "scratch" if cells.n_bought >= whole else "screened"
         return Found(route, learned, grown=_TaughtTable(learned.bought.lesson, cells.n_features))
 
     def learn_together(
@@ -238,9 +252,12 @@ class Models:
         )
 
     def update(
-        self, model: ModelClassifier | ModelRegressor, cells: Cells, labels: Labels | Numbers,
+        self,
+        model: ModelClassifier | ModelRegressor,
+        cells: Cells,
+        labels: Labels | Numbers,
         known: Ints,
-    ) -> Updated:  # fmt: skip
+    ) -> Updated:
         """Go on with rows that came since; ``known`` are those that it has learned from."""
         from thrifty.models.updating import update_model
 
@@ -275,8 +292,11 @@ class Models:
     def from_dict(cls, data: JsonLike) -> Models:
         """The inverse of :meth:`to_dict`, without a user's estimator."""
         kept = ("predictions", "errors", "random_state")
-        made = cls(**{key: data[key] for key in kept}, labels=data.get("labels"),
-                   recurring=data.get("recurring", False))
+        made = cls(
+            **{key: data[key] for key in kept},
+            labels=data.get("labels"),
+            recurring=data.get("recurring", False),
+        )
         made._words = data["estimator"]
         made._way = data.get("buying")
         return made

@@ -175,9 +175,12 @@ def learn_together(
 
 
 def fit_one_table(
-    one: OneTable, cells: Cells, targets: Sequence[Target], estimator: EstimatorLike | None,
+    one: OneTable,
+    cells: Cells,
+    targets: Sequence[Target],
+    estimator: EstimatorLike | None,
     seed: int,
-) -> list[LearnedTable]:  # fmt: skip
+) -> list[LearnedTable]:
     """A model of each target on one table."""
     sizes = tuple(len(cells.categories.get(f, ())) for f in one.features.tolist())
     tables = [one.table(target) for target in targets]
@@ -185,9 +188,12 @@ def fit_one_table(
     outside: Sequence[Floats | None] = [None] * len(targets)
     if estimator is None:
         made = fit_for_all(
-            one.filled(), [target.of_rows(one.rows) for target in targets],
-            [share_of_rows(target, one.rows) for target in targets], sizes, seed,
-        )  # fmt: skip
+            one.filled(),
+            [target.of_rows(one.rows) for target in targets],
+            [share_of_rows(target, one.rows) for target in targets],
+            sizes,
+            seed,
+        )
         fitted = [each.model for each in made]
         outside = [each.left_out for each in made]
     else:
@@ -321,7 +327,11 @@ def _check_classes(labels: Labels) -> None:
 
 
 def worth_keeping(
-    table: Table, cells: Cells, estimator: EstimatorLike | None, seed: int, predictions: int,
+    table: Table,
+    cells: Cells,
+    estimator: EstimatorLike | None,
+    seed: int,
+    predictions: int,
     errors: ArrayLike | None,
 ) -> Table:
     """The features that so many predictions are worth, in the order in which they are asked."""

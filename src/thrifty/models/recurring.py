@@ -245,9 +245,7 @@ class _Test:
         return _gains(one.core, values, self.codes[rows], one.shares, one.lost)
 
 
-def _model_of(
-    one: _Hypothesis, estimator: EstimatorLike | None, seed: int
-) -> LearnedClasses:
+def _model_of(one: _Hypothesis, estimator: EstimatorLike | None, seed: int) -> LearnedClasses:
     """The whole earlier model."""
     note = one.note
     table = table_from_dict(dict(note["table"]))

@@ -64,9 +64,13 @@ class Updated:
 
 
 def update_model(
-    model: Held, cells: Cells, labels: Labels | Numbers, estimator: EstimatorLike | None,
-    seed: int, known: Ints,
-) -> Updated:  # fmt: skip
+    model: Held,
+    cells: Cells,
+    labels: Labels | Numbers,
+    estimator: EstimatorLike | None,
+    seed: int,
+    known: Ints,
+) -> Updated:
     """Buy what is worth buying of the rows that are not ``known``, and fit on all of it.
 
     Parameters
@@ -78,9 +82,7 @@ def update_model(
     rng = np.random.default_rng(seed)
     fresh = np.setdiff1d(np.arange(cells.n_examples), known)
     if not len(fresh):
-        raise BadInput(
-            "every row of the update was learned from before: bring rows that are new."
-        )
+        raise BadInput("every row of the update was learned from before: bring rows that are new.")
     asked = model.table_.features
     rows = _rows(cells, y, fresh, asked, allowance_of(cells), rng, numbers=_numbers(model))
     if not len(rows):
@@ -130,9 +132,15 @@ def _another_kind(has: str, came: str) -> BadInput:
 
 
 def _rows(
-    cells: Cells, y: AnyArray, fresh: Ints, features: Ints, most: float,
-    rng: np.random.Generator, *, numbers: bool,
-) -> Ints:  # fmt: skip
+    cells: Cells,
+    y: AnyArray,
+    fresh: Ints,
+    features: Ints,
+    most: float,
+    rng: np.random.Generator,
+    *,
+    numbers: bool,
+) -> Ints:
     """New rows that can be paid: all of them, or as many of each class as the money buys."""
     drawn = rng.permutation(fresh)
     groups = [drawn] if numbers else [drawn[y[drawn] == c] for c in np.unique(y[drawn])]
@@ -164,9 +172,15 @@ def _new_columns(model: Held, cells: Cells, rows: Ints) -> Ints:
 
 
 def _candidate(
-    model: Held, cells: Cells, y: AnyArray, fresh: Ints, rows: Ints, features: Ints,
-    estimator: EstimatorLike | None, seed: int,
-) -> Updated:  # fmt: skip
+    model: Held,
+    cells: Cells,
+    y: AnyArray,
+    fresh: Ints,
+    rows: Ints,
+    features: Ints,
+    estimator: EstimatorLike | None,
+    seed: int,
+) -> Updated:
     old = _widened(model.table_, features, cells)
     new = _new_table(cells, y, fresh, rows, old, numbers=_numbers(model))
     whole = joined(old, new)
@@ -189,11 +203,14 @@ def _widened(table: Table, features: Ints, cells: Cells) -> Table:
         return replace(table, categories=categories)
     gaps = np.full((table.n_rows, k), np.nan)
     return replace(
-        table, features=features, values=np.hstack([table.values, gaps]), categories=categories,
+        table,
+        features=features,
+        values=np.hstack([table.values, gaps]),
+        categories=categories,
         bought=np.hstack([table.bought, np.ones((table.n_rows, k), dtype=bool)]),
         centres=None if table.centres is None else np.r_[table.centres, np.zeros(k)],
         effects=None if table.effects is None else np.vstack([table.effects, np.zeros((k, 2))]),
-    )  # fmt: skip
+    )
 
 
 def _new_table(
@@ -210,20 +227,28 @@ def _new_table(
         weights = share[ours]
     first = int(old.rows.max(initial=-1)) + 1
     return replace(
-        old, rows=np.arange(first, first + len(rows)), values=values, labels=ours,
-        bought=np.ones(values.shape, dtype=bool), weights=weights, looked=0, keys=None,
-    )  # fmt: skip
+        old,
+        rows=np.arange(first, first + len(rows)),
+        values=values,
+        labels=ours,
+        bought=np.ones(values.shape, dtype=bool),
+        weights=weights,
+        looked=0,
+        keys=None,
+    )
 
 
 def joined(old: Table, new: Table) -> Table:
     """The rows of both, those of the first one before the others."""
     return replace(
-        old, rows=np.concatenate([old.rows, new.rows]),
-        values=np.vstack([old.values, new.values]), bought=np.vstack([old.bought, new.bought]),
+        old,
+        rows=np.concatenate([old.rows, new.rows]),
+        values=np.vstack([old.values, new.values]),
+        bought=np.vstack([old.bought, new.bought]),
         weights=np.concatenate([old.weights, new.weights]),
         labels=np.concatenate([old.labels, new.labels]),
         keys=None,  # those of the new rows are not known here
-    )  # fmt: skip
+    )
 
 
 def _fit(
@@ -235,13 +260,22 @@ def _fit(
 
 
 def _around(
-    model: Held, table: Table, fitted: object, names: tuple[str, ...],
-    estimator: EstimatorLike | None, words: dict[str, tuple[str, ...]],
-) -> Held:  # fmt: skip
+    model: Held,
+    table: Table,
+    fitted: object,
+    names: tuple[str, ...],
+    estimator: EstimatorLike | None,
+    words: dict[str, tuple[str, ...]],
+) -> Held:
     if isinstance(model, ModelRegressor):
         return ModelRegressor.around(table, fitted, names, estimator, words)  # type: ignore[arg-type]
     return ModelClassifier.around(
-        table, fitted, model.classes_, names, estimator, words  # type: ignore[arg-type]
+        table,
+        fitted,  # type: ignore[arg-type]
+        model.classes_,
+        names,
+        estimator,
+        words,
     )
 
 

@@ -168,8 +168,11 @@ def read_input(
     if not path.exists():
         raise BadInput(f"there is no file {path}.")
     readers: dict[str, Callable[[Path, Collection[str]], Input]] = {
-        ".npy": ArrayInput, ".parquet": ParquetInput, ".pq": ParquetInput, ".csv": TextInput,
-    }  # fmt: skip
+        ".npy": ArrayInput,
+        ".parquet": ParquetInput,
+        ".pq": ParquetInput,
+        ".csv": TextInput,
+    }
     ending = path.suffix.lower()
     if ending == ".npz":
         return SparseInput(path, names, without)

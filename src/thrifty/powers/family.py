@@ -40,9 +40,15 @@ class PowersFamily(ABC, Generic[Formula, Posed]):
     kind: ClassVar[Literal["regressor"]] = "regressor"
     #: a feature that is not there has no value that a formula could do without
     traits: ClassVar[Traits] = Traits(
-        stops_anywhere=False, takes_absent=False, allows_missing=False, reads_categories=False,
-        one_after_another=False, remembers="metafeatures", draws=False, buys_background=False,
-    )  # fmt: skip
+        stops_anywhere=False,
+        takes_absent=False,
+        allows_missing=False,
+        reads_categories=False,
+        one_after_another=False,
+        remembers="metafeatures",
+        draws=False,
+        buys_background=False,
+    )
     #: what users hold
     regressor: ClassVar[type[_Regressor]]
 

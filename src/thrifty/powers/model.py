@@ -94,9 +94,14 @@ class _PowersRegressor(RegressorMixin, BaseEstimator, Generic[Formula]):  # type
         return np.array(self._used(), dtype=np.int64)
 
     def ask(
-        self, cells: Cells, rows: np.ndarray, *, stop: StoppingRule | None = None,
-        spend: float | None = None, per_row: float | None = None,
-    ) -> Asked:  # fmt: skip
+        self,
+        cells: Cells,
+        rows: np.ndarray,
+        *,
+        stop: StoppingRule | None = None,
+        spend: float | None = None,
+        per_row: float | None = None,
+    ) -> Asked:
         """Answer rows through a door; every feature of the formula is needed."""
         no_stopping(self, stop, spend, per_row)
         values = self._finite(cells.get(rows, self.features_))

@@ -122,9 +122,7 @@ class Monomials(PowersFamily[Exponents, np.ndarray]):
             return Found("screened", seen, found)
         return Failed(found)
 
-    def _over_all(
-        self, cells: Cells, labels: np.ndarray
-    ) -> tuple[Exponents | Failure, LogValues]:
+    def _over_all(self, cells: Cells, labels: np.ndarray) -> tuple[Exponents | Failure, LogValues]:
         door = LogValues(cells)
         if self.method != "lattice":
             return paper_monomials.from_scratch(self._slopes(door, labels)), door

@@ -51,8 +51,14 @@ def draw_costs(axes: Axes, costs: Sequence[TaskCost], unit: str) -> None:
     predicted = any(cost.predictions for cost in costs)
     if len(costs) > BARS:
         numbers = range(1, len(costs) + 1)
-        axes.plot(numbers, [c.learning for c in costs], "o", color=SERIES[0], markersize=4,
-                  label="learning")  # fmt: skip
+        axes.plot(
+            numbers,
+            [c.learning for c in costs],
+            "o",
+            color=SERIES[0],
+            markersize=4,
+            label="learning",
+        )
         if predicted:
             later = [(i, c.predictions) for i, c in zip(numbers, costs) if c.predictions]
             axes.plot(*zip(*later), "s", color=SERIES[1], markersize=4, label="predictions")
@@ -64,10 +70,16 @@ def draw_costs(axes: Axes, costs: Sequence[TaskCost], unit: str) -> None:
     axes.barh(places, [c.learning for c in costs], color=SERIES[0], height=0.65, label="learning")
     if predicted:
         asked = [i for i in places if costs[i].predictions]
-        axes.barh(asked, [costs[i].predictions for i in asked],
-                  left=[costs[i].learning for i in asked], color=SERIES[1],
-                  hatch=HATCH["screened"], edgecolor="white", height=0.65,
-                  label="predictions")  # fmt: skip
+        axes.barh(
+            asked,
+            [costs[i].predictions for i in asked],
+            left=[costs[i].learning for i in asked],
+            color=SERIES[1],
+            hatch=HATCH["screened"],
+            edgecolor="white",
+            height=0.65,
+            label="predictions",
+        )
     axes.set_yticks(places, [plain_text(c.task) for c in costs], fontsize=9)
     axes.invert_yaxis()
     largest = max((c.learning + c.predictions for c in costs), default=1.0)

@@ -86,10 +86,16 @@ def draw_cumulative(axes: Axes, curves: Mapping[str, AnyArray]) -> None:
     for i, (name, curve) in enumerate(curves.items()):
         tasks = np.arange(1, len(curve) + 1)
         axes.plot(
-            tasks, curve, linestyle=LINES[i % len(LINES)], linewidth=1.8, label=name,
-            color=SERIES[i % len(SERIES)], marker=POINTS[i % len(POINTS)], markersize=4.5,
+            tasks,
+            curve,
+            linestyle=LINES[i % len(LINES)],
+            linewidth=1.8,
+            label=name,
+            color=SERIES[i % len(SERIES)],
+            marker=POINTS[i % len(POINTS)],
+            markersize=4.5,
             markevery=max(1, len(curve) // 8),
-        )  # fmt: skip
+        )
     value_axis(axes, [float(cells) for curve in curves.values() for cells in curve])
     axes.margins(x=0.01)
     frame(axes, "tasks learned", "cells bought so far", counts=True)

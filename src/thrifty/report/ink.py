@@ -29,8 +29,13 @@ __all__ = [
 Grid: TypeAlias = Literal["both", "x", "y"]
 #: line styles, marks and hatches by series, so that a picture reads in black and white
 LINES: tuple[str | tuple[int, tuple[int, ...]], ...] = (
-    "-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)), (0, (5, 1, 1, 1)),
-)  # fmt: skip
+    "-",
+    "--",
+    "-.",
+    ":",
+    (0, (8, 2, 1, 2, 1, 2)),
+    (0, (5, 1, 1, 1)),
+)
 POINTS = ("o", "s", "^", "D", "v", "P")
 MARKS = {"reused": "o", "screened": "^", "scratch": "s"}
 HATCH = {"reused": "", "screened": "///", "scratch": "xxx"}

@@ -7,15 +7,7 @@ from dataclasses import dataclass
 
 from thrifty.report.view import LifetimeView
 from thrifty.trees.origins import origins
-from thrifty.trees.tree import (
-    Node,
-    Path,
-    Tree,
-    features_of,
-    internal_nodes,
-    is_prefix,
-    skeleton,
-)
+from thrifty.trees.tree import Node, Path, Tree, features_of, internal_nodes, is_prefix, skeleton
 
 __all__ = ["Lineage", "lineage_of", "metafeature_of_nodes"]
 

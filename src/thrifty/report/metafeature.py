@@ -37,10 +37,22 @@ def draw_reuse(axes: Axes, rows: list[Reuse]) -> None:
     """A line per metafeature: a square where it was taught, a tick at each task it served."""
     for y, row in enumerate(rows):
         if row.taught_by is not None:
-            axes.plot(row.taught_by, y, "s", color=SERIES[1], markersize=5,
-                      label="taught" if y == 0 else None)  # fmt: skip
-        axes.plot(row.used_by, [y] * len(row.used_by), "|", color=SERIES[0], markersize=8,
-                  label="reused" if y == 0 else None)  # fmt: skip
+            axes.plot(
+                row.taught_by,
+                y,
+                "s",
+                color=SERIES[1],
+                markersize=5,
+                label="taught" if y == 0 else None,
+            )
+        axes.plot(
+            row.used_by,
+            [y] * len(row.used_by),
+            "|",
+            color=SERIES[0],
+            markersize=8,
+            label="reused" if y == 0 else None,
+        )
     names = [f"M{row.metafeature} ({len(row.used_by)}x)" for row in rows]
     axes.set_yticks(range(len(rows)), names, fontsize=8)
     axes.set_ylim(len(rows) - 0.4, -0.6)

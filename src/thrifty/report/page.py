@@ -79,7 +79,9 @@ def report_page(view: LifetimeView, scores: Mapping[str, float] | None = None) -
     from markupsafe import Markup
 
     return str(
-        templates().get_template("report.html").render(
+        templates()
+        .get_template("report.html")
+        .render(
             view=view,
             sentences=summary(view),
             learned=knows(view, lineage),
@@ -92,7 +94,7 @@ def report_page(view: LifetimeView, scores: Mapping[str, float] | None = None) -
             data=Markup(_data(view, lineage)),
             version=version("thrifty"),
         )
-    )  # fmt: skip
+    )
 
 
 def templates() -> jinja2.Environment:

@@ -142,10 +142,15 @@ def _quality(points: list[quality.QualityPoint], view: LifetimeView, theirs: boo
     what = "your score on held-out rows" if theirs else "average precision on rows left out"
     unknown = len(view.tasks) - len(points)
     rest = f" Not measured: {counted(unknown, 'task')}." if unknown else ""
-    how = "" if theirs else (
-        " Every row is scored by a model fitted without it, and weighs as it was bought. The "
-        "features were chosen with all rows, so that the figures lean a little to the good side."
-    )  # fmt: skip
+    how = (
+        ""
+        if theirs
+        else (
+            " Every row is scored by a model fitted without it, and weighs as it was bought. The "
+            "features were chosen with all rows, so that the figures lean a little to the good "
+            "side."
+        )
+    )
     return Picture(
         "quality",
         "How good the models are",
@@ -211,6 +216,5 @@ def _reuse(lineage: Lineage) -> Picture:
 def save_pictures(pictures: list[Picture], folder: Path) -> list[Path]:
     """Each picture as a PNG in a folder."""
     return [
-        save_picture(folder / f"{p.name}.png", p.draw, p.heading, height=p.height)
-        for p in pictures
+        save_picture(folder / f"{p.name}.png", p.draw, p.heading, height=p.height) for p in pictures
     ]

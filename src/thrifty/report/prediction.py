@@ -83,9 +83,7 @@ def _price_of(features: AbstractSet[str], view: LifetimeView) -> float:
     return sum(map(view.price, features)) + sum(fees.values())
 
 
-def draw_prediction(
-    axes: Axes, prices: Sequence[PredictionPrice], unit: str = "cells"
-) -> None:
+def draw_prediction(axes: Axes, prices: Sequence[PredictionPrice], unit: str = "cells") -> None:
     """A bar per task with the span of its paths; of many tasks the average as a line in a band."""
     what = f"price of one prediction ({unit})" if unit else "price of one prediction"
     if len(prices) <= BARS:
@@ -95,11 +93,23 @@ def draw_prediction(
     else:
         at = range(1, len(prices) + 1)
         axes.fill_between(
-            at, [p.lowest for p in prices], [p.highest for p in prices], step="mid", alpha=0.25,
-            color=SERIES[0], linewidth=0, label="cheapest to dearest path",
-        )  # fmt: skip
-        axes.step(at, [p.mean for p in prices], where="mid", color=SERIES[0], linewidth=1.8,
-                  label="average path")  # fmt: skip
+            at,
+            [p.lowest for p in prices],
+            [p.highest for p in prices],
+            step="mid",
+            alpha=0.25,
+            color=SERIES[0],
+            linewidth=0,
+            label="cheapest to dearest path",
+        )
+        axes.step(
+            at,
+            [p.mean for p in prices],
+            where="mid",
+            color=SERIES[0],
+            linewidth=1.8,
+            label="average path",
+        )
         value_axis(axes, [max((p.highest for p in prices), default=1.0)])
         axes.margins(x=0.01)
         frame(axes, "tasks, cheapest prediction first", what, counts=True)
@@ -110,7 +120,13 @@ def _bars(axes: Axes, prices: Sequence[PredictionPrice]) -> None:
     places = list(range(len(prices)))
     axes.barh(places, [p.mean for p in prices], color=SERIES[0], height=0.6, label="on average")
     if any(p.lowest < p.highest for p in prices):
-        axes.hlines(places, [p.lowest for p in prices], [p.highest for p in prices],
-                    color=SERIES[1], linewidth=1.6, label="cheapest to dearest")  # fmt: skip
+        axes.hlines(
+            places,
+            [p.lowest for p in prices],
+            [p.highest for p in prices],
+            color=SERIES[1],
+            linewidth=1.6,
+            label="cheapest to dearest",
+        )
     axes.set_yticks(places, [plain_text(p.task) for p in prices], fontsize=9)
     axes.invert_yaxis()

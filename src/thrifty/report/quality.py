@@ -28,9 +28,7 @@ class QualityPoint:
     guessing: float | None = None
 
 
-def quality_of(
-    view: LifetimeView, scores: Mapping[str, float] | None = None
-) -> list[QualityPoint]:
+def quality_of(view: LifetimeView, scores: Mapping[str, float] | None = None) -> list[QualityPoint]:
     """A point per task whose quality is known.
 
     ``scores`` are yours, on rows the task did not learn from. Without them it is the average
@@ -45,10 +43,14 @@ def quality_of(
             figure = task.quality.average_precision
             points.append(
                 QualityPoint(
-                    task.name, task.cost, figure.value, figure.low, figure.high,
+                    task.name,
+                    task.cost,
+                    figure.value,
+                    figure.low,
+                    figure.high,
                     task.quality.guessing,
                 )
-            )  # fmt: skip
+            )
     return points
 
 

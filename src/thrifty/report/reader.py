@@ -29,7 +29,7 @@ from thrifty.report.view import (
     members_of,
     prices_by_name,
     task_view,
-)  # fmt: skip
+)
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.reading import open_to_read
 from thrifty.stores.saved import SavedLifetime, Snapshot
@@ -174,9 +174,15 @@ def _goes_on(p: Purchase) -> bool:
 
 def _line(p: Purchase) -> PurchaseView:
     return PurchaseView(
-        p.id, p.task, p.provider, p.status, p.block.n_cells, to_units(p.spent or p.reserved),
-        p.created_at, note=p.note,
-    )  # fmt: skip
+        p.id,
+        p.task,
+        p.provider,
+        p.status,
+        p.block.n_cells,
+        to_units(p.spent or p.reserved),
+        p.created_at,
+        note=p.note,
+    )
 
 
 def _waits(p: OpenPurchase) -> PurchaseView:

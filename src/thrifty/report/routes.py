@@ -48,10 +48,14 @@ def draw_routes(axes: Axes, points: Mapping[str, RoutePoints]) -> None:
             continue
         found = points[route]
         axes.plot(
-            found.tasks, found.cells, mark, markersize=3 if many else 5, color=colour,
+            found.tasks,
+            found.cells,
+            mark,
+            markersize=3 if many else 5,
+            color=colour,
             markerfacecolor="none" if route == "reused" else colour,
             label=f"{route} ({len(found.tasks):,})",
-        )  # fmt: skip
+        )
     value_axis(axes, [number for p in points.values() for number in p.cells])
     frame(axes, "task, in the order of learning", "cells bought for the task", counts=True)
     legend(axes)

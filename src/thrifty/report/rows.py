@@ -15,8 +15,13 @@ from thrifty.report.view import LifetimeView, TaskView
 from thrifty.trees.tree import Leaf, Path, Tree
 
 __all__ = [
-    "beside_columns", "metafeature_rows", "small_tree", "task_columns", "task_detail", "task_row",
-]  # fmt: skip
+    "beside_columns",
+    "metafeature_rows",
+    "small_tree",
+    "task_columns",
+    "task_detail",
+    "task_row",
+]
 
 _TOP_FEATURES = 8
 #: lines of a card that a page shows
@@ -59,11 +64,16 @@ def task_row(number: int, task: TaskView) -> list[object]:
     part = task.cells / task.everything if task.everything else 0.0
     measured = None if task.quality is None else task.quality.average_precision
     return [
-        number, task.name, task.route, task.cells, round(100 * part, 3), round(task.cost, 6),
+        number,
+        task.name,
+        task.route,
+        task.cells,
+        round(100 * part, 3),
+        round(task.cost, 6),
         -1 if measured is None else round(measured.value, 4),
         "not measured" if measured is None else str(measured),
         *(column.read(task.receipt) for column in task_columns()),
-    ]  # fmt: skip
+    ]
 
 
 def task_detail(task: TaskView, view: LifetimeView) -> dict[str, object]:

@@ -23,9 +23,15 @@ from thrifty.trees.tree import Leaf, Node, Tree
 from thrifty.typing import Fields, JsonLike
 
 __all__ = [
-    "LedgerView", "LifetimeView", "PurchaseView", "TaskView", "members_of", "prices_by_name",
-    "task_view", "view_of",
-]  # fmt: skip
+    "LedgerView",
+    "LifetimeView",
+    "PurchaseView",
+    "TaskView",
+    "members_of",
+    "prices_by_name",
+    "task_view",
+    "view_of",
+]
 
 
 @dataclass(frozen=True, slots=True)

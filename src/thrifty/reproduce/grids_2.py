@@ -49,20 +49,14 @@ MIDDLE_FULL = Grid(
 )
 MIDDLE_QUICK = Grid(
     Point(n_tasks=128, n_features=32, n_metafeatures=4, n_examples=64, n_unrelated=80),
-    {
-        "n_unrelated": (10, 40, 160, 320),
-        "n_features": (16, 24, 32),
-        "n_metafeatures": (2, 4, 6),
-    },
+    {"n_unrelated": (10, 40, 160, 320), "n_features": (16, 24, 32), "n_metafeatures": (2, 4, 6)},
 )
 
 
 def _large_points(examples: int, *letters: tuple[int, int, int, int]) -> Grid:
     """From (m, N, K, r)."""
     base = Point(letters[0][0], letters[0][1], letters[0][2], examples, n_unrelated=letters[0][3])
-    rest = tuple(
-        Point(m, n, k, examples, n_unrelated=r) for m, n, k, r in letters
-    )
+    rest = tuple(Point(m, n, k, examples, n_unrelated=r) for m, n, k, r in letters)
     return Grid(base, {}, rest)
 
 
@@ -75,9 +69,7 @@ LARGE_QUICK = _large_points(
 )
 
 
-def _placements(
-    n_features: int, k: int, times: tuple[float, ...], r: tuple[int, ...]
-) -> Grid:
+def _placements(n_features: int, k: int, times: tuple[float, ...], r: tuple[int, ...]) -> Grid:
     """m around K N, for several r."""
     base = Point(k * n_features, n_features, k, 64, n_unrelated=r[0])
     points = tuple(

@@ -26,8 +26,10 @@ td.n { text-align: right; font-variant-numeric: tabular-nums }
 img { max-width: 100% } code { background: #f5f5f5; padding: 0 0.2rem }
 """
 _PARTS = {
-    "cells": "the bill", "scratch_cells": "its part from scratch", "reused_cells": "its reused part"
-}  # fmt: skip
+    "cells": "the bill",
+    "scratch_cells": "its part from scratch",
+    "reused_cells": "its reused part",
+}
 
 
 def page(

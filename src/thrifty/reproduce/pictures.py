@@ -22,14 +22,23 @@ if TYPE_CHECKING:
 __all__ = ["DrawnLine", "contest_lines", "draw_contests", "draw_row", "row_lines"]
 
 _COLOURS = {
-    "paper": "#1b6ca8", "default": "#d1495b", "naive": "#8d8d8d", "expansion": "#1b6ca8",
-    "restart": "#edae49", "balanced": "#2e8b57", "doubling": "#7b4fa6", "upper": "#444444",
+    "paper": "#1b6ca8",
+    "default": "#d1495b",
+    "naive": "#8d8d8d",
+    "expansion": "#1b6ca8",
+    "restart": "#edae49",
+    "balanced": "#2e8b57",
+    "doubling": "#7b4fa6",
+    "upper": "#444444",
     "lower": "#444444",
-}  # fmt: skip
+}
 _NAMES = {
-    "paper": "paper", "default": "Thrifty's default", "naive": "features seen (naive)",
-    "upper": "upper bound, in cells", "lower": "lower bound, in features",
-}  # fmt: skip
+    "paper": "paper",
+    "default": "Thrifty's default",
+    "naive": "features seen (naive)",
+    "upper": "upper bound, in cells",
+    "lower": "lower bound, in features",
+}
 
 
 @dataclass(frozen=True)
@@ -99,9 +108,11 @@ def draw_row(records: Sequence[Record], row: Row, grid: Grid, path: Path) -> boo
     panels[0][0].set_yscale("log")
     panels[0][0].set_ylabel("cells on good tasks")
     figure.suptitle(
-        f"{row.title}\n{row.theory}; bounds are those of {row.fitted}", fontsize=9, x=0.02,
+        f"{row.title}\n{row.theory}; bounds are those of {row.fitted}",
+        fontsize=9,
+        x=0.02,
         ha="left",
-    )  # fmt: skip
+    )
     _legend(figure, panels[0][0])
     _save(plt, figure, path)
     return True
@@ -137,10 +148,16 @@ def _draw_line(panel: Axes, line: DrawnLine) -> None:
         return
     wide = line.name == "naive"  # drawn wide and first: on stumps it lies under another line
     panel.plot(
-        line.x, line.y, "-o", color=colour, label=name,
-        lw=4.0 if wide else 1.5, ms=0.0 if wide else 3.5, zorder=1 if wide else 2,
+        line.x,
+        line.y,
+        "-o",
+        color=colour,
+        label=name,
+        lw=4.0 if wide else 1.5,
+        ms=0.0 if wide else 3.5,
+        zorder=1 if wide else 2,
         alpha=0.5 if wide else 1.0,
-    )  # fmt: skip
+    )
     panel.fill_between(line.x, line.low, line.high, color=colour, alpha=0.15, lw=0)
 
 

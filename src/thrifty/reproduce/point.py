@@ -99,7 +99,9 @@ class Grid:
         if unknown or "base" not in data:
             raise BadParameter(
                 "a grid is {'base': {...}, 'axes': {parameter: [values]}, 'corners': [{...}]}; got "
-                f"{unknown[0]!r}." if unknown else "a grid needs 'base', a point; got none."
+                f"{unknown[0]!r}."
+                if unknown
+                else "a grid needs 'base', a point; got none."
             )
         axes = data.get("axes", {})
         corners: Sequence[JsonLike] = data.get("corners", ())

@@ -38,9 +38,7 @@ class Job:
         return (p.n_tasks + p.n_unrelated) * p.n_features * p.n_examples
 
 
-def run_jobs(
-    jobs: Sequence[Job], n_jobs: int, done: Callable[[Job, Records], None]
-) -> None:
+def run_jobs(jobs: Sequence[Job], n_jobs: int, done: Callable[[Job, Records], None]) -> None:
     """Run every job, the largest first, and hand over its records as it ends."""
     queue = sorted(jobs, key=lambda job: -job.size)
     for job, records in _in_turn(queue) if n_jobs == 1 else _at_once(queue, n_jobs):

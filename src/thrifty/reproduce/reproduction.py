@@ -177,33 +177,41 @@ def _write(
 def _form_lines(records: Sequence[Json], rows: Sequence[Row]) -> list[Json]:
     return [
         {
-            "row": row.key, "learner": form.learner, "form": name, "term": term,
-            "constant": c.value, "low": c.low, "high": c.high, "r_squared": fit.r_squared,
+            "row": row.key,
+            "learner": form.learner,
+            "form": name,
+            "term": term,
+            "constant": c.value,
+            "low": c.low,
+            "high": c.high,
+            "r_squared": fit.r_squared,
             "points": fit.n,
         }
         for row in rows
         for form in row.forms
         for name, fit in forms(records, row, form).items()
         for term, c in fit.coefficients.items()
-    ]  # fmt: skip
+    ]
 
 
-def _growth_lines(
-    records: Sequence[Json], rows: Sequence[tuple[Row, Grid]]
-) -> list[Json]:
+def _growth_lines(records: Sequence[Json], rows: Sequence[tuple[Row, Grid]]) -> list[Json]:
     return [
         {
-            "row": g.row, "learner": g.learner, "part": g.part, "axis": g.axis,
-            "slope": g.slope.value, "low": g.slope.low, "high": g.slope.high, "theory": g.theory,
+            "row": g.row,
+            "learner": g.learner,
+            "part": g.part,
+            "axis": g.axis,
+            "slope": g.slope.value,
+            "low": g.slope.low,
+            "high": g.slope.high,
+            "theory": g.theory,
         }
         for row, grid in rows
         for g in growth(records, row, grid)
-    ]  # fmt: skip
+    ]
 
 
-def _draw(
-    path: Path, records: Sequence[Json], rows: Sequence[tuple[Row, Grid]]
-) -> dict[str, str]:
+def _draw(path: Path, records: Sequence[Json], rows: Sequence[tuple[Row, Grid]]) -> dict[str, str]:
     """The pictures, by row; none where matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401

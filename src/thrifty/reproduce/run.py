@@ -90,6 +90,5 @@ def _record(row: Row, point: Point, seed: int, name: str, tally: _Tally) -> Json
         "lower": row.lower(point, seen),
     }
     return {
-        column: values[column] if column in values else getattr(tally, column)
-        for column in COLUMNS
+        column: values[column] if column in values else getattr(tally, column) for column in COLUMNS
     }

@@ -100,9 +100,12 @@ def _upper(bound: Callable[[Point], float]) -> Callable[[Point, str, Seen], floa
             return bound(p)
         nodes = min(2 * p.max_depth, 2**p.max_depth - 1)
         return bounds.trees_features(
-            n_tasks=p.n_tasks, n_features=p.n_features, n_metafeatures=p.n_metafeatures,
-            n_examples=p.n_examples, max_nodes=nodes,
-        )  # fmt: skip
+            n_tasks=p.n_tasks,
+            n_features=p.n_features,
+            n_metafeatures=p.n_metafeatures,
+            n_examples=p.n_examples,
+            max_nodes=nodes,
+        )
 
     return upper
 
@@ -296,4 +299,4 @@ TREE_ROWS = (
         conditions=_few_metafeatures,
         right=_same_tree,
     ),
-)  # fmt: skip
+)

@@ -81,9 +81,12 @@ def _learners(p: Point) -> Mapping[str, RowLearner]:
 def _upper(p: Point, learner: str, seen: Seen) -> float | None:
     bound = bounds.powers_features if learner == "naive" else bounds.monomials
     return bound(
-        n_tasks=p.n_tasks, n_features=p.n_features, n_metafeatures=p.n_metafeatures,
-        n_examples=p.n_examples, max_degree=p.max_depth,
-    )  # fmt: skip
+        n_tasks=p.n_tasks,
+        n_features=p.n_features,
+        n_metafeatures=p.n_metafeatures,
+        n_examples=p.n_examples,
+        max_degree=p.max_depth,
+    )
 
 
 def _conditions(p: Point) -> list[Condition]:
@@ -153,9 +156,13 @@ def _sum_learners(p: Point) -> Mapping[str, RowLearner]:
 def _sum_upper(p: Point, learner: str, seen: Seen) -> float | None:
     bound = bounds.powers_features if learner == "naive" else bounds.polynomials
     return bound(
-        n_tasks=p.n_tasks, n_features=p.n_features, n_metafeatures=p.n_metafeatures,
-        n_examples=p.n_examples, max_degree=p.max_depth, max_terms=p.max_terms,
-    )  # fmt: skip
+        n_tasks=p.n_tasks,
+        n_features=p.n_features,
+        n_metafeatures=p.n_metafeatures,
+        n_examples=p.n_examples,
+        max_degree=p.max_depth,
+        max_terms=p.max_terms,
+    )
 
 
 def _same_terms(model: Any, task: Task) -> bool:

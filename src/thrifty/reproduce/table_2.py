@@ -69,9 +69,7 @@ def _learners(
     return learners
 
 
-_STUMPS = _learners(
-    Trees(1, Paper()), Trees(1, Race()), Trees(1, Paper(improve="features"))
-)
+_STUMPS = _learners(Trees(1, Paper()), Trees(1, Race()), Trees(1, Paper(improve="features")))
 #: slopes misread so rarely that the paper's counts hold
 _MONOMIALS = _learners(
     Monomials(1, method="paper", delta=1e-4),
@@ -83,19 +81,23 @@ _MONOMIALS = _learners(
 def _upper(p: Point, learner: str, seen: Seen) -> float | None:
     """With the numbers of good and bad tasks that really came."""
     if learner == "default":
-        return bounds.scratch(
-            n_tasks=seen.good, n_features=p.n_features, n_examples=p.n_examples
-        )
+        return bounds.scratch(n_tasks=seen.good, n_features=p.n_features, n_examples=p.n_examples)
     more: Fields = {}
     if learner == "balanced":
         more["c"] = bounds.optimal_c(
-            n_tasks=p.n_tasks, n_features=p.n_features, n_metafeatures=p.n_metafeatures,
+            n_tasks=p.n_tasks,
+            n_features=p.n_features,
+            n_metafeatures=p.n_metafeatures,
             n_unrelated=p.n_unrelated,
-        )  # fmt: skip
+        )
     return _BOUNDS[learner](
-        n_tasks=seen.good, n_features=p.n_features, n_metafeatures=p.n_metafeatures,
-        n_unrelated=seen.bad, n_examples=p.n_examples, **more,
-    )  # fmt: skip
+        n_tasks=seen.good,
+        n_features=p.n_features,
+        n_metafeatures=p.n_metafeatures,
+        n_unrelated=seen.bad,
+        n_examples=p.n_examples,
+        **more,
+    )
 
 
 def _lower(bound: Callable[..., float], with_r: bool) -> Callable[[Point, Seen], float]:
@@ -111,9 +113,15 @@ def _lower(bound: Callable[..., float], with_r: bool) -> Callable[[Point, Seen],
 def _stream(strategy: Strategy, target: Target) -> Callable[[Point, int], Iterable[Task]]:
     def posed(p: Point, seed: int) -> Iterable[Task]:
         return adversary(
-            strategy, p.n_tasks, p.n_features, p.n_metafeatures, p.n_examples, p.n_unrelated,
-            seed, target=target,
-        )  # fmt: skip
+            strategy,
+            p.n_tasks,
+            p.n_features,
+            p.n_metafeatures,
+            p.n_examples,
+            p.n_unrelated,
+            seed,
+            target=target,
+        )
 
     return posed
 
@@ -125,11 +133,7 @@ def _same(model: Any, task: Task) -> bool:
 
 
 def _range(p: Point) -> tuple[float, float]:
-    letters = {
-        "n_tasks": p.n_tasks,
-        "n_features": p.n_features,
-        "n_metafeatures": p.n_metafeatures,
-    }
+    letters = {"n_tasks": p.n_tasks, "n_features": p.n_features, "n_metafeatures": p.n_metafeatures}
     return bounds.r_min(**letters), bounds.r_max(**letters)
 
 

@@ -59,17 +59,24 @@ def _bounds(records: Sequence[Record], row: Row) -> Iterable[Verdict]:
         most, who = max(known)
         measured = f"at most {most:.3f} of it ({who})"
         yield Verdict(
-            row.key, "every bill is at most its upper bound", "at most 1", measured, most <= 1,
+            row.key,
+            "every bill is at most its upper bound",
+            "at most 1",
+            measured,
+            most <= 1,
             "a bound that is broken is a bug, here or in the proof" if most > 1 else "",
-        )  # fmt: skip
+        )
     lowers = [x["smallest_multiple_of_lower"] for x in lines]
     below = [multiple for multiple in lowers if multiple is not None]
     if below:
         yield Verdict(
-            row.key, "every learner looks at as many features as the lower bound says",
-            "at least 1", f"at least {min(below):.2f} times it", min(below) >= 1,
+            row.key,
+            "every learner looks at as many features as the lower bound says",
+            "at least 1",
+            f"at least {min(below):.2f} times it",
+            min(below) >= 1,
             "" if min(below) >= 1 else "the bound is an expectation; see whether one seed fell out",
-        )  # fmt: skip
+        )
 
 
 def _right(records: Sequence[Record], row: Row) -> Iterable[Verdict]:
@@ -77,9 +84,13 @@ def _right(records: Sequence[Record], row: Row) -> Iterable[Verdict]:
     right, tasks = sum(x["right"] for x in lines), sum(x["good_tasks"] for x in lines)
     if tasks:
         yield Verdict(
-            row.key, "every target is found", "all", f"{right:,} of {tasks:,}", right == tasks,
+            row.key,
+            "every target is found",
+            "all",
+            f"{right:,} of {tasks:,}",
+            right == tasks,
             "" if right == tasks else "a learner returned another model that fits the examples",
-        )  # fmt: skip
+        )
 
 
 def _form(records: Sequence[Record], row: Row, grown: Sequence[SlopeOfPart]) -> Iterable[Verdict]:
@@ -105,8 +116,10 @@ def _form(records: Sequence[Record], row: Row, grown: Sequence[SlopeOfPart]) -> 
             row.key,
             f"the bill of {form.learner} has the form {' + '.join(fit.coefficients)}, times S",
             f"R^2 >= {_ENOUGH} and the theory's powers",
-            f"R^2 = {fit.r_squared:.4f}; {text}", holds, why,
-        )  # fmt: skip
+            f"R^2 = {fit.r_squared:.4f}; {text}",
+            holds,
+            why,
+        )
 
 
 _PARTS = {"cells": "the bill", "scratch_cells": "scratch", "reused_cells": "reuse"}
@@ -156,10 +169,13 @@ def _exponents(grown: Iterable[SlopeOfPart]) -> Iterable[Verdict]:
         elif _faster(one):
             why = "faster than the sum here, from a lower start; below the bound"
         yield Verdict(
-            one.row, f"{_what(one)} ({one.learner}) as the theory's sum does",
-            f"{one.theory:.2f} within the interval, give or take {_GIVE}", f"power {one.slope}",
-            holds, "" if holds else why,
-        )  # fmt: skip
+            one.row,
+            f"{_what(one)} ({one.learner}) as the theory's sum does",
+            f"{one.theory:.2f} within the interval, give or take {_GIVE}",
+            f"power {one.slope}",
+            holds,
+            "" if holds else why,
+        )
 
 
 def _root(every: Iterable[SlopeOfPart]) -> Iterable[Verdict]:
@@ -167,10 +183,13 @@ def _root(every: Iterable[SlopeOfPart]) -> Iterable[Verdict]:
         if (grown.axis, grown.learner) == ("n_unrelated", "balanced"):
             holds = abs(grown.slope.value - _SLOPE) <= _SLACK
             yield Verdict(
-                grown.row, "Balanced grows as the square root of r",
-                f"{_SLOPE} +- {_SLACK}", f"slope {grown.slope}", holds,
+                grown.row,
+                "Balanced grows as the square root of r",
+                f"{_SLOPE} +- {_SLACK}",
+                f"slope {grown.slope}",
+                holds,
                 "" if holds else "the part m K, which does not grow, is too large on this grid",
-            )  # fmt: skip
+            )
 
 
 def _placements(found: Sequence[RuleBills]) -> Iterable[Verdict]:
@@ -181,18 +200,25 @@ def _placements(found: Sequence[RuleBills]) -> Iterable[Verdict]:
     ahead = [c for c in left if c.worst["expansion"] <= c.worst["restart"]]
     behind = [c for c in right if c.worst["restart"] <= c.worst["expansion"]]
     yield Verdict(
-        "placements", "Expansion is ahead where m < K N", "everywhere on the grid",
-        f"at {len(ahead)} of {len(left)} points", len(ahead) == len(left),
+        "placements",
+        "Expansion is ahead where m < K N",
+        "everywhere on the grid",
+        f"at {len(ahead)} of {len(left)} points",
+        len(ahead) == len(left),
         "" if len(ahead) == len(left) else "r is so small there that both pay about K N + m K",
-    )  # fmt: skip
+    )
     yield Verdict(
-        "placements", "Restart is ahead where m > K N", "everywhere on the grid",
-        f"at {len(behind)} of {len(right)} points; {_crossings(found)}", len(behind) == len(right),
-        "" if len(behind) == len(right) else
-        "a bad task costs Restart nearly 2 K tasks from scratch, not K: the restart it causes "
+        "placements",
+        "Restart is ahead where m > K N",
+        "everywhere on the grid",
+        f"at {len(behind)} of {len(right)} points; {_crossings(found)}",
+        len(behind) == len(right),
+        ""
+        if len(behind) == len(right)
+        else "a bad task costs Restart nearly 2 K tasks from scratch, not K: the restart it causes "
         "remembers it, and it fills a good task's place once more. The lines therefore cross near "
         "m = (2 K - 1) N, not at K N.",
-    )  # fmt: skip
+    )
     for rule, factor in (("balanced", 2.0), ("doubling", 4.0)):
         yield _within(found, rule, factor)
         yield _within_on_each(found, rule, factor)
@@ -209,18 +235,23 @@ def _within(found: Sequence[RuleBills], rule: str, factor: float) -> Verdict:
     worst = max(found, key=lambda c: c.times_better(rule))
     times = worst.times_better(rule)
     return Verdict(
-        "placements", f"{rule.capitalize()} is within a factor {factor:g} of the better one, "
-        "each where bad tasks hurt it most", f"at most {factor:g}",
-        f"at most {times:.2f} (m={worst.n_tasks}, r={worst.n_unrelated})", times <= factor,
-    )  # fmt: skip
+        "placements",
+        f"{rule.capitalize()} is within a factor {factor:g} of the better one, "
+        "each where bad tasks hurt it most",
+        f"at most {factor:g}",
+        f"at most {times:.2f} (m={worst.n_tasks}, r={worst.n_unrelated})",
+        times <= factor,
+    )
 
 
 def _within_on_each(found: Sequence[RuleBills], rule: str, factor: float) -> Verdict:
     worst = max(found, key=lambda c: c.times_better_on_a_stream(rule))
     times = worst.times_better_on_a_stream(rule)
     return Verdict(
-        "placements", f"the same on each stream alone ({rule.capitalize()})",
-        f"at most {factor:g}", f"at most {times:.2f} (m={worst.n_tasks}, r={worst.n_unrelated})",
+        "placements",
+        f"the same on each stream alone ({rule.capitalize()})",
+        f"at most {factor:g}",
+        f"at most {times:.2f} (m={worst.n_tasks}, r={worst.n_unrelated})",
         times <= factor,
         "" if times <= factor else _ON_ONE_STREAM[rule],
-    )  # fmt: skip
+    )

@@ -88,7 +88,7 @@ def _read(body: bytes) -> tuple[str, Row]:
     try:
         sent = json.loads(body)
     except ValueError as error:
-        raise BadInput("a row is sent as JSON: {\"task\": ..., \"values\": {...}}.") from error
+        raise BadInput('a row is sent as JSON: {"task": ..., "values": {...}}.') from error
     if not isinstance(sent, dict) or not set(sent) <= _KEYS:
         raise BadInput(f"a row is an object with {', '.join(sorted(_KEYS))}; got other keys.")
     task, id, values = sent.get("task"), sent.get("id"), sent.get("values", {})

@@ -94,9 +94,11 @@ class Interviews:
             if wanted:
                 return {"task": task, "id": row.id, "next": wanted}
             found = self.life.predict(
-                task, self._source(model, row, lambda ids, names: _values(row, names)),
-                stop=row.stop, per_row=row.per_row,
-            )  # fmt: skip
+                task,
+                self._source(model, row, lambda ids, names: _values(row, names)),
+                stop=row.stop,
+                per_row=row.per_row,
+            )
             return {"task": task, "id": row.id, **_said(found)}
 
     def _rehearse(self, task: str, model: Asks, row: Row, source: Source) -> None:
@@ -117,9 +119,13 @@ class Interviews:
         words = getattr(model, "words_", {})
         names = list(model.feature_names_)
         return Source.from_callable(
-            ask, examples=[row.id], features=names, name=self.source, allow_missing=True,
+            ask,
+            examples=[row.id],
+            features=names,
+            name=self.source,
+            allow_missing=True,
             kinds={name: list(words[name]) if name in words else "number" for name in names},
-        )  # fmt: skip
+        )
 
 
 def _values(row: Row, names: Sequence[str]) -> AnyArray:
@@ -141,4 +147,3 @@ def _said(found: Prediction) -> Json:
 
 def _plain(array: AnyArray | None) -> list[object]:
     return [] if array is None else list(np.asarray(array).tolist())
-

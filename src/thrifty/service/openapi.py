@@ -32,8 +32,11 @@ _ANSWER: Json = {
     "properties": {
         "task": {"type": "string"},
         "id": {"type": "string"},
-        "next": {"type": "array", "items": {"type": "string"},
-                 "description": "values that are asked next: send the row again with them"},
+        "next": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "values that are asked next: send the row again with them",
+        },
         "value": {"description": "the answer, once nothing more is asked"},
         "classes": {"type": "array"},
         "probabilities": {"type": ["array", "null"], "items": {"type": "number"}},
@@ -41,7 +44,7 @@ _ANSWER: Json = {
         "cost": {"type": "number", "description": "what was booked for this answer"},
         "cells": {"type": "integer"},
     },
-}  # fmt: skip
+}
 
 
 def description(version: str) -> Json:
@@ -68,12 +71,15 @@ def description(version: str) -> Json:
                             "description": "the answer, or what is asked next",
                             "content": {"application/json": {"schema": _ANSWER}},
                         },
-                        "400": problem, "402": problem, "403": problem, "404": problem,
+                        "400": problem,
+                        "402": problem,
+                        "403": problem,
+                        "404": problem,
                     },
                 }
             },
         },
-    }  # fmt: skip
+    }
 
 
 def page(version: str) -> str:

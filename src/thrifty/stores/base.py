@@ -48,9 +48,7 @@ class Store(ABC):
         rows = self.read(0, lambda p: p._run("SELECT name FROM lifetimes ORDER BY id"))
         return [str(name) for (name,) in rows]
 
-    def book(
-        self, name: str, family: Json | None, representation: Json | None
-    ) -> LifetimeBook:
+    def book(self, name: str, family: Json | None, representation: Json | None) -> LifetimeBook:
         """The book of a lifetime; a family makes it where it is not there yet."""
 
         def find(pages: SqlPages) -> SqlRow | None:

@@ -50,6 +50,5 @@ class KeptPages:
     def drop(self, kind: str, name: str) -> None:
         """Take a page out."""
         self._run(
-            "DELETE FROM kept WHERE lifetime = ? AND kind = ? AND name = ?",
-            (self._id, kind, name),
+            "DELETE FROM kept WHERE lifetime = ? AND kind = ? AND name = ?", (self._id, kind, name)
         )

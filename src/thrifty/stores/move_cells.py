@@ -32,7 +32,7 @@ def move_cells(run: Run) -> None:
     """The third step of the schema, where it has to look at what it moves."""
     names = _Names(run)
     merged: dict[tuple[str, int], tuple[bool, Facts]] = {}
-    for (lifetime, name) in run("SELECT id, name FROM lifetimes ORDER BY id"):
+    for lifetime, name in run("SELECT id, name FROM lifetimes ORDER BY id"):
         _move_lifetime(run, int(lifetime), str(name), names, merged)
     for (kind, number), (boolean, facts) in merged.items():
         column = write_column(kind, number, boolean, facts)
@@ -83,9 +83,12 @@ class _Old:
 
 
 def _move_lifetime(
-    run: Run, lifetime: int, name: str, names: _Names,
+    run: Run,
+    lifetime: int,
+    name: str,
+    names: _Names,
     merged: dict[tuple[str, int], tuple[bool, Facts]],
-) -> None:  # fmt: skip
+) -> None:
     old = _Old(run, lifetime, names)
     rows = run(
         "SELECT id, provider, status, block, sequence FROM purchases WHERE lifetime = ? "
@@ -99,9 +102,13 @@ def _move_lifetime(
         if status == "settled":
             _note_sold(sold, str(provider), block)
         moved = CellBlock(
-            old.now("example", "", block.examples), old.now("feature", provider, block.features),
-            block.boolean, old.now("draw", provider, block.draws), block.draw_rows, block.costs,
-        )  # fmt: skip
+            old.now("example", "", block.examples),
+            old.now("feature", provider, block.features),
+            block.boolean,
+            old.now("draw", provider, block.draws),
+            block.draw_rows,
+            block.costs,
+        )
         run("UPDATE purchases SET block = ? WHERE id = ?", (moved.to_bytes(), id))
     for kind, number, boolean, raw in run(
         "SELECT kind, number, boolean, block FROM cell_columns WHERE lifetime = ?", (lifetime,)
@@ -119,9 +126,12 @@ def _note_sold(sold: _Sold, provider: str, block: CellBlock) -> None:
 
 
 def _move_column(
-    column: Column, old: _Old, sold: _Sold, unnamed: str,
+    column: Column,
+    old: _Old,
+    sold: _Sold,
+    unnamed: str,
     merged: dict[tuple[str, int], tuple[bool, Facts]],
-) -> None:  # fmt: skip
+) -> None:
     facts = read_column(column)
     kind = "feature" if column.kind == "counted" else column.kind
     sellers = [(unnamed, facts.examples)]

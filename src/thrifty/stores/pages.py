@@ -57,9 +57,7 @@ class SqlPages(TaskPages):
 
     # -- names --------------------------------------------------------------------------------
 
-    def number(
-        self, kind: str, names: Sequence[str], source: str = ""
-    ) -> NDArray[np.int32]:
+    def number(self, kind: str, names: Sequence[str], source: str = "") -> NDArray[np.int32]:
         found = self.numbers(kind, names, source)
         new = list(dict.fromkeys(names[i] for i in np.flatnonzero(found < 0).tolist()))
         if new:
@@ -74,9 +72,7 @@ class SqlPages(TaskPages):
                 found[i] = fresh[names[i]]
         return found
 
-    def numbers(
-        self, kind: str, names: Sequence[str], source: str = ""
-    ) -> NDArray[np.int32]:
+    def numbers(self, kind: str, names: Sequence[str], source: str = "") -> NDArray[np.int32]:
         """The numbers of names, -1 where one has none yet; nothing is written."""
         known: dict[str, int] = {}
         for some in _batches(list(names)):
@@ -242,9 +238,7 @@ class SqlPages(TaskPages):
             rows = []
             for some in _batches([int(n) for n in numbers]):
                 marks = ", ".join("?" * len(some))
-                rows += self._run(
-                    f"{select} WHERE kind = ? AND number IN ({marks})", (kind, *some)
-                )
+                rows += self._run(f"{select} WHERE kind = ? AND number IN ({marks})", (kind, *some))
         return [Column(str(k), int(n), bool(b), bytes(block)) for k, n, b, block in rows]
 
     def put_columns(self, columns: Iterable[Column]) -> None:
@@ -258,17 +252,14 @@ class SqlPages(TaskPages):
     def mark_compacted(self, ids: Sequence[int]) -> None:
         # The values are in columns now; what remains is the line of the bill.
         self._many(
-            "UPDATE purchases SET compacted = 1, answer = NULL WHERE id = ?",
-            [(id,) for id in ids],
+            "UPDATE purchases SET compacted = 1, answer = NULL WHERE id = ?", [(id,) for id in ids]
         )
         last = 0
         for some in _batches(list(ids)):
             marks = ", ".join("?" * len(some))
             found = self._run(f"SELECT MAX(sequence) FROM purchases WHERE id IN ({marks})", some)
             last = max(last, int(found[0][0] or 0))
-        self._run(
-            "UPDATE ledger SET compacted = ? WHERE id = 1 AND compacted < ?", (last, last)
-        )
+        self._run("UPDATE ledger SET compacted = ? WHERE id = 1 AND compacted < ?", (last, last))
 
     # -- money --------------------------------------------------------------------------------
 
@@ -323,10 +314,7 @@ class SqlPages(TaskPages):
         return out
 
     def add_example_costs(
-        self,
-        examples: NDArray[np.int32],
-        amounts: NDArray[np.int64],
-        lifetime: int | None = None,
+        self, examples: NDArray[np.int32], amounts: NDArray[np.int64], lifetime: int | None = None
     ) -> None:
         if not amounts.any():
             return

@@ -51,9 +51,14 @@ _UPGRADE_LOCK = 0x54687279
 
 #: a connection that failed for one of these will fail again
 _HOPELESS = (
-    "password", "authentication", "does not exist", "pg_hba.conf", "could not translate host name",
-    "name or service not known", "nodename nor servname",
-)  # fmt: skip
+    "password",
+    "authentication",
+    "does not exist",
+    "pg_hba.conf",
+    "could not translate host name",
+    "name or service not known",
+    "nodename nor servname",
+)
 
 
 class PostgresStore(Store):
@@ -141,9 +146,7 @@ class PostgresStore(Store):
         ).fetchone()
         if there is None:
             return 0
-        row = connection.execute(
-            "SELECT value FROM thrifty_meta WHERE key = 'schema'"
-        ).fetchone()
+        row = connection.execute("SELECT value FROM thrifty_meta WHERE key = 'schema'").fetchone()
         version = int(row[0]) if row else 0
         if version > LATEST:
             raise StoreTooNew(

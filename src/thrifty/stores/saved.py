@@ -21,10 +21,15 @@ from thrifty.typing import JsonLike
 from thrifty.untrusted import readable
 
 __all__ = [
-    "FeaturesMoved", "Finished", "SavedLifetime", "Snapshot", "charge", "charge_task",
+    "FeaturesMoved",
+    "Finished",
+    "SavedLifetime",
+    "Snapshot",
+    "charge",
+    "charge_task",
     "commit_in_memory",
     "task_exists",
-]  # fmt: skip
+]
 
 Merge = Callable[[Representation, Counts], tuple[Representation, Counts]]
 
@@ -75,9 +80,14 @@ class SavedLifetime:
 
     @classmethod
     def open(
-        cls, where: StoreLike, name: str, family: AnyFamily | None, rule: Rule | None,
-        given: Settings | None = None, brought: AnyFamily | None = None,
-    ) -> SavedLifetime:  # fmt: skip
+        cls,
+        where: StoreLike,
+        name: str,
+        family: AnyFamily | None,
+        rule: Rule | None,
+        given: Settings | None = None,
+        brought: AnyFamily | None = None,
+    ) -> SavedLifetime:
         """Open a lifetime; a family begins it where it is not there.
 
         ``brought`` stands in for the family that the store names, which may be a user's own.
@@ -215,9 +225,11 @@ class SavedLifetime:
         if data["rule"] != rule_to_dict(self.rule):
             self.rule = rule_from_dict(data["rule"])
         self.settings = replace(
-            self.settings, kinds=state.settings.get("kinds"), na=state.settings.get("na"),
+            self.settings,
+            kinds=state.settings.get("kinds"),
+            na=state.settings.get("na"),
             retired=tuple(state.settings.get("retired", ())),
-        )  # fmt: skip
+        )
         representation, stored = load_parts(pages, data, self.family)
         counts = Counts.from_dict(data["counts"])
         return Snapshot(
@@ -267,9 +279,10 @@ class SavedLifetime:
             representation, counts, stored = after.representation, after.counts, after.stored
             if pages.version() != after.version:
                 now = self.snapshot(pages)
-                if now.features is not None and now.features != (after.features or ())[
-                    : len(now.features)
-                ]:
+                if (
+                    now.features is not None
+                    and now.features != (after.features or ())[: len(now.features)]
+                ):
                     raise FeaturesMoved
                 representation, counts = merge(now.representation, now.counts)
                 stored = now.stored
@@ -281,9 +294,12 @@ class SavedLifetime:
             ledger.compact(pages, task.row.name)
             reached("in-commit")
             new = replace(
-                after, representation=representation, counts=counts, version=version,
+                after,
+                representation=representation,
+                counts=counts,
+                version=version,
                 stored=representation,
-            )  # fmt: skip
+            )
             return new, pages.heads(after.position)
 
         done = self.book.write(work)
@@ -291,7 +307,10 @@ class SavedLifetime:
         return done
 
     def commit_lesson(
-        self, ledger: Ledger, paid: Finished, after: Snapshot,
+        self,
+        ledger: Ledger,
+        paid: Finished,
+        after: Snapshot,
         teach: Callable[[Representation], Representation],
     ) -> Snapshot:
         """A purchase that is no task, and what it taught; others may have committed meanwhile."""
@@ -308,9 +327,12 @@ class SavedLifetime:
             version = write_parts(pages, beside, now.representation, now.stored)
             ledger.compact(pages, paid.row.name)
             return replace(
-                now, features=after.features, named=after.named, version=version,
+                now,
+                features=after.features,
+                named=after.named,
+                version=version,
                 stored=now.representation,
-            )  # fmt: skip
+            )
 
         return self.book.write(work)
 

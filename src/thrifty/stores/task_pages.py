@@ -96,9 +96,13 @@ class TaskPages:
         )[0]
         names = None if features is None else names_from_text(features)
         return State(
-            json.loads(family), names, bool(named), json.loads(representation), int(version),
+            json.loads(family),
+            names,
+            bool(named),
+            json.loads(representation),
+            int(version),
             json.loads(settings),
-        )  # fmt: skip
+        )
 
     def forgets(self) -> int:
         """How many tasks were forgotten so far."""
@@ -205,13 +209,18 @@ class TaskPages:
             "learned_at, family) VALUES (?, (SELECT COALESCE(MAX(position), -1) + 1 FROM tasks "
             "WHERE lifetime = ?), ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                self._id, self._id, task.name, task.route, json.dumps(task.model),
+                self._id,
+                self._id,
+                task.name,
+                task.route,
+                json.dumps(task.model),
                 json.dumps(task.receipt),
                 None if task.failure is None else json.dumps(task.failure),
-                task.token, task.learned_at,
+                task.token,
+                task.learned_at,
                 None if task.family is None else json.dumps(task.family),
             ),
-        )  # fmt: skip
+        )
 
     def put_model(self, name: str, model: JsonLike) -> None:
         """Another model of a task in the place of its own; what it cost stays."""
@@ -315,8 +324,7 @@ class TaskPages:
     def note_to_buy(self, entry: ToBuy) -> None:
         """Add to what there is to buy."""
         rows = self._run(
-            "SELECT price, examples FROM to_buy WHERE lifetime = ? AND place = ? "
-            "AND features = ?",
+            "SELECT price, examples FROM to_buy WHERE lifetime = ? AND place = ? AND features = ?",
             (self._id, entry.place, entry.features),
         )
         if rows:
@@ -352,7 +360,12 @@ def _to_buy(place: str, features: str, n: int, price: int, block: bytes) -> ToBu
 def _task(row: SqlRow) -> TaskRow:
     name, route, model, receipt, failure, token, at, family = row
     return TaskRow(
-        str(name), str(route), json.loads(model), json.loads(receipt),
-        None if failure is None else json.loads(failure), str(token), float(at),
+        str(name),
+        str(route),
+        json.loads(model),
+        json.loads(receipt),
+        None if failure is None else json.loads(failure),
+        str(token),
+        float(at),
         None if family is None else json.loads(family),
-    )  # fmt: skip
+    )

@@ -103,10 +103,8 @@ class VersionPages:
         """The model that answers for the task from now on; others hear of it as of a forgetting."""
         self._run(
             "UPDATE tasks SET model = ?, family = ? WHERE lifetime = ? AND name = ?",
-            (
-                json.dumps(model), None if family is None else json.dumps(family), self._id, task,
-            ),
-        )  # fmt: skip
+            (json.dumps(model), None if family is None else json.dumps(family), self._id, task),
+        )
         self._run("UPDATE lifetimes SET forgets = forgets + 1 WHERE id = ?", (self._id,))
 
     def put_features(self, names: tuple[str, ...], named: bool) -> None:

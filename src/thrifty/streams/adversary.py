@@ -24,9 +24,7 @@ from thrifty.trees.tree import Leaf, Node, Split
 
 __all__ = ["AdversaryStream", "Strategy", "adversary"]
 
-Strategy = Literal[
-    "realizable", "intermediate", "large", "against-expansion", "against-restart"
-]
+Strategy = Literal["realizable", "intermediate", "large", "against-expansion", "against-restart"]
 Target = Literal["stumps", "monomials"]
 _TRIES = 100
 

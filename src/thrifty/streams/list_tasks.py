@@ -104,9 +104,7 @@ def _last_way(chain: Tree, on: bool) -> Path:
     return path
 
 
-def _end_with(
-    tree: Tree, end: Path, rng: np.random.Generator
-) -> tuple[Tree, dict[Path, float]]:
+def _end_with(tree: Tree, end: Path, rng: np.random.Generator) -> tuple[Tree, dict[Path, float]]:
     """Label the ways out, mostly in turn, and weigh them; the last leaf differs from the one
     before it, or the last test would be idle."""
     label, left, again = int(rng.integers(2)), 1.0, False

@@ -75,10 +75,13 @@ class TreeStream:
         gain: str = "entropy",
     ) -> None:
         for name, value in (
-            ("n_tasks", n_tasks), ("n_features", n_features), ("n_metafeatures", n_metafeatures),
-            ("n_examples", n_examples), ("max_depth", max_depth),
+            ("n_tasks", n_tasks),
+            ("n_features", n_features),
+            ("n_metafeatures", n_metafeatures),
+            ("n_examples", n_examples),
+            ("max_depth", max_depth),
             ("metafeature_depth", metafeature_depth),
-        ):  # fmt: skip
+        ):
             if value < (0 if name == "n_tasks" else 1):
                 raise BadParameter(f"{name} must be 1 or more; got {value!r}.")
         self.n_tasks, self.n_features, self.n_examples = n_tasks, n_features, n_examples

@@ -188,14 +188,23 @@ class LocalChatServer:
         for line in lines:
             status, reply = self._complete(line["body"], self.rates.in_batch())
             if not self.lose(_TEXT.search(line["body"]["messages"][0]["content"]).group(1)):  # type: ignore[union-attr]
-                out.append({"custom_id": line["custom_id"], "error": None,
-                            "response": {"status_code": status, "body": reply}})  # fmt: skip
+                out.append(
+                    {
+                        "custom_id": line["custom_id"],
+                        "error": None,
+                        "response": {"status_code": status, "body": reply},
+                    }
+                )
         random.Random(len(out)).shuffle(out)
         name = f"batch-{len(self._batches)}"
         good = [line for line in out if line["response"]["status_code"] == 200]
         bad = [line for line in out if line["response"]["status_code"] != 200]
-        self._batches[name] = {"id": name, "looks": 0, "output_file_id": self._file(good),
-                               "error_file_id": self._file(bad)}  # fmt: skip
+        self._batches[name] = {
+            "id": name,
+            "looks": 0,
+            "output_file_id": self._file(good),
+            "error_file_id": self._file(bad),
+        }
         return {"id": name, "status": "validating"}
 
     def _file(self, lines: list[Fields]) -> str | None:
@@ -230,8 +239,11 @@ class LocalChatServer:
             if self.break_ > 0:
                 self.break_ -= 1
                 return 500, {"error": {"message": "broken off"}}
-        usage = {"prompt_tokens": read, "completion_tokens": out,
-                 "prompt_tokens_details": {"cached_tokens": cached}}  # fmt: skip
+        usage = {
+            "prompt_tokens": read,
+            "completion_tokens": out,
+            "prompt_tokens_details": {"cached_tokens": cached},
+        }
         message = {"role": "assistant", "content": written}
         return 200, {"model": body["model"], "choices": [{"message": message}], "usage": usage}
 

@@ -218,8 +218,9 @@ class StoreConformance:
         book.write(finish)
         settled = book.read(lambda p: p.settled_after(0))
         assert [(p.key, p.sequence, p.answer) for p in settled] == [
-            ("z", 1, b"\x00\xff"), ("x", 2, b"\x00\xff"),
-        ]  # fmt: skip
+            ("z", 1, b"\x00\xff"),
+            ("x", 2, b"\x00\xff"),
+        ]
         assert [p.key for p in book.read(lambda p: p.settled_after(1))] == ["x"]
         assert [p.key for p in book.read(lambda p: p.blocking())] == ["y"]
         book.write(lambda p: p.mark_compacted([settled[0].id]))
@@ -328,9 +329,7 @@ def _purchase(key: str) -> Purchase:
 
 def _same(a: Purchase, b: Purchase) -> bool:
     plain = all(
-        getattr(a, name) == getattr(b, name)
-        for name in Purchase.__slots__
-        if name != "block"
+        getattr(a, name) == getattr(b, name) for name in Purchase.__slots__ if name != "block"
     )
     blocks = zip(a.block.to_bytes(), b.block.to_bytes())
     return plain and all(x == y for x, y in blocks)

@@ -70,7 +70,6 @@ class _Subject:
         names = [self.names[i] for i in order]
         return Source.from_array(self.X[:, order], feature_names=names)
 
-
     def paid(self, X: AnyArray) -> tuple[Source, set[tuple[int, str]]]:
         """A provider of these values, and the cells that it was asked for."""
         asked: set[tuple[int, str]] = set()
@@ -81,9 +80,13 @@ class _Subject:
             return np.asarray(X[np.ix_(list(ids), [column[name] for name in names])])
 
         source = Source.from_callable(
-            provider, examples=list(range(len(X))), features=self.names, name="checked", prices=1,
+            provider,
+            examples=list(range(len(X))),
+            features=self.names,
+            name="checked",
+            prices=1,
             boolean=X.dtype.kind != "f",
-        )  # fmt: skip
+        )
         return source, asked
 
     def learned_or_refused(self, X: AnyArray, y: AnyArray) -> Learned | None:
@@ -306,10 +309,7 @@ def _spend_is_kept_or_refused(s: _Subject) -> None:
 
 
 #: what a family has where it says so
-_MEMBERS = {
-    "draws": ("random_state",),
-    "buys_background": ("buy_background", "with_background"),
-}
+_MEMBERS = {"draws": ("random_state",), "buys_background": ("buy_background", "with_background")}
 
 
 def _parameters(what: object) -> Json:

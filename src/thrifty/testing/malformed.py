@@ -39,9 +39,13 @@ def _bad_values() -> Iterator[tuple[str, Answer]]:
         for where, (row, column) in {"first": (0, 0), "last": (-1, -1)}.items():
 
             def put(
-                good: list[list[object]], ids: object, names: object,
-                value: object = value, row: int = row, column: int = column,
-            ) -> Any:  # fmt: skip
+                good: list[list[object]],
+                ids: object,
+                names: object,
+                value: object = value,
+                row: int = row,
+                column: int = column,
+            ) -> Any:
                 good[row][column] = value
                 return good
 

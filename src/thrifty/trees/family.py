@@ -59,11 +59,7 @@ class Trees(LearnedTrees[Representation]):
 
     def to_dict(self) -> Json:
         """Name and parameters, for JSON."""
-        return {
-            "family": "Trees",
-            "max_depth": self.max_depth,
-            "learner": self.learner.to_dict(),
-        }
+        return {"family": "Trees", "max_depth": self.max_depth, "learner": self.learner.to_dict()}
 
     @classmethod
     def from_dict(cls, data: JsonLike) -> Trees:

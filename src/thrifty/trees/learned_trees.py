@@ -59,10 +59,15 @@ class LearnedTrees(ABC, Generic[Known]):
     def traits(self) -> Traits:
         """Categories come as bits; NaN where it has a rule, or where gaps are bits of their own."""
         return Traits(
-            stops_anywhere=False, takes_absent=True, reads_categories=True,
+            stops_anywhere=False,
+            takes_absent=True,
+            reads_categories=True,
             allows_missing=allows_missing(self.how.missing) or "number" not in self._reads,
-            one_after_another=False, remembers="metafeatures", draws=False, buys_background=False,
-        )  # fmt: skip
+            one_after_another=False,
+            remembers="metafeatures",
+            draws=False,
+            buys_background=False,
+        )
 
     def start(self) -> Known:
         """The learner's empty representation."""

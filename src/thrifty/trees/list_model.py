@@ -41,6 +41,4 @@ class ListClassifier(TreeClassifier):
         if not hasattr(self, "tree_"):
             return repr(self)
         two = len(self.classes_) <= 2
-        return list_text(
-            self.tree_, self._name, labels=sign if two else str
-        )
+        return list_text(self.tree_, self._name, labels=sign if two else str)

@@ -144,12 +144,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def around(
-        cls,
-        tree: Tree,
-        labels: Labels,
-        feature_names: Sequence[str],
-        *,
-        missing: str = "error",
+        cls, tree: Tree, labels: Labels, feature_names: Sequence[str], *, missing: str = "error"
     ) -> Self:
         """A fitted classifier around a tree whose leaves carry class codes."""
         made = cls(missing=missing)._set(tree, labels, feature_names, named=True)
@@ -217,9 +212,14 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         return np.array(sorted(features_of(self.tree_)), dtype=np.int64)
 
     def ask(
-        self, cells: Door, rows: NDArray[np.int64], *, stop: StoppingRule | None = None,
-        spend: float | None = None, per_row: float | None = None,
-    ) -> Asked:  # fmt: skip
+        self,
+        cells: Door,
+        rows: NDArray[np.int64],
+        *,
+        stop: StoppingRule | None = None,
+        spend: float | None = None,
+        per_row: float | None = None,
+    ) -> Asked:
         """Answer rows through a door, buying only the cells on their paths."""
         forest = self._flat.forest()
         walked = walk(cells, forest, stopping_of(stop, spend, per_row), rows=rows)
@@ -235,9 +235,12 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
 
     def _match(self, source: Source) -> Match | None:
         return match_features(
-            self.feature_names_, source, needed=self.features_.tolist(),
-            whose=type(self).__name__, named=self._told_names,
-        )  # fmt: skip
+            self.feature_names_,
+            source,
+            needed=self.features_.tolist(),
+            whose=type(self).__name__,
+            named=self._told_names,
+        )
 
     def get_depth(self) -> int:
         """Tests on the longest path."""
@@ -301,9 +304,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "tree_")
         return graphviz_text(self.tree_, self._name, self._origins(metafeatures))
 
-    def plot(
-        self, metafeatures: Iterable[Tree] | None = None, ax: Axes | None = None
-    ) -> Axes:
+    def plot(self, metafeatures: Iterable[Tree] | None = None, ax: Axes | None = None) -> Axes:
         """Draw the tree with matplotlib; with a representation, each metafeature has a colour."""
         check_is_fitted(self, "tree_")
         return draw_tree(self.tree_, self._name, self._origins(metafeatures), ax)

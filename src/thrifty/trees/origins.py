@@ -100,9 +100,7 @@ def newest_used(tree: Tree, metafeatures: Sequence[Tree]) -> set[int]:
         if not isinstance(at, Node):
             continue
         agreeing = [
-            (i, piece)
-            for i, piece in (*carried, *roots)
-            if piece.split.feature == at.split.feature
+            (i, piece) for i, piece in (*carried, *roots) if piece.split.feature == at.split.feature
         ]
         if agreeing:
             used.add(max(i for i, _ in agreeing))

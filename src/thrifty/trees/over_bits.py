@@ -110,9 +110,14 @@ def read_or_cut(
     if isinstance(attempt, Found):
         beside = tuple(BitTree(model, every) for model in attempt.beside)
         return Found(
-            attempt.route, BitTree(attempt.model, every), attempt.failure, attempt.grown,
-            attempt.seen, attempt.promise, beside,
-        )  # fmt: skip
+            attempt.route,
+            BitTree(attempt.model, every),
+            attempt.failure,
+            attempt.grown,
+            attempt.seen,
+            attempt.promise,
+            beside,
+        )
     return replace(attempt, grown=_GrownOnBits(every, attempt.grown))
 
 
@@ -155,15 +160,16 @@ def improved(
 def _of(found: Found[Tree | BitTree], tree: Tree) -> Found[Tree]:
     """What was found, with the tree that the learner knows."""
     beside = tuple(one.tree if isinstance(one, BitTree) else one for one in found.beside)
-    return Found(
-        found.route, tree, found.failure, found.grown, found.seen, found.promise, beside
-    )
+    return Found(found.route, tree, found.failure, found.grown, found.seen, found.promise, beside)
 
 
 def estimator_around(
-    classifier: type[TreeClassifier], model: Tree | BitTree, labels: Labels,
-    feature_names: Sequence[str], missing: str,
-) -> TreeClassifier | OverBits:  # fmt: skip
+    classifier: type[TreeClassifier],
+    model: Tree | BitTree,
+    labels: Labels,
+    feature_names: Sequence[str],
+    missing: str,
+) -> TreeClassifier | OverBits:
     """A fitted classifier around a tree, whichever its features are."""
     if not isinstance(model, BitTree):
         return classifier.around(model, labels, feature_names, missing=missing)
@@ -174,9 +180,7 @@ def estimator_around(
     return OverBits(over_bits, model.bits, feature_names)
 
 
-def load_around(
-    data: JsonLike, classifier: type[TreeClassifier]
-) -> TreeClassifier | OverBits:
+def load_around(data: JsonLike, classifier: type[TreeClassifier]) -> TreeClassifier | OverBits:
     """The inverse of a classifier's ``to_dict()``, whichever its features are."""
     if "over_bits" in data:
         from thrifty.trees.over_bits_model import OverBits
@@ -185,9 +189,7 @@ def load_around(
     return classifier.from_dict(data)
 
 
-def load_known(
-    data: JsonLike, load: Callable[[JsonLike], Known]
-) -> Known | OnBits[Known]:
+def load_known(data: JsonLike, load: Callable[[JsonLike], Known]) -> Known | OnBits[Known]:
     """The inverse of a representation's ``to_dict()``, whichever its features are."""
     if "bits" in data:
         return OnBits(read_bits(data["bits"]), load(data["inner"]))

@@ -64,9 +64,14 @@ class OverBits(ClassifierMixin, BaseEstimator):
         return np.array(sorted(asked), dtype=np.int64)
 
     def ask(
-        self, cells: Door, rows: NDArray[np.int64], *, stop: StoppingRule | None = None,
-        spend: float | None = None, per_row: float | None = None,
-    ) -> Asked:  # fmt: skip
+        self,
+        cells: Door,
+        rows: NDArray[np.int64],
+        *,
+        stop: StoppingRule | None = None,
+        spend: float | None = None,
+        per_row: float | None = None,
+    ) -> Asked:
         """Answer rows through a door, buying only the cells on their paths."""
         bits = BitCells(cells, self.bits_)
         return self.over_bits_.ask(bits, rows, stop=stop, spend=spend, per_row=per_row)

@@ -218,9 +218,7 @@ class Tested(OverMetafeatures):
         if self.race:
             return scratch_by_races(self, cells, labels, max_depth)
         stuck = consistent_within(max_depth)
-        return scratch_tree(
-            cells, labels, gain_named(self.gain), max_depth=max_depth, stuck=stuck
-        )
+        return scratch_tree(cells, labels, gain_named(self.gain), max_depth=max_depth, stuck=stuck)
 
 
 class _Trial:
@@ -265,10 +263,16 @@ class _Trial:
         tried: frozenset[int] = frozenset()
         while len(tried) < _ROOTS:
             grown = grow_on_sample(
-                self.known, self.cells, self.labels, self.sample, gain_named(terms.gain),
-                max_depth=self.max_depth, max_nodes=terms.max_nodes,
-                by_feature=terms.match == "feature", not_at_root=tried,
-            )  # fmt: skip
+                self.known,
+                self.cells,
+                self.labels,
+                self.sample,
+                gain_named(terms.gain),
+                max_depth=self.max_depth,
+                max_nodes=terms.max_nodes,
+                by_feature=terms.match == "feature",
+                not_at_root=tried,
+            )
             if grown.mistakes <= _HOPEFUL * terms.error * self.met:
                 return grown
             if grown.root is None:

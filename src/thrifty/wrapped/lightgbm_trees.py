@@ -77,6 +77,11 @@ def _tree(structure: Fields, model: object) -> Forest:
         default[i] = children[i][0 if to_left else 1]
     pairs = np.array(children, dtype=np.int64).reshape(n, 2)
     return Forest(
-        feature, threshold, pairs[:, 0], pairs[:, 1], default, np.zeros(1, dtype=np.int64),
+        feature,
+        threshold,
+        pairs[:, 0],
+        pairs[:, 1],
+        default,
+        np.zeros(1, dtype=np.int64),
         zero_is_missing=zero,
-    )  # fmt: skip
+    )

@@ -80,10 +80,15 @@ class Metered:
 
     @classmethod
     def of(
-        cls, model: Readable, cells: Cells, confidence: float | None,
-        budget: Budget | float | None, *, after: Callable[[Receipt], None] | None = None,
+        cls,
+        model: Readable,
+        cells: Cells,
+        confidence: float | None,
+        budget: Budget | float | None,
+        *,
+        after: Callable[[Receipt], None] | None = None,
         left: Callable[[], None] | None = None,
-    ) -> Metered:  # fmt: skip
+    ) -> Metered:
         """Through a door; ``after`` hears what was bought, ``left`` that it was not finished."""
         stopping = None
         if confidence is not None or budget is not None:
@@ -143,9 +148,7 @@ class Metered:
         if not 0 <= example < n:
             raise BadParameter(f"example must lie in 0..{n - 1}; got {example!r}.")
         answer = self.predict()[example]
-        return explain(
-            self._forest, self._walk(), example, answer, self._cells
-        )
+        return explain(self._forest, self._walk(), example, answer, self._cells)
 
     def _walk(self) -> Walked:
         if self._walked is None:
@@ -181,6 +184,9 @@ def match_model(model: Readable, source: Source) -> Match | None:
     """The source's columns of the model's features: by name, or by place without names."""
     names = model.feature_names
     return match_features(
-        default_names(model.n_features) if names is None else names, source,
-        needed=model.forest.features().tolist(), whose="the model", named=names is not None,
-    )  # fmt: skip
+        default_names(model.n_features) if names is None else names,
+        source,
+        needed=model.forest.features().tolist(),
+        whose="the model",
+        named=names is not None,
+    )

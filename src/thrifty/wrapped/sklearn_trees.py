@@ -31,8 +31,11 @@ from thrifty.wrapped.reading import Predict, Readable, unknown_model
 __all__ = ["read"]
 
 _FORESTS = (
-    RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor,
-)  # fmt: skip
+    RandomForestClassifier,
+    RandomForestRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+)
 _BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
 _HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 

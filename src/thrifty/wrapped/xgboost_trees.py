@@ -41,10 +41,11 @@ def read(model: Any) -> Readable:
         n_features=int(booster.num_features()),
         feature_names=None if names is None else tuple(names),
         predict=_booster_predicts(booster) if bare else _estimator_predicts(model.predict),
-        predict_proba=None if bare or not hasattr(model, "predict_proba")
+        predict_proba=None
+        if bare or not hasattr(model, "predict_proba")
         else _estimator_predicts(model.predict_proba),
         classes=None if bare else getattr(model, "classes_", None),
-    )  # fmt: skip
+    )
 
 
 def _used(model: object, booster: object, forest: JsonLike) -> int | None:

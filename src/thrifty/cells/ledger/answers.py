@@ -20,15 +20,11 @@ _KEPT = 4000
 _SECRETS = (
     (re.compile(r"(?i)(://[^/\s:@]+:)[^@\s]+@"), r"\1***@"),
     (
-        re.compile(
-            r"(?i)\b((?:set-)?cookie|authorization)([\"']?\s*[:=]\s*[\"']?)[^\"'\r\n}]+"
-        ),
+        re.compile(r"(?i)\b((?:set-)?cookie|authorization)([\"']?\s*[:=]\s*[\"']?)[^\"'\r\n}]+"),
         r"\1\2***",
     ),
     (
-        re.compile(
-            r"\b([Bb]asic|BASIC|[Bb]earer|BEARER)\s+(?=\S*[A-Z0-9])[A-Za-z0-9+/_.~-]{6,}=*"
-        ),
+        re.compile(r"\b([Bb]asic|BASIC|[Bb]earer|BEARER)\s+(?=\S*[A-Z0-9])[A-Za-z0-9+/_.~-]{6,}=*"),
         r"\1 ***",
     ),
     (re.compile(r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?"), "***"),
@@ -107,9 +103,13 @@ def read_answer(
 
 
 def _read(
-    answer: object, examples: Sequence[object], features: Sequence[str], boolean: NDArray[np.bool_],
-    allow_missing: bool, words: Mapping[int, Sequence[str]],
-) -> NDArray[np.float64]:  # fmt: skip
+    answer: object,
+    examples: Sequence[object],
+    features: Sequence[str],
+    boolean: NDArray[np.bool_],
+    allow_missing: bool,
+    words: Mapping[int, Sequence[str]],
+) -> NDArray[np.float64]:
     asked = f"{len(examples)} examples x {len(features)} features"
     if isinstance(answer, MalformedAnswer):
         raise answer
@@ -140,9 +140,8 @@ def _read(
 
 
 def _table(
-    answer: object, examples: Sequence[object], features: Sequence[str], asked: str,
-    *, mixed: bool,
-) -> AnyArray:  # fmt: skip
+    answer: object, examples: Sequence[object], features: Sequence[str], asked: str, *, mixed: bool
+) -> AnyArray:
     """The answer as an array; ``mixed``: words and numbers, which numpy would turn into text."""
     kind = object if mixed else None
     if hasattr(answer, "columns") and hasattr(answer, "index") and hasattr(answer, "to_numpy"):
@@ -172,9 +171,11 @@ def _gaps_for_masked(answer: AnyArray) -> AnyArray:
 
 
 def _in_places(
-    table: AnyArray, examples: Sequence[object], features: Sequence[str],
+    table: AnyArray,
+    examples: Sequence[object],
+    features: Sequence[str],
     words: Mapping[int, Sequence[str]],
-) -> AnyArray:  # fmt: skip
+) -> AnyArray:
     """Words in their places; whatever is none of them is no answer."""
     out = table.astype(object)
     for j, listed in words.items():

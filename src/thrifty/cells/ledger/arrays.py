@@ -63,8 +63,13 @@ def unpack_arrays(block: bytes) -> dict[str, AnyArray]:
             out[str(name)] = flat.reshape(shape)
             at += flat.nbytes
     except (
-        ValueError, TypeError, AttributeError, RecursionError, struct.error, zlib.error,
-    ) as error:  # fmt: skip
+        ValueError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        struct.error,
+        zlib.error,
+    ) as error:
         raise StoreError(
             f"a block of values in the store cannot be read ({error}). The file was changed by "
             "something else than Thrifty, or its disk is failing: restore a copy."

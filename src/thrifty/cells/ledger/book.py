@@ -37,14 +37,10 @@ class Column:
 class Pages(Protocol):
     """The ledger's pages inside one transaction."""
 
-    def number(
-        self, kind: str, names: Sequence[str], source: str = ""
-    ) -> NDArray[np.int32]:
+    def number(self, kind: str, names: Sequence[str], source: str = "") -> NDArray[np.int32]:
         """The numbers of examples, or of a source's features or draws; new ones get the next."""
 
-    def numbers(
-        self, kind: str, names: Sequence[str], source: str = ""
-    ) -> NDArray[np.int32]:
+    def numbers(self, kind: str, names: Sequence[str], source: str = "") -> NDArray[np.int32]:
         """The same without writing; -1 where a name has no number yet."""
 
     def numbered(self, kind: str, source: str) -> dict[str, int]:
@@ -109,10 +105,7 @@ class Pages(Protocol):
 
     def example_costs(self, examples: NDArray[np.int32]) -> NDArray[np.int64]: ...
     def add_example_costs(
-        self,
-        examples: NDArray[np.int32],
-        amounts: NDArray[np.int64],
-        lifetime: int | None = None,
+        self, examples: NDArray[np.int32], amounts: NDArray[np.int64], lifetime: int | None = None
     ) -> None: ...
     def currency(self, label: str) -> str:
         """The lifetime's currency; the first label given is kept."""

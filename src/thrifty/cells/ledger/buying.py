@@ -43,6 +43,7 @@ __all__ = ["Buyer"]
 
 T = TypeVar("T")
 
+
 class Buyer:
     """Buys for one task from one source.
 
@@ -50,9 +51,14 @@ class Buyer:
     """
 
     def __init__(
-        self, ledger: Ledger, source: CallableSource, tariff: Tariff, known: Known, task: str,
+        self,
+        ledger: Ledger,
+        source: CallableSource,
+        tariff: Tariff,
+        known: Known,
+        task: str,
         words: Mapping[int, Places] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.ledger, self.source, self.tariff = ledger, source, tariff
         self.known, self.task = known, task
         #: of the features that are categories
@@ -236,7 +242,9 @@ class Buyer:
             raise problem
 
     async def _call(
-        self, purchase: Purchase, send: MemoryObjectSendStream[tuple[Purchase, Outcome]],
+        self,
+        purchase: Purchase,
+        send: MemoryObjectSendStream[tuple[Purchase, Outcome]],
         limiter: AsyncLimiter | None,
     ) -> None:
         outcome = Outcome("unknown")
@@ -244,9 +252,13 @@ class Buyer:
             examples, features, _ = self._names(purchase.block)
             reached("before-call")
             outcome = await call_provider(
-                self.source, examples, features, purchase.key, limiter,
+                self.source,
+                examples,
+                features,
+                purchase.key,
+                limiter,
                 lambda: self._may_call(purchase),
-            )  # fmt: skip
+            )
             self._leave = self._leave or outcome.leave
             reached("after-call")
         finally:  # however it ends, the window hears of it
@@ -285,9 +297,13 @@ class Buyer:
         return Names(ids, features, words)
 
     def _step(
-        self, done: list[tuple[Purchase, Outcome]], features: NDArray[np.int64],
-        mask: NDArray[np.uint64], *, start: bool,
-    ) -> tuple[list[Purchase], Exception | None]:  # fmt: skip
+        self,
+        done: list[tuple[Purchase, Outcome]],
+        features: NDArray[np.int64],
+        mask: NDArray[np.uint64],
+        *,
+        start: bool,
+    ) -> tuple[list[Purchase], Exception | None]:
         """One transaction: settle what came back, write down what is asked next."""
         keys = [self.ledger.new_key() for _ in range(self.source.limits.concurrency)]
         reached("before-settle" if done else "before-intent")
@@ -378,9 +394,13 @@ class Buyer:
         self, pages: Pages, purchase: Purchase, outcome: Outcome
     ) -> tuple[Purchase, Exception | None]:
         done, problem = end(
-            self._asking, pages, purchase, outcome, self._names(purchase.block),
+            self._asking,
+            pages,
+            purchase,
+            outcome,
+            self._names(purchase.block),
             repeated=purchase.id in self._repeated,
-        )  # fmt: skip
+        )
         if problem is None and done.status == "settled":
             self.known.apply(done)
             self._note(done)

@@ -104,9 +104,13 @@ async def rate_limiter(source: CallableSource) -> AsyncLimiter | None:
 
 
 async def call_provider(
-    source: CallableSource, examples: Sequence[object], features: Sequence[str], key: str,
-    limiter: AsyncLimiter | None, may_call: Callable[[], bool],
-) -> Outcome:  # fmt: skip
+    source: CallableSource,
+    examples: Sequence[object],
+    features: Sequence[str],
+    key: str,
+    limiter: AsyncLimiter | None,
+    may_call: Callable[[], bool],
+) -> Outcome:
     """Call until there is an answer, or it is not safe to call again.
 
     ``may_call`` is asked right before each call, after any waiting.
@@ -117,7 +121,10 @@ async def call_provider(
     last = Outcome("unknown")
     try:
         async for attempt in stamina.retry_context(
-            on=_CallAgain, attempts=source.limits.attempts, timeout=None, wait_initial=0.05,
+            on=_CallAgain,
+            attempts=source.limits.attempts,
+            timeout=None,
+            wait_initial=0.05,
             wait_max=5,
         ):
             with attempt:
@@ -136,9 +143,13 @@ async def call_provider(
 
 
 async def _once(
-    source: CallableSource, examples: Sequence[object], features: Sequence[str], key: str,
-    limiter: AsyncLimiter | None, may_call: Callable[[], bool],
-) -> Outcome:  # fmt: skip
+    source: CallableSource,
+    examples: Sequence[object],
+    features: Sequence[str],
+    key: str,
+    limiter: AsyncLimiter | None,
+    may_call: Callable[[], bool],
+) -> Outcome:
     import anyio
 
     if limiter is not None:

@@ -18,9 +18,7 @@ def compact(pages: Pages, task: str) -> int:
     Those of other tasks that are not finished stay as they are: should such a task have to begin
     again, its receipt still knows what it paid itself.
     """
-    return _into_columns(
-        pages, [*pages.settled_of(task), *(pages.settled_of("") if task else [])]
-    )
+    return _into_columns(pages, [*pages.settled_of(task), *(pages.settled_of("") if task else [])])
 
 
 def compact_all(pages: Pages) -> int:

@@ -28,9 +28,7 @@ def owned_by_id(pages: Pages, source: Source) -> Owned:
     numbered = pages.numbered(_KIND, source.name)
     if not numbered:
         return owned
-    at = {
-        numbered[name]: f for f, name in enumerate(source.feature_names) if name in numbered
-    }
+    at = {numbered[name]: f for f, name in enumerate(source.feature_names) if name in numbered}
     columns = pages.columns(_KIND, at)
     if not columns:
         return owned

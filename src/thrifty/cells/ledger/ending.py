@@ -34,9 +34,14 @@ class LateAnswer(UserWarning):
 
 
 def end(
-    asking: Asking, pages: Pages, purchase: Purchase, outcome: Outcome, names: Names,
-    *, repeated: bool,
-) -> Ended:  # fmt: skip
+    asking: Asking,
+    pages: Pages,
+    purchase: Purchase,
+    outcome: Outcome,
+    names: Names,
+    *,
+    repeated: bool,
+) -> Ended:
     """Write down how a call ended; the purchase as it is then, and the error to raise, if any.
 
     ``repeated`` says that the purchase was in doubt before this call, under the same key. A refusal
@@ -71,14 +76,18 @@ def end(
     )
 
 
-def _answered(
-    asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, names: Names
-) -> Ended:
+def _answered(asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, names: Names) -> Ended:
     done, problem = take_answer(
-        pages, now, outcome.answer, names, asking.known, asking.ledger.now(),
-        allow_missing=asking.source.allow_missing, resolve=asking.ledger.how_to_resolve,
+        pages,
+        now,
+        outcome.answer,
+        names,
+        asking.known,
+        asking.ledger.now(),
+        allow_missing=asking.source.allow_missing,
+        resolve=asking.ledger.how_to_resolve,
         limits=asking.limits,
-    )  # fmt: skip
+    )
     if problem is None:
         asking.source.proven = True
     if isinstance(problem, MalformedAnswer) and asking.may_ask_again(done):
@@ -126,10 +135,16 @@ def _after_the_fact(
             purchases=(now.id,),
         )
     done = book_late(
-        pages, now, outcome.answer, names, asking.known, asking.ledger.now(),
-        allow_missing=asking.source.allow_missing, free=not _taken(asking, pages, now),
+        pages,
+        now,
+        outcome.answer,
+        names,
+        asking.known,
+        asking.ledger.now(),
+        allow_missing=asking.source.allow_missing,
+        free=not _taken(asking, pages, now),
         limits=asking.limits,
-    )  # fmt: skip
+    )
     kept = "is used" if done.status == "settled" else "is kept, and not used"
     price = amount_text(done.spent, pages.currency(""))
     warnings.warn(

@@ -188,9 +188,14 @@ class Known:
             self.reals[f][rows] = values[:, j]
 
     def _set_bits(
-        self, at: NDArray[np.int64], rows: NDArray[np.int64], values: NDArray[np.float64],
-        lo: int, hi: int, mask: NDArray[np.uint64],
-    ) -> None:  # fmt: skip
+        self,
+        at: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        values: NDArray[np.float64],
+        lo: int,
+        hi: int,
+        mask: NDArray[np.uint64],
+    ) -> None:
         odd = (values != 0) & (values != 1)
         if odd.any():
             row, column = map(int, np.argwhere(odd)[0])
@@ -203,9 +208,7 @@ class Known:
         packed = np.packbits(dense, axis=1, bitorder="little").view("<u8")
         self.bits[at, lo:hi] = (self.bits[at, lo:hi] & ~mask) | packed
 
-    def missing(
-        self, columns: NDArray[np.int64], mask: NDArray[np.uint64]
-    ) -> NDArray[np.uint64]:
+    def missing(self, columns: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Rows of the mask on which each column is unknown: (k, W)."""
         return mask & ~self.known[columns]
 

@@ -53,7 +53,6 @@ _FEW = 2000
 _CLOCKS_DIFFER = 60.0
 
 
-
 @dataclass(frozen=True, slots=True)
 class Balance:
     """What a lifetime has spent, and what there is.
@@ -139,9 +138,12 @@ class Ledger:
     """
 
     def __init__(
-        self, book: Book, budget: Budget | None = None, clock: Callable[[], float] = time.time,
+        self,
+        book: Book,
+        budget: Budget | None = None,
+        clock: Callable[[], float] = time.time,
         steady: Callable[[], float] = time.monotonic,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.book, self.budget, self.clock, self.steady = book, budget, clock, steady
         #: seconds between two looks at what another process is buying
         self.poll = 0.02
@@ -190,7 +192,11 @@ class Ledger:
         return self.book.read(work)
 
     def open(
-        self, source: CallableSource, prices: PricesLike = None, task: str = "", *,
+        self,
+        source: CallableSource,
+        prices: PricesLike = None,
+        task: str = "",
+        *,
         to_buy: bool = True,
     ) -> Buyer:
         """A buyer for one task, who knows all that the store knows of the source's cells.
@@ -203,7 +209,11 @@ class Ledger:
         return buyer
 
     def opened(
-        self, source: CallableSource, prices: PricesLike = None, task: str = "", *,
+        self,
+        source: CallableSource,
+        prices: PricesLike = None,
+        task: str = "",
+        *,
         to_buy: bool = True,
     ) -> tuple[Buyer, bool]:
         """The same buyer, and whether there is something that it may ask for again by its key."""
@@ -227,9 +237,12 @@ class Ledger:
         return self.book.write(work) if to_buy else (self.book.read(work)[0], False)
 
     def _known(
-        self, pages: Pages, source: CallableSource, tariff: Tariff,
+        self,
+        pages: Pages,
+        source: CallableSource,
+        tariff: Tariff,
         look: Callable[..., NDArray[np.int32]],
-    ) -> Known:  # fmt: skip
+    ) -> Known:
         return Known(
             look("example", source.examples),
             np.full(source.n_features, -1, dtype=np.int32),
@@ -272,9 +285,7 @@ class Ledger:
         now = self.now()
         return [_described(pages, p) for p in pages.blocking() if not is_live(p, now)]
 
-    def resolve(
-        self, id: int, outcome: str, values: object = None, cost: object = None
-    ) -> None:
+    def resolve(self, id: int, outcome: str, values: object = None, cost: object = None) -> None:
         """Say what became of a purchase that is in doubt.
 
         Parameters
@@ -297,9 +308,7 @@ class Ledger:
             raise BadInput("what was not billed has no cost: leave cost= out.")
         self.book.write(lambda pages: self._resolve(pages, id, outcome, values, cost))
 
-    def _resolve(
-        self, pages: Pages, id: int, outcome: str, values: object, cost: object
-    ) -> None:
+    def _resolve(self, pages: Pages, id: int, outcome: str, values: object, cost: object) -> None:
         purchase = pages.purchase(id)
         waiting = [p.id for p in pages.blocking() if not is_live(p, self.now())]
         if purchase is None or purchase.id not in waiting:

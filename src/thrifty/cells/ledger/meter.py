@@ -94,9 +94,14 @@ class Meter:
             self._charge_owned(features, mask)
             return
         kernels.charge(
-            self.touched, self._owned_before, features, mask, self._planes, self._bought,
+            self.touched,
+            self._owned_before,
+            features,
+            mask,
+            self._planes,
+            self._bought,
             self._reused,
-        )  # fmt: skip
+        )
 
     def _charge_owned(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         """All is owned already: nothing is bought, what is touched for the first time is reused."""

@@ -84,9 +84,13 @@ class Asking:
         return back
 
     def next(
-        self, pages: Pages, keys: list[str], features: NDArray[np.int64],
-        mask: NDArray[np.uint64], mine: list[Purchase],
-    ) -> list[Purchase]:  # fmt: skip
+        self,
+        pages: Pages,
+        keys: list[str],
+        features: NDArray[np.int64],
+        mask: NDArray[np.uint64],
+        mine: list[Purchase],
+    ) -> list[Purchase]:
         """Write down as many purchases as may run beside those that are running (mine)."""
         ids = {p.id for p in mine}
         others = [p for p in pages.blocking() if p.id not in ids]
@@ -268,8 +272,12 @@ class Asking:
         refuse_too_large(total(costs), "the price of one call")
         known, now = self.known, self.ledger.now()
         block = CellBlock(
-            known.examples[call.rows], known.features[call.features],
-            self.source.boolean[call.features], known.draws[draws], draw_rows, costs,
-        )  # fmt: skip
+            known.examples[call.rows],
+            known.features[call.features],
+            self.source.boolean[call.features],
+            known.draws[draws],
+            draw_rows,
+            costs,
+        )
         until = now + lease(self.source.limits)
         return Purchase(key, self.task, self.source.name, "pending", me(), now, until, block)

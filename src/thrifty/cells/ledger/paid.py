@@ -29,8 +29,14 @@ class PaidCells:
     """What a door needs to serve one task from the ledger."""
 
     def __init__(
-        self, source: CallableSource, ledger: Ledger, prices: PricesLike, task: str, *,
-        to_buy: bool = True, buyer: Buyer | None = None,
+        self,
+        source: CallableSource,
+        ledger: Ledger,
+        prices: PricesLike,
+        task: str,
+        *,
+        to_buy: bool = True,
+        buyer: Buyer | None = None,
     ) -> None:
         self.source, self.ledger, self.task, self._to_buy = source, ledger, task, to_buy
         self._buyer = buyer or ledger.open(source, prices, task, to_buy=to_buy)
@@ -48,9 +54,10 @@ class PaidCells:
                 self.meter.charge(np.array([f]), mask & self.known.known[f])
 
     def _own(
-        self, at: NDArray[np.int64],
+        self,
+        at: NDArray[np.int64],
         mine: Sequence[tuple[NDArray[np.int64], NDArray[np.uint64]]] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Features that were just looked up: what is known of them was paid for before."""
         bitmap = self.meter.owned.bitmap
         bitmap[at] = self.known.known[at]

@@ -17,8 +17,14 @@ from thrifty.cells.sources.callable import CallLimits
 from thrifty.errors import BadInput
 
 __all__ = [
-    "Call", "draws_of", "known_cells", "plan_calls", "price_call", "still_missing", "waits_for",
-]  # fmt: skip
+    "Call",
+    "draws_of",
+    "known_cells",
+    "plan_calls",
+    "price_call",
+    "still_missing",
+    "waits_for",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

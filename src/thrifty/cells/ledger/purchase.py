@@ -1,15 +1,15 @@
 """One purchase: what was asked of a provider in one call, and what became of it.
 
-    pending ─┬─> settled      values stored, money spent
-             ├─> refused      the provider said that nothing was billed
-             ├─> failed       the provider tried and failed; costs a share of the price
-             ├─> malformed    billed, kept, never used
-             ├─> changed      billed, kept, never used: it contradicts a known value
-             └─> doubt        nobody knows; stays so where a repetition is refused
-    malformed, changed, doubt and a pending one whose process died wait for the user, who says
-    what happened:  settled (with the values) | void (not billed) | lost (billed, no values)
-    Should an answer come after that, it is settled, or kept as *late* where its cells were bought
-    again meanwhile: billed, counted, never used.
+pending ─┬─> settled      values stored, money spent
+         ├─> refused      the provider said that nothing was billed
+         ├─> failed       the provider tried and failed; costs a share of the price
+         ├─> malformed    billed, kept, never used
+         ├─> changed      billed, kept, never used: it contradicts a known value
+         └─> doubt        nobody knows; stays so where a repetition is refused
+malformed, changed, doubt and a pending one whose process died wait for the user, who says
+what happened:  settled (with the values) | void (not billed) | lost (billed, no values)
+Should an answer come after that, it is settled, or kept as *late* where its cells were bought
+again meanwhile: billed, counted, never used.
 """
 
 from __future__ import annotations

@@ -24,9 +24,8 @@ class Purse:
     """
 
     def __init__(
-        self, limits: Limits, tariff: Tariff, meter: Meter, used: int = 0,
-        names: Sequence[str] = (),
-    ) -> None:  # fmt: skip
+        self, limits: Limits, tariff: Tariff, meter: Meter, used: int = 0, names: Sequence[str] = ()
+    ) -> None:
         self.limits, self.tariff, self._meter, self.names = limits, tariff, meter, names
         self.used, self.spent = used, 0
         self.holdings = OwnedCells(tariff, meter.had)

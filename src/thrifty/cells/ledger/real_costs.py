@@ -46,12 +46,16 @@ def read_cost(
     if not billed.over:
         return answer.values, billed, ""
     what = "" if total(paid) > purchase.block.price else " more than one example may cost"
-    return answer.values, billed, (
-        f"the provider billed {amount_text(total(paid), currency)} for purchase {purchase.id}, for "
-        f"which {amount_text(purchase.block.price, currency)} was reserved{what}. Its values are "
-        f"kept and usable; {amount_text(billed.over, currency)} is owed beyond that and not "
-        "counted as spent: balance().over. Raise the estimate (prices, tokens, longest answer) "
-        "before you learn again."
+    return (
+        answer.values,
+        billed,
+        (
+            f"the provider billed {amount_text(total(paid), currency)} for purchase {purchase.id}, "
+            f"for which {amount_text(purchase.block.price, currency)} was reserved{what}. Its "
+            f"values are kept and usable; {amount_text(billed.over, currency)} is owed beyond that "
+            "and not counted as spent: balance().over. Raise the estimate (prices, tokens, longest "
+            "answer) before you learn again."
+        ),
     )
 
 

@@ -44,9 +44,11 @@ class PartOwned(Owned):
         whole = Meter(self._whole.n_examples, self.n_features)
         touched = range(self.n_features) if meter.everything else meter.touched_features.tolist()
         for f in touched:
-            here = self._rows if meter.everything else self._rows[
-                kernels.rows_of_mask(meter.touched[f])
-            ]
+            here = (
+                self._rows
+                if meter.everything
+                else self._rows[kernels.rows_of_mask(meter.touched[f])]
+            )
             mask = kernels.mask_of_rows(np.sort(here), whole.n_examples)
             whole.charge(np.array([f]), mask)
         self._whole.add(whole)

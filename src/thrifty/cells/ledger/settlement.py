@@ -20,21 +20,17 @@ from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.money import amount_text, refuse_too_large, total
 from thrifty.errors import ChangedValue, CostAboveReservation, MalformedAnswer
 
-__all__ = [
-    "book_late",
-    "check_budget",
-    "close",
-    "find_changes",
-    "intend",
-    "settle",
-    "take_answer",
-]
+__all__ = ["book_late", "check_budget", "close", "find_changes", "intend", "settle", "take_answer"]
 
 
 def check_budget(
-    pages: Pages, limits: Limits, task: str, block_examples: NDArray[np.int32],
-    costs: NDArray[np.int64], n_cells: int,
-) -> None:  # fmt: skip
+    pages: Pages,
+    limits: Limits,
+    task: str,
+    block_examples: NDArray[np.int32],
+    costs: NDArray[np.int64],
+    n_cells: int,
+) -> None:
     """Refuse what would go beyond the budget."""
     needed = total(costs)
     if needed == 0:
@@ -65,9 +61,12 @@ def intend(pages: Pages, purchase: Purchase, limits: Limits) -> Purchase:
 
 
 def settle(
-    pages: Pages, purchase: Purchase, values: NDArray[np.float64], now: float,
+    pages: Pages,
+    purchase: Purchase,
+    values: NDArray[np.float64],
+    now: float,
     billed: Billed | None = None,
-) -> Purchase:  # fmt: skip
+) -> Purchase:
     """Values and money in the same transaction; ``billed`` where it differs from the price."""
     answer = pack_values(values, purchase.block.boolean)
     billed = Billed(purchase.block.costs) if billed is None else billed
@@ -83,9 +82,7 @@ def close(
     ``billed`` is what it cost, where the provider said so.
     """
     billed = Billed(_share(purchase.block.costs, share)) if billed is None else billed
-    ended = purchase.with_(
-        status=status, answer=answer, note=note or purchase.note, settled_at=now
-    )
+    ended = purchase.with_(status=status, answer=answer, note=note or purchase.note, settled_at=now)
     return _book(pages, ended, billed)
 
 
@@ -95,12 +92,8 @@ def _book(pages: Pages, ended: Purchase, billed: Billed) -> Purchase:
     spent, block = total(billed.counted), ended.block
     as_listed = block.paid is None and bool((billed.counted == block.costs).all())
     block = block if as_listed else replace(block, paid=billed.counted)
-    done = pages.finish(
-        ended.with_(reserved=0, spent=spent, over=billed.over, block=block)
-    )
-    pages.move(
-        ended.task, -ended.reserved, spent - ended.spent, paid_by, billed.over - ended.over
-    )
+    done = pages.finish(ended.with_(reserved=0, spent=spent, over=billed.over, block=block))
+    pages.move(ended.task, -ended.reserved, spent - ended.spent, paid_by, billed.over - ended.over)
     if (billed.counted != before).any():
         pages.add_example_costs(block.examples, billed.counted - before, paid_by)
     reached("in-settle")
@@ -143,9 +136,15 @@ def take_answer(
         )
     except MalformedAnswer as error:
         done = close(
-            pages, purchase, "malformed", now, share=1.0, answer=keep_answer(answer),
-            note=str(error), billed=billed,
-        )  # fmt: skip
+            pages,
+            purchase,
+            "malformed",
+            now,
+            share=1.0,
+            answer=keep_answer(answer),
+            note=str(error),
+            billed=billed,
+        )
         return done, MalformedAnswer(str(error) + what_next, purchases=(purchase.id,))
     changed = find_changes(known, purchase.block, values)
     if changed is not None:

@@ -100,10 +100,14 @@ class _CoverSearch:
                 self.least[k] = min(amount, self.least.get(k, amount))
         #: a test that nobody wants may be bought for the discount that it opens
         self.openers = [
-            o for o in range(len(cover.offers))
-            if any(self._begins(u).get(k, a) > a for k, a in self._begins(o).items()
-                   for u in self.useful)
-        ]  # fmt: skip
+            o
+            for o in range(len(cover.offers))
+            if any(
+                self._begins(u).get(k, a) > a
+                for k, a in self._begins(o).items()
+                for u in self.useful
+            )
+        ]
         self.steps = 0
         self.best: tuple[int, tuple[int, ...]] = self._greedy()
 
@@ -134,9 +138,7 @@ class _CoverSearch:
             here = offers[o].fills & self.wanted
             begins = self._begins(o)
             # At most its price, at least what it fills, and beginning the same things: no loss.
-            if not any(
-                here & ~offers[k].fills == 0 and self._begins(k) == begins for k in kept
-            ):
+            if not any(here & ~offers[k].fills == 0 and self._begins(k) == begins for k in kept):
                 kept.append(o)
         return kept
 
@@ -176,9 +178,11 @@ class _CoverSearch:
         for o in self._for_rarest(left):
             offer = self.cover.offers[o]
             self._go(
-                left & ~offer.fills, price + offer.price, (*chosen, o),
+                left & ~offer.fills,
+                price + offer.price,
+                (*chosen, o),
                 begun | self._begins(o).keys(),
-            )  # fmt: skip
+            )
 
     def _finish(self, chosen: tuple[int, ...], first: int = 0) -> None:
         whole = self.cover.price(chosen, self.begun)
@@ -253,10 +257,12 @@ def _programme(
         low += [0.0, 0.0]
     scale = max(float(cost.max()), 1.0)
     found = milp(
-        cost / scale, integrality=np.ones(n + m), bounds=Bounds(0, 1),
+        cost / scale,
+        integrality=np.ones(n + m),
+        bounds=Bounds(0, 1),
         constraints=LinearConstraint(np.array(rows), lb=np.array(low)),
         options={"time_limit": _SECONDS, "mip_rel_gap": 0.0},
-    )  # fmt: skip
+    )
     if found.status != 0 or found.x is None:
         return None
     return tuple(o for o, x in zip(useful, found.x[:n]) if x > 0.5)

@@ -42,9 +42,10 @@ def prices_after(tariff: Tariff, asked: Sequence[int]) -> Floats:
     for f in asked:
         owned |= tariff.one_step(owned, f)[1]
     paid = {
-        d for d, draw in enumerate(tariff.draws)
+        d
+        for d, draw in enumerate(tariff.draws)
         if draw.root in owned or not owned.isdisjoint(tariff.needing(d).tolist())
-    }  # fmt: skip
+    }
     searched = {*tariff.roots, *tariff.computed, *np.flatnonzero(tariff.part_of >= 0).tolist()}
     for f, needs in enumerate(tariff.needs):
         if f in owned:

@@ -22,9 +22,13 @@ __all__ = ["Draw", "PriceList", "Tariff", "as_price_list"]
 _ORDER = "{'panel': (8.46, ['Na', 'K'])}"
 #: how each part of a price list is written
 _WRITTEN = {
-    "orders": _ORDER, "fees": _ORDER, "panels": _ORDER, "together": _ORDER,
-    "discounts": "{'blood': {'TSH': 20.68}}", "derived": "{'FTI': ['TT4', 'T4U']}",
-}  # fmt: skip
+    "orders": _ORDER,
+    "fees": _ORDER,
+    "panels": _ORDER,
+    "together": _ORDER,
+    "discounts": "{'blood': {'TSH': 20.68}}",
+    "derived": "{'FTI': ['TT4', 'T4U']}",
+}
 
 #: tariffs that were read, by the words they were read from; few, since a lifetime has one list
 _TARIFFS: dict[tuple[tuple[str, ...], str], Tariff] = {}
@@ -153,10 +157,13 @@ class PriceList:
 
     @classmethod
     def from_json(
-        cls, given: str | PathLike[str] | JsonLike, features: Sequence[str] | None = None, *,
+        cls,
+        given: str | PathLike[str] | JsonLike,
+        features: Sequence[str] | None = None,
+        *,
         part: str | None = None,
         single: JsonLike | None = None,
-    ) -> PriceList:  # fmt: skip
+    ) -> PriceList:
         """A price list from a file, or from what such a file holds.
 
         The keys, none of which is needed: ``currency``; ``single`` {feature: price, or {"price":
@@ -205,9 +212,13 @@ class PriceList:
                 if name not in filled:
                     prices.setdefault(name, data["each_question"])
         return cls(
-            prices, derived=derived, currency=data.get("currency", ""), orders=orders, fees=fees,
+            prices,
+            derived=derived,
+            currency=data.get("currency", ""),
+            orders=orders,
+            fees=fees,
             discounts=data.get("groups", {}),
-        )  # fmt: skip
+        )
 
 
 #: prices as users bring them

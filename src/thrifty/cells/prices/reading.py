@@ -25,9 +25,14 @@ __all__ = ["one_price_for_all", "read_tariff"]
 def one_price_for_all(prices: PriceList, n: int) -> Tariff | None:
     """The tariff of n features that cost alike, for very wide sources; None: it is not so plain."""
     special = (
-        prices.panels, prices.together, prices.derived, prices.orders, prices.fees,
-        prices.discounts, prices.valid_for,
-    )  # fmt: skip
+        prices.panels,
+        prices.together,
+        prices.derived,
+        prices.orders,
+        prices.fees,
+        prices.discounts,
+        prices.valid_for,
+    )
     given = prices.per_feature
     if any(special) or given is None or isinstance(given, Mapping):
         return None
@@ -237,9 +242,10 @@ class _Reader:
             if value is not None:
                 self.own[i], self.sold[i] = self._amount(value, f"price of {name}"), True
         lacking = [
-            n for i, n in enumerate(self.names)
+            n
+            for i, n in enumerate(self.names)
             if not self.sold[i] and n not in ordered and n not in never_alone
-        ]  # fmt: skip
+        ]
         if lacking:
             raise BadInput(
                 f"every feature needs a price; {len(lacking)} of {len(self.names)} have none, the "
@@ -278,9 +284,7 @@ class _Reader:
             more: dict[int, int] = {}
             for name, price in given.items():
                 if name not in self.at:
-                    raise BadInput(
-                        f"discount {group!r} names {name!r}, which is no feature here."
-                    )
+                    raise BadInput(f"discount {group!r} names {name!r}, which is no feature here.")
                 f = self.at[name]
                 if name in grouped or name in parents or not self.sold[f]:
                     why = "is in two groups" if name in grouped else "is not sold alone"
@@ -341,7 +345,8 @@ class _Reader:
         return out
 
     def _part(
-        self, features: frozenset[int],
+        self,
+        features: frozenset[int],
         offers: list[tuple[int, int, frozenset[int], dict[int, int]]],
     ) -> None:
         at = {f: i for i, f in enumerate(sorted(features))}
@@ -355,12 +360,13 @@ class _Reader:
         )
         self.parts.append(
             Part(
-                np.array(sorted(features), dtype=np.int64), cover,
+                np.array(sorted(features), dtype=np.int64),
+                cover,
                 tuple(draw for draw, *_ in offers),
                 tuple(min(fills) if draw < 0 else -1 for draw, _, fills, _ in offers),
                 tuple(inner),
             )
-        )  # fmt: skip
+        )
 
     # -- expiry -------------------------------------------------------------------------------
 

@@ -280,9 +280,13 @@ class Tariff:
         )
 
     def _orders(
-        self, part: Part, wanted: Ints, missing: Words, fees: Mapping[int, tuple[int, Words]],
+        self,
+        part: Part,
+        wanted: Ints,
+        missing: Words,
+        fees: Mapping[int, tuple[int, Words]],
         holdings: Holdings,
-    ) -> list[Filled]:  # fmt: skip
+    ) -> list[Filled]:
         """The cheapest orders of one part, row by row of the same kind."""
         rows = kernels.rows_of_mask(np.bitwise_or.reduce(missing, axis=0))
         if not len(rows):
@@ -332,9 +336,7 @@ class Tariff:
         """What a feature costs on one example, in minor units, and all that is there with it."""
         return self._one(owned, frozenset({feature}))
 
-    def priced(
-        self, owned: frozenset[int], wanted: frozenset[int]
-    ) -> tuple[int, frozenset[int]]:
+    def priced(self, owned: frozenset[int], wanted: frozenset[int]) -> tuple[int, frozenset[int]]:
         """What features cost together on one example, and all that is there with them."""
         return self._one(owned, wanted)
 

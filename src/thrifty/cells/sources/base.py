@@ -212,9 +212,7 @@ class Source(ABC):
         """
         from thrifty.cells.sources.frame import frame_source
 
-        source = frame_source(
-            frame, allow_missing=allow_missing, kinds=kinds, lazily=lazily, na=na
-        )
+        source = frame_source(frame, allow_missing=allow_missing, kinds=kinds, lazily=lazily, na=na)
         source.index = getattr(frame, "index", None)
         return source.known_as(examples, name, duplicates)
 
@@ -250,9 +248,13 @@ class Source(ABC):
         from thrifty.cells.sources.parquet import ParquetSource
 
         return ParquetSource(
-            path, features=features, without=without, boolean=boolean,
-            allow_missing=allow_missing, kinds=kinds,
-        )  # fmt: skip
+            path,
+            features=features,
+            without=without,
+            boolean=boolean,
+            allow_missing=allow_missing,
+            kinds=kinds,
+        )
 
     @staticmethod
     def from_sql(
@@ -428,8 +430,10 @@ def as_source(
     """
     source = _as_source(X, allow_missing, kinds, lazily, na)
     if source.categories and not categories:
-        errors = {name: _no_categories(name) for name in map(source.feature_names.__getitem__,
-                                                             source.categories)}  # fmt: skip
+        errors = {
+            name: _no_categories(name)
+            for name in map(source.feature_names.__getitem__, source.categories)
+        }
         if not lazily or source is X:
             raise next(iter(errors.values()))
         source.unread, source.categories = {**source.unread, **errors}, {}
@@ -458,9 +462,7 @@ def _as_source(
             )
         return X
     if _is_frame(X):
-        return Source.from_frame(
-            X, allow_missing=allow_missing, kinds=kinds, lazily=lazily, na=na
-        )
+        return Source.from_frame(X, allow_missing=allow_missing, kinds=kinds, lazily=lazily, na=na)
     if isinstance(X, str | bytes):
         raise BadInput(
             f"X must be an array, a frame, a scipy sparse matrix or a Source; got the text {X!r}. "

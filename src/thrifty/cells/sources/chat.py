@@ -144,9 +144,7 @@ async def _complete(client: httpx.AsyncClient, body: Json) -> Reply:
     return reply_of((await send(client, "POST", "/chat/completions", json=body)).json())
 
 
-async def send(
-    client: httpx.AsyncClient, method: str, path: str, **what: Any
-) -> httpx.Response:
+async def send(client: httpx.AsyncClient, method: str, path: str, **what: Any) -> httpx.Response:
     """A request that asks for work: what is known to have begun none is :class:`NotBilled`."""
     import httpx
 

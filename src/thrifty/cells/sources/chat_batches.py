@@ -73,13 +73,24 @@ class Batches:
     async def _run(self, bodies: list[Json]) -> tuple[str, dict[str, Fields]]:
         """How a batch ended, and what it says of each request, in whatever order that came."""
         lines = "\n".join(
-            json.dumps({"custom_id": f"r{i}", "method": "POST", "url": "/v1/chat/completions",
-                        "body": body})
+            json.dumps(
+                {
+                    "custom_id": f"r{i}",
+                    "method": "POST",
+                    "url": "/v1/chat/completions",
+                    "body": body,
+                }
+            )
             for i, body in enumerate(bodies)
-        )  # fmt: skip
+        )
         async with self.server.client() as client:
-            sent = await send(client, "POST", "/files", data={"purpose": "batch"},
-                              files={"file": ("batch.jsonl", lines.encode())})  # fmt: skip
+            sent = await send(
+                client,
+                "POST",
+                "/files",
+                data={"purpose": "batch"},
+                files={"file": ("batch.jsonl", lines.encode())},
+            )
             made = await send(client, "POST", "/batches", json={
                 "input_file_id": sent.json()["id"], "endpoint": "/v1/chat/completions",
                 "completion_window": "24h"})  # fmt: skip

@@ -43,9 +43,14 @@ def frame_source(
     unread: dict[str, BadInput] = {}
     gaps: dict[str, list[object]] = {}
     table, categories = read_columns(
-        columns, names, read_kinds(kinds, names), known or {}, unread if lazily else None,
-        na=read_na(na), found=gaps,
-    )  # fmt: skip
+        columns,
+        names,
+        read_kinds(kinds, names),
+        known or {},
+        unread if lazily else None,
+        na=read_na(na),
+        found=gaps,
+    )
     source = ArraySource(table, names, allow_missing=allow_missing)
     source.boolean[list(categories)] = False
     source.categories, source.unread, source.gaps = categories, unread, gaps

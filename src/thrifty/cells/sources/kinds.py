@@ -25,9 +25,14 @@ from thrifty.errors import BadInput, BadParameter
 from thrifty.typing import AnyArray, TableLike
 
 __all__ = [
-    "ColumnReader", "ReadColumn", "ToldKind", "has_texts", "read_column", "read_columns",
+    "ColumnReader",
+    "ReadColumn",
+    "ToldKind",
+    "has_texts",
+    "read_column",
+    "read_columns",
     "read_kinds",
-]  # fmt: skip
+]
 
 #: what a user may say of a feature: a kind, or the list of its categories
 ToldKind = str | tuple[str, ...]
@@ -86,9 +91,12 @@ def _told(name: str, said: object) -> ToldKind:
 
 
 def read_column(
-    raw: object, name: str, told: ToldKind | None = None, known: Sequence[str] = (),
+    raw: object,
+    name: str,
+    told: ToldKind | None = None,
+    known: Sequence[str] = (),
     na: Codes | None = None,
-) -> ReadColumn:  # fmt: skip
+) -> ReadColumn:
     """A raw column as cells; ``known`` are categories that have their places already.
 
     ``na`` are codes that stand for a gap.
@@ -232,8 +240,10 @@ _DATE = re.compile(r"\s*(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}([./])\d{1,2}\2(\d{4}|\d{2
 
 def _is_date(value: object) -> bool:
     # pandas' periods have no isoformat
-    return hasattr(value, "isoformat") or isinstance(value, np.datetime64) or (
-        type(value).__name__ == "Period"
+    return (
+        hasattr(value, "isoformat")
+        or isinstance(value, np.datetime64)
+        or (type(value).__name__ == "Period")
     )
 
 
@@ -252,9 +262,7 @@ def _is_number(text: str) -> bool:
     return text.strip().lower() not in GAPS
 
 
-def _numbers(
-    listed: list[Any], gaps: NDArray[np.bool_], name: str
-) -> NDArray[np.float64]:
+def _numbers(listed: list[Any], gaps: NDArray[np.bool_], name: str) -> NDArray[np.float64]:
     out = np.full(len(listed), np.nan)
     texts = [v for v, gap in zip(listed, gaps) if not gap and isinstance(v, str) and "," in v]
     comma = decimal_commas(texts, name) if texts else ""

@@ -123,10 +123,13 @@ class Oracle:
         kinds = None if self.yes_or_no else {label: [str(c) for c in self.classes]}
         return CallableSource(
             _provider(self._ask, dict(zip(ids, given)), in_words=not self.yes_or_no),
-            examples=ids, features=[label], kinds=kinds,
+            examples=ids,
+            features=[label],
+            kinds=kinds,
             prices=PriceList({label: 1 if self.price is None else self.price}),
-            name=self.name, limits=CallLimits(**self._limits),
-        )  # fmt: skip
+            name=self.name,
+            limits=CallLimits(**self._limits),
+        )
 
     def _questions(self, X: Source, label: str, question: Question) -> QuestionSource:
         assert self._texts is not None and self._server is not None

@@ -42,9 +42,13 @@ class ParquetSource(ColumnSource):
             self._open(features, without, boolean, allow_missing, kinds)
 
     def _open(
-        self, features: Sequence[str] | None, without: Collection[str],
-        boolean: bool | Collection[str] | None, allow_missing: bool, kinds: object,
-    ) -> None:  # fmt: skip
+        self,
+        features: Sequence[str] | None,
+        without: Collection[str],
+        boolean: bool | Collection[str] | None,
+        allow_missing: bool,
+        kinds: object,
+    ) -> None:
         self._file = _opened(self.path)
         there = [str(name) for name in self._file.schema_arrow.names]
         names = chosen_features(there, features, without, str(self.path))
@@ -54,9 +58,7 @@ class ParquetSource(ColumnSource):
         of_bits = told if told is not None else self._kinds(names, {*text, *map(names.index, said)})
         of_bits[[i for i, name in enumerate(names) if said.get(name) == "boolean"]] = True
         rows = int(self._file.metadata.num_rows)
-        super().__init__(
-            rows, names, of_bits, allow_missing=allow_missing, told=said, text=text
-        )
+        super().__init__(rows, names, of_bits, allow_missing=allow_missing, told=said, text=text)
 
     def _text(self, names: Sequence[str], said: Mapping[str, ToldKind]) -> list[int]:
         """Columns of text are categories, unless something else was said; so is what was said."""

@@ -12,16 +12,22 @@ from typing import Any, TypeAlias
 from thrifty.errors import BadInput, MalformedAnswer
 
 __all__ = [
-    "INSTRUCTIONS", "YES_NO", "Question", "content_key", "prompt_for", "prompt_hash",
-    "read_questions", "read_reply",
-]  # fmt: skip
+    "INSTRUCTIONS",
+    "YES_NO",
+    "Question",
+    "content_key",
+    "prompt_for",
+    "prompt_hash",
+    "read_questions",
+    "read_reply",
+]
 
 #: the answers to a question that is not given any others
 YES_NO = ("no", "yes", "unknown")
 
 INSTRUCTIONS = (
     "Answer questions about a text. Reply with one JSON object and nothing else: a key for each "
-    "question, as it is numbered, and its answer. Answer \"unknown\" where the text does not say."
+    'question, as it is numbered, and its answer. Answer "unknown" where the text does not say.'
 )
 #: tokens of a number as an answer, with the number of its question
 _LONGEST_NUMBER = 16
@@ -65,9 +71,7 @@ class Question:
         else:
             listed = tuple(str(a) for a in self.answers)
             if len(listed) < 2 or len(set(listed)) != len(listed):
-                raise BadInput(
-                    f"a question needs two or more distinct categories; got {listed!r}."
-                )
+                raise BadInput(f"a question needs two or more distinct categories; got {listed!r}.")
             object.__setattr__(self, "answers", listed)
         if self.longest == 0:
             object.__setattr__(self, "longest", self._longest())

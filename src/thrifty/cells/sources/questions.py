@@ -115,10 +115,16 @@ class QuestionSource(CallableSource):
         # settled and what was refused is refused, text by text.
         chosen = replace(chosen, max_examples=1)
         super().__init__(
-            self._answer, examples=ids, features=features, prices=self._price_list(), kinds=kinds,
-            boolean=False, allow_missing=True, limits=chosen,
+            self._answer,
+            examples=ids,
+            features=features,
+            prices=self._price_list(),
+            kinds=kinds,
+            boolean=False,
+            allow_missing=True,
+            limits=chosen,
             name=f"{own} {prompt_hash(self.questions, confidence=confidence)}",
-        )  # fmt: skip
+        )
         self.per_call = np.array([self._call_price(t) for t in self._texts.values()], np.int64)
 
     @staticmethod

@@ -80,9 +80,7 @@ def rows_to_keep(ids: Sequence[object], duplicates: Duplicates) -> NDArray[np.in
     [1, 2]
     """
     if duplicates not in ("refuse", "first", "newest"):
-        raise BadParameter(
-            f"duplicates must be 'refuse', 'first' or 'newest'; got {duplicates!r}."
-        )
+        raise BadParameter(f"duplicates must be 'refuse', 'first' or 'newest'; got {duplicates!r}.")
     texts = [str(i) for i in ids]
     if len(set(texts)) == len(texts):
         return None

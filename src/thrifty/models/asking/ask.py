@@ -32,8 +32,13 @@ from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike
 
 __all__ = [
-    "AsksForClasses", "AsksForNumbers", "Keeper", "ask_classes", "ask_numbers", "prefixes_of",
-]  # fmt: skip
+    "AsksForClasses",
+    "AsksForNumbers",
+    "Keeper",
+    "ask_classes",
+    "ask_numbers",
+    "prefixes_of",
+]
 
 
 class Keeper(Protocol):
@@ -101,9 +106,15 @@ def ask_classes(
         return cells.row_costs(rows[some], list(new)) if new else np.zeros(len(some))
 
     answers = ask_in_order(
-        prefixes, get, len(rows), stop=stop, spend=spend, per_row=per_row, owned_price=price,
+        prefixes,
+        get,
+        len(rows),
+        stop=stop,
+        spend=spend,
+        per_row=per_row,
+        owned_price=price,
         sold_together=cells.sells_together,
-    )  # fmt: skip
+    )
     p = np.zeros((len(rows), len(model.classes_)))
     p[:, np.asarray(prefixes.classes, dtype=np.int64)] = answers.probabilities
     values = model.classes_[np.asarray(answers.values, dtype=np.int64)]
@@ -147,9 +158,13 @@ def prefixes_of(model: AsksForClasses, cells: Cells) -> Prefixes:
         # Small fits: more threads than one only wait for each other.
         with threadpool_limits(1):
             kept[signature] = fit_prefixes(
-                model.table_, choose(model.table_), cells.price_between, model.estimator,
-                seed=seed, choose=choose,
-            )  # fmt: skip
+                model.table_,
+                choose(model.table_),
+                cells.price_between,
+                model.estimator,
+                seed=seed,
+                choose=choose,
+            )
         made = prefixes_to_dict(kept[signature])
         if model._keeper is not None and made is not None:
             model._keeper.put(fingerprint(model.table_, signature, model.estimator), made)
@@ -162,17 +177,25 @@ def certificate_of(model: AsksForClasses, cells: Cells, rule: Sure) -> Certifica
     if key not in kept:
         with threadpool_limits(1):
             kept[key] = certify(
-                model.table_, rule, _choose(model, cells), cells.price_between, model.estimator,
+                model.table_,
+                rule,
+                _choose(model, cells),
+                cells.price_between,
+                model.estimator,
                 model.random_state or 0,
-            )  # fmt: skip
+            )
     return kept[key]
 
 
 def ask_numbers(
-    model: AsksForNumbers, cells: Cells, rows: Ints, *, stop: StoppingRule | None = None,
+    model: AsksForNumbers,
+    cells: Cells,
+    rows: Ints,
+    *,
+    stop: StoppingRule | None = None,
     spend: float | None = None,
     per_row: float | None = None,
-) -> Asked:  # fmt: skip
+) -> Asked:
     """Answer rows with a :class:`thrifty.ModelRegressor`."""
     if stop is not None:
         raise BadParameter(
@@ -182,9 +205,8 @@ def ask_numbers(
     rows = np.asarray(rows, dtype=np.int64)
     steps = prefix_lengths(len(model.features_))
     costs = np.column_stack(
-        [np.zeros(len(rows))]
-        + [cells.row_costs(rows, model.features_[:k]) for k in steps[1:]]
-    )  # fmt: skip
+        [np.zeros(len(rows))] + [cells.row_costs(rows, model.features_[:k]) for k in steps[1:]]
+    )
     at = np.full(len(rows), len(steps) - 1)
     why = np.full(len(rows), FINISHED, dtype=object)
     if per_row is not None:

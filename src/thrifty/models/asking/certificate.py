@@ -74,9 +74,7 @@ class Certificate:
     words: str
 
 
-def followed(
-    seen: Floats, shares: Floats, rule: StoppingRule
-) -> tuple[NDArray[np.bool_], Ints]:
+def followed(seen: Floats, shares: Floats, rule: StoppingRule) -> tuple[NDArray[np.bool_], Ints]:
     """Which rows stop by a rule before the last prefix, and with which answer."""
     stops = np.array([rule.stops(p, shares) for p in seen[:-1]] or np.zeros((1, seen.shape[1])))
     stops = stops.astype(bool)

@@ -25,8 +25,14 @@ from thrifty.models.table import Table
 from thrifty.typing import EstimatorLike
 
 __all__ = [
-    "Choose", "CrossFitted", "Parted", "all_classes", "cross_fitted", "parted_by", "useful_rows",
-]  # fmt: skip
+    "Choose",
+    "CrossFitted",
+    "Parted",
+    "all_classes",
+    "cross_fitted",
+    "parted_by",
+    "useful_rows",
+]
 
 #: finds an order on the rows of a table
 Choose = Callable[[Table], Order]

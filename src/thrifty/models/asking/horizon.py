@@ -19,9 +19,7 @@ from thrifty.models.asking.prefixes import Prefixes
 from thrifty.models.fits.number_mixture import error_left_out
 from thrifty.models.table import Table
 
-__all__ = [
-    "best_prefix", "numbers_worth_keeping", "prefix_lengths", "prefix_worth_keeping",
-]  # fmt: skip
+__all__ = ["best_prefix", "numbers_worth_keeping", "prefix_lengths", "prefix_worth_keeping"]
 
 #: of the fall of the log-loss, what may be given up where predictions are all of the bill
 #: (docs/predicting.md, How it works: 4; constants there were chosen on spam, physionet_icu and

@@ -76,9 +76,14 @@ def joint_prefixes(
     without = [
         find_joint_order(
             [t.of_rows(np.flatnonzero(half != i)).weighing_as(t) for t, half in zip(block, halves)],
-            weights, price, orders, compared=1, seed=seed,
-        ) for i in range(FOLDS)
-    ]  # fmt: skip
+            weights,
+            price,
+            orders,
+            compared=1,
+            seed=seed,
+        )
+        for i in range(FOLDS)
+    ]
     sizes = [s for s in SIZES if s < len(order.steps) - 1] + [len(order.steps) - 1]
     made = []
     for table, half, estimator in zip(block, halves, estimators):
@@ -144,7 +149,8 @@ def _with_everything(joint: JointPrefixes, own: Sequence[Prefixes]) -> JointPref
         keeps = set(part.features) <= set(last)
         tasks.append(
             replace(
-                one, parts=(*one.parts, one.parts[-1] if keeps else part),
+                one,
+                parts=(*one.parts, one.parts[-1] if keeps else part),
                 seen=np.concatenate([one.seen, one.seen[-1:]]),
             )
         )
@@ -178,11 +184,16 @@ def ask_jointly(
 
 class _Walk:
     def __init__(
-        self, joint: JointPrefixes, get: Callable[[Ints, Ints], AnyArray],
-        price: Callable[[Ints, Sequence[int]], Floats], n_rows: int,
-        stops: Sequence[StoppingRule | None], weights: Sequence[float], spend: float | None,
+        self,
+        joint: JointPrefixes,
+        get: Callable[[Ints, Ints], AnyArray],
+        price: Callable[[Ints, Sequence[int]], Floats],
+        n_rows: int,
+        stops: Sequence[StoppingRule | None],
+        weights: Sequence[float],
+        spend: float | None,
         per_row: float | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.joint, self.get, self.price, self.stops = joint, get, price, stops
         self.weights = weights
         self.left = np.inf if spend is None else float(spend)

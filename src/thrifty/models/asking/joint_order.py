@@ -45,9 +45,14 @@ def find_joint_order(
 
 class _JointSearch:
     def __init__(
-        self, tables: Sequence[Table], weights: Sequence[float], price: Price,
-        orders: Sequence[Sequence[int]], compared: int, seed: int,
-    ) -> None:  # fmt: skip
+        self,
+        tables: Sequence[Table],
+        weights: Sequence[float],
+        price: Price,
+        orders: Sequence[Sequence[int]],
+        compared: int,
+        seed: int,
+    ) -> None:
         self.searches = [OrderSearch(t, price, orders, None, 4, seed) for t in tables]
         self.weights, self.compared = weights, compared
         self.first = self.searches[0]
@@ -99,9 +104,7 @@ class _JointSearch:
             said = [s.probabilities([*s.owned, *step]) for s in self.searches]
             fall = sum(
                 weight * (s.loss(before) - s.loss(after))
-                for s, weight, before, after in zip(
-                    self.searches, self.weights, self.present, said
-                )
+                for s, weight, before, after in zip(self.searches, self.weights, self.present, said)
             )
             price = self.first.price(step)
             score = self.first.per_price(fall, price) if fall > 0 else fall

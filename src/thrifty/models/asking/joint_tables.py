@@ -47,8 +47,15 @@ def joined(tables: Sequence[Table]) -> list[Table] | None:
         part = table.of_rows(own)
         out.append(
             replace(
-                part, features=features, values=values[at], bought=bought[at], centres=None,
-                effects=None, categories=told if any(told) else (), looked=0, keys=key[own],
+                part,
+                features=features,
+                values=values[at],
+                bought=bought[at],
+                centres=None,
+                effects=None,
+                categories=told if any(told) else (),
+                looked=0,
+                keys=key[own],
             ).weighing_as(table)
         )
     return out
@@ -79,9 +86,11 @@ def together(tables: Sequence[Table]) -> list[Table] | None:
     if best is None:
         return None
     return [
-        t.of_features(best[1]).of_rows(np.flatnonzero(t.bought[:, best[1]].all(axis=1)))
-        .weighing_as(t) for t in tables
-    ]  # fmt: skip
+        t.of_features(best[1])
+        .of_rows(np.flatnonzero(t.bought[:, best[1]].all(axis=1)))
+        .weighing_as(t)
+        for t in tables
+    ]
 
 
 def _keys(tables: Sequence[Table]) -> list[Keys] | None:
@@ -92,9 +101,7 @@ def _keys(tables: Sequence[Table]) -> list[Keys] | None:
     for other in tables[1:]:
         if len(first.rows) != len(other.rows) or (first.rows != other.rows).any():
             return None
-        common, ours, theirs = np.intersect1d(
-            first.features, other.features, return_indices=True
-        )
+        common, ours, theirs = np.intersect1d(first.features, other.features, return_indices=True)
         if not len(common) or not np.array_equal(
             first.values[:, ours], other.values[:, theirs], equal_nan=True
         ):

@@ -115,8 +115,9 @@ class Prefixes:
     def losses(self) -> Floats:
         """The mean log-loss of each prefix, out of fold."""
         right = self.seen[:, np.arange(len(self.codes)), self.codes]
-        return np.asarray(np.average(-np.log(np.maximum(right, 1e-9)), axis=1,
-                                     weights=self.weights))  # fmt: skip
+        return np.asarray(
+            np.average(-np.log(np.maximum(right, 1e-9)), axis=1, weights=self.weights)
+        )
 
     def capped(self, n: int) -> Prefixes:
         """The first n prefixes alone."""
@@ -204,8 +205,11 @@ def _judged(table: Table, first: Ints) -> Ints:
     """
     own = table.rows >= 0
     fresh = own & (np.arange(table.n_rows) >= table.looked)
-    for some in (fresh & table.bought[:, first].all(axis=1), fresh,
-                 own & table.bought[:, first].all(axis=1)):  # fmt: skip
+    for some in (
+        fresh & table.bought[:, first].all(axis=1),
+        fresh,
+        own & table.bought[:, first].all(axis=1),
+    ):
         rows = np.flatnonzero(some)
         if np.bincount(table.labels[rows], minlength=int(table.labels.max()) + 1).min() >= _ENOUGH:
             return rows

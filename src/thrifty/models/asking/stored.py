@@ -42,8 +42,11 @@ def prefixes_to_dict(prefixes: Prefixes) -> Json | None:
             return None
         parts.append(
             {
-                "features": list(part.features), "price": part.price, "model": model,
-                "slope": part.scaling.slope, "shift": part.scaling.shift.tolist(),
+                "features": list(part.features),
+                "price": part.price,
+                "model": model,
+                "slope": part.scaling.slope,
+                "shift": part.scaling.shift.tolist(),
                 "price_after": part.price_after,
             }
         )
@@ -61,19 +64,25 @@ def prefixes_from_dict(data: JsonLike) -> Prefixes:
     """The inverse of :func:`prefixes_to_dict`."""
     parts = tuple(
         Prefix(
-            tuple(int(f) for f in part["features"]), float(part["price"]),
+            tuple(int(f) for f in part["features"]),
+            float(part["price"]),
             None if part["model"] is None else classes_from_dict(part["model"]),
             Scaling(float(part["slope"]), np.array(part["shift"], dtype=np.float64)),
             float(part["price_after"]),
-        ) for part in data["parts"]
-    )  # fmt: skip
+        )
+        for part in data["parts"]
+    )
     codes = np.array(data["codes"], dtype=np.int64)
     shares = np.array(data["shares"], dtype=np.float64)
     seen = _unpacked(data["seen"], (len(parts), len(codes), len(shares)))
     return Prefixes(
-        parts, np.array(data["classes"]), shares, seen, codes,
+        parts,
+        np.array(data["classes"]),
+        shares,
+        seen,
+        codes,
         np.array(data["weights"], dtype=np.float64),
-    )  # fmt: skip
+    )
 
 
 def _packed(array: Floats) -> str:

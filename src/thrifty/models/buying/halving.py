@@ -216,9 +216,13 @@ class _Search:
         if self.controls is None:
             return
         drift = drift_score(
-            self.basket, self.alive, self.looked, self.n_classes, set(self.categories),
+            self.basket,
+            self.alive,
+            self.looked,
+            self.n_classes,
+            set(self.categories),
             self.controls,
-        )  # fmt: skip
+        )
         if drift > _DRIFT:
             self.controls, self.drift = None, True
             self.basket.even_out(self.looked)
@@ -328,9 +332,14 @@ class _Search:
     def _scores(self, features: Ints, present: Floats | None) -> Floats:
         """The score test of each on the rows that were looked at."""
         found = score_tests(
-            self.basket, features, self.looked, self.n_classes, set(self.categories), present,
+            self.basket,
+            features,
+            self.looked,
+            self.n_classes,
+            set(self.categories),
+            present,
             self.controls,
-        )  # fmt: skip
+        )
         if present is None:  # what was useful before is believed sooner
             found *= 1.0 + _AGAIN * self.useful[features]
         return found
@@ -420,4 +429,3 @@ def _check_allowance(cells: Cells, n_classes: int, allowance: float) -> None:
             f"a first look needs two rows of each of {n_classes} classes on some features, at "
             f"least {least:g}; what may be spent is {allowance:g}. Raise spend= or the budget."
         )
-

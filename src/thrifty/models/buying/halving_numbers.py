@@ -96,9 +96,13 @@ class HalvingNumbers:
     slimness: float = 7.0
 
     def buy(
-        self, cells: Cells, labels: Numbers, memory: Memory, allowance: float,
+        self,
+        cells: Cells,
+        labels: Numbers,
+        memory: Memory,
+        allowance: float,
         rng: np.random.Generator,
-    ) -> Bought:  # fmt: skip
+    ) -> Bought:
         _check_allowance(cells, allowance)
         search = _NumberSearch(self, cells, labels.values, memory, allowance, rng)
         if not search.take_everything():
@@ -112,9 +116,14 @@ class _NumberSearch:
     """One task: what is bought, what is still a candidate, what was chosen."""
 
     def __init__(
-        self, how: HalvingNumbers, cells: Cells, y: Floats, memory: Memory, allowance: float,
+        self,
+        how: HalvingNumbers,
+        cells: Cells,
+        y: Floats,
+        memory: Memory,
+        allowance: float,
         rng: np.random.Generator,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.how, self.cells, self.memory = how, cells, memory
         self.categories = cells.categories
         prices = np.asarray(cells.shared_prices, dtype=np.float64)

@@ -68,9 +68,13 @@ class InOrder:
     """
 
     def buy(
-        self, cells: Cells, labels: Labels, memory: Memory, allowance: float,
+        self,
+        cells: Cells,
+        labels: Labels,
+        memory: Memory,
+        allowance: float,
         rng: np.random.Generator,
-    ) -> Bought:  # fmt: skip
+    ) -> Bought:
         search = _OrderedSearch(cells, np.asarray(labels.codes, dtype=np.int64), allowance, rng)
         search.run()
         table = search.table()
@@ -173,9 +177,10 @@ class _OrderedSearch:
         found = dict(zip(self.alive.tolist(), self._gains(probe, self.alive, self._present(probe))))
         wanted: list[tuple[int, ...]] = [(f,) for f in found]
         wanted += [
-            left for order in self.cells.orders
+            left
+            for order in self.cells.orders
             if len(left := tuple(f for f in order if f in found)) > 1
-        ]  # fmt: skip
+        ]
         power = _PRICE_POWER_WITH_ORDERS if self.cells.orders else _PRICE_POWER
         worth = []
         for features in wanted:

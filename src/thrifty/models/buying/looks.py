@@ -86,9 +86,7 @@ class _Offers:
         self.worth[some], self.to_a[some], self.to_b[some] = worth[better], a[better], b[better]
 
 
-def look_around(
-    account: Account, background: Background, spend: float, ratio: float
-) -> None:
+def look_around(account: Account, background: Background, spend: float, ratio: float) -> None:
     """Spend so much on looks; each look in the rare class brings ``ratio`` others or known ones."""
     offers = _Offers(account, background, ratio)
     start = account.left

@@ -25,8 +25,14 @@ from thrifty.models.fits.target import Target
 from thrifty.models.table import Table
 
 __all__ = [
-    "Nested", "OneTable", "Purse", "read_cells", "read_known", "rows_in_order", "what_is_known",
-]  # fmt: skip
+    "Nested",
+    "OneTable",
+    "Purse",
+    "read_cells",
+    "read_known",
+    "rows_in_order",
+    "what_is_known",
+]
 
 #: of the common order of rows
 _SALT = 26
@@ -71,9 +77,14 @@ class OneTable:
         at = self.rows[known]
         labels = target.codes[at] if target.numbers is None else target.numbers[at]
         return Table(
-            self.features, at, np.where(self.bought, self.values, np.nan)[known],
-            self.bought[known], share_of_rows(target, at), labels, self.middles,
-        )  # fmt: skip
+            self.features,
+            at,
+            np.where(self.bought, self.values, np.nan)[known],
+            self.bought[known],
+            share_of_rows(target, at),
+            labels,
+            self.middles,
+        )
 
 
 @dataclass(frozen=True)
@@ -99,9 +110,7 @@ class Nested:
     whole: float = 0.5
     kept: float = 0.5
 
-    def buy_for_all(
-        self, cells: Cells, targets: Sequence[Target], allowance: float
-    ) -> OneTable:
+    def buy_for_all(self, cells: Cells, targets: Sequence[Target], allowance: float) -> OneTable:
         """Buy for at most ``allowance``, in the unit of the prices."""
         every, order = np.arange(cells.n_features), rows_in_order(cells, targets, allowance)
         purse = Purse(cells, allowance)
@@ -241,9 +250,7 @@ def read_known(cells: Cells, targets: Sequence[Target]) -> OneTable:
     )
 
 
-def read_cells(
-    cells: Cells, rows: Ints, features: Ints, bought: Bools
-) -> tuple[Floats, Floats]:
+def read_cells(cells: Cells, rows: Ints, features: Ints, bought: Bools) -> tuple[Floats, Floats]:
     """The cells that are known, NaN elsewhere; and the middle of each feature."""
     values = np.full(bought.shape, np.nan)
     for mask, columns in _alike(bought):

@@ -28,9 +28,13 @@ def check_way(way: object) -> None:
 
 
 def buy_by(
-    way: Policy[Labels | Numbers], cells: Cells, labels: Labels | Numbers, memory: Memory,
-    allowance: float, rng: np.random.Generator,
-) -> Bought:  # fmt: skip
+    way: Policy[Labels | Numbers],
+    cells: Cells,
+    labels: Labels | Numbers,
+    memory: Memory,
+    allowance: float,
+    rng: np.random.Generator,
+) -> Bought:
     """Let a user's way buy, and check that it kept to its allowance and read what it bought."""
     before = cells.receipt().cost
     found = way.buy(cells, labels, memory, allowance, rng)

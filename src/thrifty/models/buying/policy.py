@@ -32,12 +32,6 @@ class Policy(Protocol[L]):
     """A way to choose cells."""
 
     def buy(
-        self,
-        cells: Cells,
-        labels: L,
-        memory: Memory,
-        allowance: float,
-        rng: np.random.Generator,
+        self, cells: Cells, labels: L, memory: Memory, allowance: float, rng: np.random.Generator
     ) -> Bought:
         """Buy a table for at most ``allowance``, in the unit of the prices."""
-

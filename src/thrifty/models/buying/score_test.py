@@ -73,18 +73,23 @@ def score_tests(
 
 
 def _many_at_once(
-    basket: Basket, features: Ints, looked: int, n_classes: int, categories: Set[int],
+    basket: Basket,
+    features: Ints,
+    looked: int,
+    n_classes: int,
+    categories: Set[int],
     present: Floats | None,
-) -> tuple[Floats, list[int]]:  # fmt: skip
+) -> tuple[Floats, list[int]]:
     """The tests of all columns whose values all differ, and the places of the others."""
     found, others = np.zeros(len(features)), []
     y = basket.codes[:looked]
     p = _shares(y, n_classes) if present is None else present[:looked]
     for begin in range(0, len(features), _BLOCK):
         places = [
-            i for i in range(begin, min(begin + _BLOCK, len(features)))
+            i
+            for i in range(begin, min(begin + _BLOCK, len(features)))
             if int(features[i]) not in categories
-        ]  # fmt: skip
+        ]
         others += sorted(set(range(begin, min(begin + _BLOCK, len(features)))) - set(places))
         if not places:
             continue

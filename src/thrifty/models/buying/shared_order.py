@@ -55,9 +55,9 @@ def shared_order(base: Ints, targets: Sequence[Target], first: int | None = None
 
 def _members(targets: Sequence[Target]) -> Bools:
     """(rows, classes of all tasks) which rows are of which class."""
-    return np.column_stack([
-        target.codes[:, None] == np.arange(target.n_codes) for target in targets
-    ])  # fmt: skip
+    return np.column_stack(
+        [target.codes[:, None] == np.arange(target.n_codes) for target in targets]
+    )
 
 
 def share_of_rows(target: Target, rows: Ints) -> Floats:

@@ -180,9 +180,7 @@ def _belief(account: Account, background: Background) -> Summary:
     return summarise(account.looked(background.looks, background.ones))
 
 
-def _table(
-    account: Account, labels: Labels, chosen: Ints, belief: Summary, whole: Ints
-) -> Table:
+def _table(account: Account, labels: Labels, chosen: Ints, belief: Summary, whole: Ints) -> Table:
     """What was bought of the chosen features; the door gives it again for nothing."""
     a, b = account.a[chosen], account.b[chosen]
     n_rare, n_others = int(a.max(initial=0)), int(b.max(initial=0))

@@ -24,9 +24,9 @@ __all__ = ["Prepared", "check_estimator", "fit_user", "in_words"]
 
 #: a class of ours that has moved, by the name that stores know it by
 _KEPT_AS = {
-    "thrifty.models.held.scorecard.ScorecardClassifier":
-        "thrifty.models.scorecard.ScorecardClassifier",
-}  # fmt: skip
+    f"thrifty.models.held.scorecard.{name}": f"thrifty.models.scorecard.{name}"
+    for name in ("ScorecardClassifier",)
+}
 
 
 def in_words(estimator: object) -> dict[str, str] | None:

@@ -68,9 +68,7 @@ def grow_extra_trees(
     return replace(grown, sets=category_sets(grown, values, categories))
 
 
-def _grown(
-    whole: Floats, codes: Ints, weights: Floats, seed: int
-) -> Iterator[ExtraTreeClassifier]:
+def _grown(whole: Floats, codes: Ints, weights: Floats, seed: int) -> Iterator[ExtraTreeClassifier]:
     """The trees of scikit-learn's ExtraTreesClassifier, one by one.
 
     On some hundred rows the forest's own work, copying and checking each tree, is a third of the

@@ -25,9 +25,15 @@ from thrifty.models.fits.rungs import rungs_from_dict
 from thrifty.typing import AnyArray, Json, JsonLike
 
 __all__ = [
-    "CLASSIFIERS", "REGRESSORS", "Fitted", "FittedClasses", "FittedNumbers", "NotBrought",
-    "classes_from_dict", "numbers_from_dict",
-]  # fmt: skip
+    "CLASSIFIERS",
+    "REGRESSORS",
+    "Fitted",
+    "FittedClasses",
+    "FittedNumbers",
+    "NotBrought",
+    "classes_from_dict",
+    "numbers_from_dict",
+]
 
 
 class Fitted(Protocol):

@@ -57,9 +57,14 @@ def default_fit(table: Table, seed: int) -> FittedClasses:
     if table.rungs and table.bought.all(axis=0).any():
         return fit_rungs(table, seed)
     mixture, left_out = fit_mixture_left_out(
-        table.filled(), table.labels, table.weights, categories=which_categories(table), seed=seed,
-        borrowed=table.rows < 0, looked=table.looked,
-    )  # fmt: skip
+        table.filled(),
+        table.labels,
+        table.weights,
+        categories=which_categories(table),
+        seed=seed,
+        borrowed=table.rows < 0,
+        looked=table.looked,
+    )
     codes = np.searchsorted(mixture.classes_, table.labels).astype(np.int64)
     own = np.flatnonzero(table.rows >= 0)
     weights = table.of_rows(own).weighing_as(table).weights

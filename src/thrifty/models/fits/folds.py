@@ -12,9 +12,13 @@ from sklearn.model_selection import StratifiedKFold
 from thrifty.array_types import Floats, Ints
 
 __all__ = [
-    "folds_by_content", "folds_in_turn", "folds_in_turn_by_class", "shuffled_folds",
-    "stratified_folds", "stratified_k_folds",
-]  # fmt: skip
+    "folds_by_content",
+    "folds_in_turn",
+    "folds_in_turn_by_class",
+    "shuffled_folds",
+    "stratified_folds",
+    "stratified_k_folds",
+]
 
 #: folds of the mixture: two thirds of some hundred rows fit, a third judges; set by hand
 _FOLDS = 3

@@ -73,7 +73,10 @@ class OnOneTable:
 
 
 def fit_for_all(
-    filled: Floats, targets: Sequence[Target], weights: Sequence[Floats], sizes: tuple[int, ...],
+    filled: Floats,
+    targets: Sequence[Target],
+    weights: Sequence[Floats],
+    sizes: tuple[int, ...],
     seed: int,
 ) -> list[OnOneTable]:
     """A model of each target on the same rows, those that have its label.
@@ -114,9 +117,7 @@ def fit_for_all(
         None if task.target.numbers is not None else _beside(design, lines, task, folds)
         for task in tasks
     ]
-    own = [
-        _Parts(task, scores, more) for task, scores, more in zip(tasks, left_out, beside)
-    ]
+    own = [_Parts(task, scores, more) for task, scores, more in zip(tasks, left_out, beside)]
     share = _share([part for part in own if part.judges])
     models: list[OnOneTable] = []
     for t, part in enumerate(own):
@@ -200,9 +201,15 @@ def _share(judges: Sequence[_Parts]) -> float:
 
 
 def _of_classes(
-    filled: Floats, design: Design, lines: LineDesign, part: _Parts, trees: TreeSum, share: float,
-    named: Bools, seed: int,
-) -> OnOneTable:  # fmt: skip
+    filled: Floats,
+    design: Design,
+    lines: LineDesign,
+    part: _Parts,
+    trees: TreeSum,
+    share: float,
+    named: Bools,
+    seed: int,
+) -> OnOneTable:
     task = part.task
     soft, rows = np.sqrt(task.weights), _Rows(design, lines, task.at)
     every, values = np.arange(len(task.at)), filled[task.at]
@@ -219,16 +226,26 @@ def _of_classes(
     of_forest, rest = share * part.slopes[0], (1 - share) * part.slopes[1] / 2
     whole = max(of_forest + 2 * rest, 1e-9)
     made = Mixture(
-        task.classes, card, line, trees, (rest / whole, rest / whole, of_forest / whole),
-        slope * whole, shift, quality,
-    )  # fmt: skip
+        task.classes,
+        card,
+        line,
+        trees,
+        (rest / whole, rest / whole, of_forest / whole),
+        slope * whole,
+        shift,
+        quality,
+    )
     return OnOneTable(made, task.at, left_out)
 
 
 def _of_numbers(
-    filled: Floats, design: Design, part: _Parts, trees: TreeSum, sizes: tuple[int, ...],
+    filled: Floats,
+    design: Design,
+    part: _Parts,
+    trees: TreeSum,
+    sizes: tuple[int, ...],
     folds: Ints,
-) -> OnOneTable:  # fmt: skip
+) -> OnOneTable:
     task = part.task
     assert task.target.numbers is not None
     y, weights, at = task.target.numbers[task.at], task.weights, task.at

@@ -77,9 +77,14 @@ class ForestForAll:
     """
 
     def __init__(
-        self, values: Floats, targets: Sequence[Target], weights: Floats, categories: Bools,
-        seed: int, n_trees: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        values: Floats,
+        targets: Sequence[Target],
+        weights: Floats,
+        categories: Bools,
+        seed: int,
+        n_trees: int | None = None,
+    ) -> None:
         self._values, self._categories, self._targets = values, categories, tuple(targets)
         self._weights = weights
         known = np.clip(values, -_LARGEST, _LARGEST)
@@ -165,13 +170,16 @@ class ForestForAll:
 
 
 def _trees(
-    whole: NDArray[np.float32], targets: Sequence[Target], weights: Floats, seed: int,
-    n_trees: int | None
+    whole: NDArray[np.float32],
+    targets: Sequence[Target],
+    weights: Floats,
+    seed: int,
+    n_trees: int | None,
 ) -> list[ExtraTreeClassifier]:
     """Trees over all tasks; a row without a label of one counts there as the commonest class."""
-    y = np.column_stack([
-        np.where(target.known, target.codes, int(target.sizes.argmax())) for target in targets
-    ])  # fmt: skip
+    y = np.column_stack(
+        [np.where(target.known, target.codes, int(target.sizes.argmax())) for target in targets]
+    )
     many = any(target.n_codes > 2 and target.numbers is None for target in targets)
     n = n_trees or (_TREES_OF_MANY if many else _TREES)
     in_leaf = max(_IN_LEAF_OF_MANY if many else _IN_LEAF, len(y) // _LEAVES)
@@ -179,9 +187,10 @@ def _trees(
     with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
         for _ in range(n):
             tree = ExtraTreeClassifier(
-                max_features="sqrt", min_samples_leaf=in_leaf,
+                max_features="sqrt",
+                min_samples_leaf=in_leaf,
                 random_state=chance.randint(np.iinfo(np.int32).max),
-            )  # fmt: skip
+            )
             made.append(tree.fit(whole, y, sample_weight=weights, check_input=False))
     return made
 

@@ -95,9 +95,7 @@ class LinearAndTrees:
         """What it is, in a sentence."""
         return card_in_mixture(0.0, self.share, len(self.trees.roots))
 
-    def scorecard(
-        self, names: Sequence[str], words: Words, classes: Sequence[Hashable]
-    ) -> Card:
+    def scorecard(self, names: Sequence[str], words: Words, classes: Sequence[Hashable]) -> Card:
         """The card of its linear score."""
         return self.linear.scorecard(names, words, classes)
 

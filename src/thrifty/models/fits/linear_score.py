@@ -85,9 +85,7 @@ class LinearScore:
         """What it is, in a sentence."""
         return card_in_mixture(0.0, 0.0, 0)
 
-    def scorecard(
-        self, names: Sequence[str], words: Words, classes: Sequence[Hashable]
-    ) -> Card:
+    def scorecard(self, names: Sequence[str], words: Words, classes: Sequence[Hashable]) -> Card:
         """Points for a yes; a no gets none, and the base holds what it would be worth."""
         label = plain(classes[1])
         unit = float(np.log(2.0) / DOUBLING)
@@ -180,9 +178,7 @@ def _whole_rows(table: Table, rare: Bools) -> tuple[Ints, Bools]:
     return (whole if len(whole) >= _WHOLE and seldom.any() else whole[:0]), seldom
 
 
-def _lift_of_unseen(
-    table: Table, rare: Bools, coefficients: Floats
-) -> tuple[float, float] | None:
+def _lift_of_unseen(table: Table, rare: Bools, coefficients: Floats) -> tuple[float, float] | None:
     """What features that are seldom bought add to a row's score: mean and variance, on whole rows.
 
     Such features were chosen since they were hardly ever 1 where they were looked at, and words

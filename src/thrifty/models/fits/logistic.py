@@ -29,7 +29,11 @@ def softmax(scores: Floats) -> Floats:
 
 
 def fit_penalised(
-    design: Floats, codes: NDArray[np.int64], n_classes: int, weights: Floats, shrinkage: float,
+    design: Floats,
+    codes: NDArray[np.int64],
+    n_classes: int,
+    weights: Floats,
+    shrinkage: float,
     offset: Floats | float = 0.0,
 ) -> tuple[Floats, Floats]:
     """Intercepts (c,) and coefficients (d, c); c is 1 for two classes, else one per class.
@@ -86,9 +90,7 @@ def fit_slope(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> tupl
     return slope, loss
 
 
-def _slope_of_two(
-    scores: Floats, codes: NDArray[np.int64], weights: Floats
-) -> tuple[float, float]:
+def _slope_of_two(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> tuple[float, float]:
     """Newton's method on intercept and slope; a slope outside its range is put to its end."""
     share = float(np.average(codes, weights=weights))
     at = np.array([np.log(share / (1 - share)) - np.average(scores, weights=weights), 1.0])
@@ -106,9 +108,7 @@ def _slope_of_two(
     return slope, _loss_at(slope, scores[:, None], codes, weights)
 
 
-def shrink_slope(
-    slope: float, scores: Floats, codes: NDArray[np.int64], weights: Floats
-) -> float:
+def shrink_slope(slope: float, scores: Floats, codes: NDArray[np.int64], weights: Floats) -> float:
     """The slope, shrunk to 1 the more the less the rows say of it.
 
     Few rare rows are easily told apart on paper, and then any slope is too small; new rows pay for
@@ -171,9 +171,7 @@ def _step_of_many(p: Floats, mean: Floats, wanted: Floats, weights: Floats) -> F
     return step
 
 
-def _loss_at(
-    slope: float, scores: Floats, codes: NDArray[np.int64], weights: Floats
-) -> float:
+def _loss_at(slope: float, scores: Floats, codes: NDArray[np.int64], weights: Floats) -> float:
     """Mean log-loss of stretched scores, shifted to the shares of the classes."""
     stretched = scores * slope
     p = softmax(stretched + fit_intercepts(stretched, codes, weights))

@@ -30,9 +30,7 @@ from thrifty.models.fits.quality import Quality, quality_from_dict
 from thrifty.models.fits.tree_sums import TreeSum, add_up, tree_sum_from_dict
 from thrifty.typing import Json, JsonLike
 
-__all__ = [
-    "Mixture", "fit_mixture", "fit_mixture_left_out", "mixture_from_dict", "refit_mixture",
-]  # fmt: skip
+__all__ = ["Mixture", "fit_mixture", "fit_mixture_left_out", "mixture_from_dict", "refit_mixture"]
 
 Grow = Callable[[Floats, Ints, Floats], TreeSum]
 
@@ -117,9 +115,7 @@ class Mixture:
         _, line, trees = self.shares
         return card_in_mixture(line, trees, 0 if self.trees is None else len(self.trees.roots))
 
-    def scorecard(
-        self, names: Sequence[str], words: Words, classes: Sequence[Hashable]
-    ) -> Card:
+    def scorecard(self, names: Sequence[str], words: Words, classes: Sequence[Hashable]) -> Card:
         """The card that is a part of it."""
         return self.card.card(names, words, [classes[code] for code in self.classes_.tolist()])
 
@@ -257,9 +253,13 @@ def fit_mixture_left_out(
 
 
 def refit_mixture(
-    like: Mixture, values: Floats, labels: Ints, weights: Floats, categories: Bools | None,
+    like: Mixture,
+    values: Floats,
+    labels: Ints,
+    weights: Floats,
+    categories: Bools | None,
     seed: int = 0,
-) -> Mixture:  # fmt: skip
+) -> Mixture:
     """The parts of a mixture fitted on other rows and features, mixed as they were there.
 
     A quarter of the work: no rows are left out to find shares, slope and shift again.
@@ -284,9 +284,14 @@ def refit_mixture(
         trees, share = _together([tree for _, tree in used], [part for part, _ in used])
     shares = (like.shares[0], like.shares[1], share)
     return Mixture(
-        classes, card, line.as_points(values, categories), trees, shares, like.slope,
+        classes,
+        card,
+        line.as_points(values, categories),
+        trees,
+        shares,
+        like.slope,
         like.intercepts,
-    )  # fmt: skip
+    )
 
 
 def _judges(
@@ -346,9 +351,7 @@ def _trees_left_out(
     return found
 
 
-def _together(
-    grown: Sequence[TreeSum], shares: Sequence[float]
-) -> tuple[TreeSum | None, float]:
+def _together(grown: Sequence[TreeSum], shares: Sequence[float]) -> tuple[TreeSum | None, float]:
     """All trees as one part of the mixture, and its share."""
     used = [(share, trees) for share, trees in zip(shares, grown) if share > 0]
     total = float(sum(share for share, _ in used))

@@ -29,9 +29,14 @@ from thrifty.models.table import Table
 from thrifty.typing import Json, JsonLike
 
 __all__ = [
-    "Additive", "NumberLine", "NumberMix", "error_left_out", "fit_numbers", "mix_of_parts",
+    "Additive",
+    "NumberLine",
+    "NumberMix",
+    "error_left_out",
+    "fit_numbers",
+    "mix_of_parts",
     "number_mix_from_dict",
-]  # fmt: skip
+]
 
 # All of them were set with the first model of numbers; none was measured by itself. What they give
 # together is in docs/models.md, Numbers as labels (`python benchmarks/regression.py`).

@@ -69,9 +69,13 @@ def linear_as_trees(
 
 
 def points_as_trees(
-    bins: Sequence[Bins], intercepts: Floats, tables: Sequence[Floats], names: Sequence[str],
-    words: Words, times: float,
-) -> tuple[Floats, list[Node]]:  # fmt: skip
+    bins: Sequence[Bins],
+    intercepts: Floats,
+    tables: Sequence[Floats],
+    names: Sequence[str],
+    words: Words,
+    times: float,
+) -> tuple[Floats, list[Node]]:
     """A tree for each feature that has points."""
     trees: list[Node] = []
     for name, of, table in zip(names, bins, tables):

@@ -13,12 +13,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from thrifty.array_types import Ints
-from thrifty.models.fits.linear_and_trees import (
-    JointRows,
-    LinearAndTrees,
-    grow_beside,
-    trust_of,
-)
+from thrifty.models.fits.linear_and_trees import JointRows, LinearAndTrees, grow_beside, trust_of
 from thrifty.models.fits.linear_score import LinearScore, fit_linear
 from thrifty.models.fits.quality import Quality, quality_of
 from thrifty.models.table import Table

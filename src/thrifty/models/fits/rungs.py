@@ -107,9 +107,10 @@ class Rungs:
     def as_trees(self, names: Sequence[str], words: Words) -> PlainTrees:
         """The same scores as a sum of small trees."""
         lower = replace(
-            self.lower, slope=self.slope * self.lower.slope,
+            self.lower,
+            slope=self.slope * self.lower.slope,
             intercepts=self.slope * self.lower.intercepts,
-        ).as_trees([names[i] for i in self.below.tolist()], words)  # fmt: skip
+        ).as_trees([names[i] for i in self.below.tolist()], words)
         more, steps = self.upper.as_trees([names[i] for i in self.above.tolist()], words)
         return PlainTrees(lower.codes, lower.base + more, lower.trees + steps)
 
@@ -191,9 +192,13 @@ def fit_rungs(table: Table, seed: int = 0, lower_one: Lower | None = None) -> Ru
     upper = replace(line, coefficients=part * line.coefficients, intercepts=shift)
     quality = quality_of(softmax(outside + shift), y, weights, seed)
     return Rungs(
-        lower, upper.as_points(fit.values, fit.named), below, above, 1 + part * (slope - 1),
+        lower,
+        upper.as_points(fit.values, fit.named),
+        below,
+        above,
+        1 + part * (slope - 1),
         quality or lower.quality,
-    )  # fmt: skip
+    )
 
 
 def _part(offset: Floats, left_out: Floats, codes: Ints) -> float:

@@ -91,12 +91,14 @@ class TreeSum:
     def to_dict(self) -> Json:
         """Plain data, for JSON; the nodes, thousands of them, as packed numbers."""
         small = {name: getattr(self, name).astype(np.int32) for name in _WHOLE}
-        packed = pack_arrays({
-            **small,
-            "threshold": self.threshold,
-            "value": self.value,
-            "gap_left": self.gap_left.astype(np.uint8),
-        })  # fmt: skip
+        packed = pack_arrays(
+            {
+                **small,
+                "threshold": self.threshold,
+                "value": self.value,
+                "gap_left": self.gap_left.astype(np.uint8),
+            }
+        )
         return {
             "nodes": base64.b64encode(packed).decode(),
             "sets": [[node, *map(list, sets)] for node, sets in self.sets.items()],

@@ -23,15 +23,7 @@ from thrifty.models.asking.certificate import Certificate
 from thrifty.models.fits.estimators import in_words
 from thrifty.models.fits.fitted import Fitted, NotBrought
 from thrifty.models.table import Table, table_from_dict
-from thrifty.typing import (
-    AnyArray,
-    EstimatorLike,
-    Json,
-    JsonLike,
-    LabelsLike,
-    MoneyLike,
-    TableLike,
-)
+from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, LabelsLike, MoneyLike, TableLike
 
 __all__ = ["OnCells", "check_lengths", "one_column", "words_of"]
 
@@ -115,13 +107,12 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
         gone = frozenset(names)
         if gone not in self._fewer:
             keep = [
-                j for j, f in enumerate(self.features_.tolist())
+                j
+                for j, f in enumerate(self.features_.tolist())
                 if self.feature_names_[f] not in gone
-            ]  # fmt: skip
+            ]
             if not keep:
-                raise BadInput(
-                    f"no feature is left: the model asks for {sorted(gone)[:5]} alone."
-                )
+                raise BadInput(f"no feature is left: the model asks for {sorted(gone)[:5]} alone.")
             table = self.table_.of_features(np.array(keep, dtype=np.int64))
             made = type(self)(self.estimator, self.spend, self.random_state)
             if hasattr(self, "classes_"):
@@ -136,9 +127,8 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
         check_is_fitted(self, "estimator_")
         source = as_source(X, allow_missing=True, categories=True).recoded(self.words_)
         match = match_features(
-            self.feature_names_, source, needed=self.features_.tolist(),
-            whose=type(self).__name__,
-        )  # fmt: skip
+            self.feature_names_, source, needed=self.features_.tolist(), whose=type(self).__name__
+        )
         cells = open_cells(source, match=match)
         self.check_kinds(cells)
         values = cells.get(np.arange(cells.n_examples), self.features_)

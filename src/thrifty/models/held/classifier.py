@@ -178,9 +178,14 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Prefixes, Quality]
         return found
 
     def ask(
-        self, cells: Cells, rows: NDArray[np.int64], *, stop: StoppingRule | None = None,
-        spend: float | None = None, per_row: float | None = None,
-    ) -> Asked:  # fmt: skip
+        self,
+        cells: Cells,
+        rows: NDArray[np.int64],
+        *,
+        stop: StoppingRule | None = None,
+        spend: float | None = None,
+        per_row: float | None = None,
+    ) -> Asked:
         """Answer rows through a door; with a rule or a limit in order, until each is decided."""
         self.check_kinds(cells)
         return ask_classes(self, cells, rows, stop=stop, spend=spend, per_row=per_row)

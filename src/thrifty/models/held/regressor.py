@@ -134,9 +134,14 @@ class ModelRegressor(RegressorMixin, OnCells[FittedNumbers, FittedNumbers, Numbe
         return np.asarray(self.estimator_.predict(values), dtype=np.float64).reshape(-1)
 
     def ask(
-        self, cells: Cells, rows: NDArray[np.int64], *, stop: StoppingRule | None = None,
-        spend: float | None = None, per_row: float | None = None,
-    ) -> Asked:  # fmt: skip
+        self,
+        cells: Cells,
+        rows: NDArray[np.int64],
+        *,
+        stop: StoppingRule | None = None,
+        spend: float | None = None,
+        per_row: float | None = None,
+    ) -> Asked:
         """Answer rows through a door; with a limit as many of its features as may be paid."""
         self.check_kinds(cells)
         return ask_numbers(self, cells, rows, stop=stop, spend=spend, per_row=per_row)

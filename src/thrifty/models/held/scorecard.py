@@ -175,9 +175,7 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         if not isinstance(self.max_bins, int | np.integer) or not 2 <= self.max_bins <= 255:
-            raise BadParameter(
-                f"max_bins must be an integer from 2 to 255; got {self.max_bins!r}."
-            )
+            raise BadParameter(f"max_bins must be an integer from 2 to 255; got {self.max_bins!r}.")
         for name in ("shrinkage", "doubling"):
             value = getattr(self, name)
             number = isinstance(value, int | float | np.number) and not isinstance(value, bool)

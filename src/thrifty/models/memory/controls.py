@@ -129,9 +129,11 @@ def pack_cohort(values: Floats) -> PackedRows:
 
 
 def _packed(features: Ints, columns: Sequence[Floats]) -> PackedRows:
-    packed = pack_arrays({
-        "features": features,
-        "upto": np.array([len(column) for column in columns], dtype=np.int64),
-        "values": np.concatenate(columns).astype(np.float64),
-    })  # fmt: skip
+    packed = pack_arrays(
+        {
+            "features": features,
+            "upto": np.array([len(column) for column in columns], dtype=np.int64),
+            "values": np.concatenate(columns).astype(np.float64),
+        }
+    )
     return base64.b64encode(packed).decode()

@@ -230,9 +230,12 @@ class SketchLayer:
         first, last = (int(self.ends[i - 1]) if i else 0 for i in (start, end))
         cut = slice(start, end)
         return SketchLayer(
-            self.features[cut], self.rows[cut], self.gaps[cut], self.ends[cut] - first,
+            self.features[cut],
+            self.rows[cut],
+            self.gaps[cut],
+            self.ends[cut] - first,
             self.at[first:last],
-        )  # fmt: skip
+        )
 
     def to_bytes(self) -> bytes:
         return pack_arrays(

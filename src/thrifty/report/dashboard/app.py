@@ -25,9 +25,12 @@ __all__ = ["make_app"]
 
 _PAGE = 25
 _STATIC = {
-    "thrifty.css": "text/css", "tree.js": "text/javascript", "table.js": "text/javascript",
-    "task.js": "text/javascript", "live.js": "text/javascript",
-}  # fmt: skip
+    "thrifty.css": "text/css",
+    "tree.js": "text/javascript",
+    "table.js": "text/javascript",
+    "task.js": "text/javascript",
+    "live.js": "text/javascript",
+}
 _OUTCOMES = ("billed", "not-billed")
 _LARGEST_FORM = 4096
 _READING = "Reading the store. This page fills itself as soon as it is read."
@@ -84,9 +87,13 @@ class _Pages:
     def _page(self, name: str, status: int = 200, **values: object) -> HTMLResponse:
         scene = self.watcher.scene
         text = self.templates.get_template(name).render(
-            scene=scene, view=scene.view, ledger=scene.view.ledger, version=version("thrifty"),
-            here=name.removesuffix(".html"), **values,
-        )  # fmt: skip
+            scene=scene,
+            view=scene.view,
+            ledger=scene.view.ledger,
+            version=version("thrifty"),
+            here=name.removesuffix(".html"),
+            **values,
+        )
         return HTMLResponse(text, status)
 
     # -- pages --------------------------------------------------------------------------------
@@ -95,9 +102,8 @@ class _Pages:
         scene = self.watcher.scene
         said = summary(scene.view) if scene.seen_at else [_READING]
         return self._page(
-            "overview.html", sentences=said,
-            cards=cards_of(scene.view), pictures=scene.pictures,
-        )  # fmt: skip
+            "overview.html", sentences=said, cards=cards_of(scene.view), pictures=scene.pictures
+        )
 
     async def tasks(self, request: Request) -> Response:
         measured = any(task.quality is not None for task in self.watcher.scene.view.tasks)
@@ -152,11 +158,16 @@ class _Pages:
 
     async def live(self, request: Request) -> Response:
         scene = self.watcher.scene
-        return JSONResponse({
-            "version": scene.version, "drawn": scene.drawn, "trouble": scene.trouble,
-            "seen": moment(scene.seen_at), "running": counted(len(_running(scene)), "task"),
-            "learning": bool(_running(scene)),
-        })  # fmt: skip
+        return JSONResponse(
+            {
+                "version": scene.version,
+                "drawn": scene.drawn,
+                "trouble": scene.trouble,
+                "seen": moment(scene.seen_at),
+                "running": counted(len(_running(scene)), "task"),
+                "learning": bool(_running(scene)),
+            }
+        )
 
     async def some_tasks(self, request: Request) -> Response:
         """Rows of the table: filtered, sorted by a known column, one page of them."""
@@ -165,13 +176,12 @@ class _Pages:
         page = _number(ask.get("page", "0"), 10**6)
         text, route = ask.get("text", "")[:200].lower(), ask.get("route", "")
         rows = [
-            row for row in self.watcher.scene.rows
+            row
+            for row in self.watcher.scene.rows
             if (not route or row[2] == route) and text in row[1].lower()
-        ]  # fmt: skip
+        ]
         rows.sort(key=lambda row: row[column], reverse=ask.get("down") == "true")
-        return JSONResponse(
-            {"total": len(rows), "rows": rows[page * _PAGE : (page + 1) * _PAGE]}
-        )
+        return JSONResponse({"total": len(rows), "rows": rows[page * _PAGE : (page + 1) * _PAGE]})
 
     async def one_task(self, request: Request) -> Response:
         scene = self.watcher.scene

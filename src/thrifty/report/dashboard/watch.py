@@ -71,9 +71,15 @@ class Watcher:
     @property
     def scene(self) -> Scene:
         return Scene(
-            self._view, self._lineage, self._rows, self._version, self._seen_at, self._trouble,
-            self._drawn, self._pictures,
-        )  # fmt: skip
+            self._view,
+            self._lineage,
+            self._rows,
+            self._version,
+            self._seen_at,
+            self._trouble,
+            self._drawn,
+            self._pictures,
+        )
 
     def start(self) -> None:
         for thread in self._threads:
@@ -141,7 +147,10 @@ def _mark(view: LifetimeView) -> tuple[object, ...]:
     spent: tuple[object, ...] = ()
     if ledger is not None:
         spent = (
-            ledger.spent, ledger.reserved, ledger.purchases[:1],
-            tuple(p.id for p in ledger.in_doubt), tuple(ledger.running),
-        )  # fmt: skip
+            ledger.spent,
+            ledger.reserved,
+            ledger.purchases[:1],
+            tuple(p.id for p in ledger.in_doubt),
+            tuple(ledger.running),
+        )
     return (len(view.tasks), len(view.metafeature_texts), len(view.beside), *spent)

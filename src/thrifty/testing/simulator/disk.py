@@ -115,6 +115,10 @@ class SimulatedDisk(_Copied):
 
 
 _FAULTS = (
-    (0.012, "crash before"), (0.024, "crash in the middle"), (0.036, "crash after"),
-    (0.046, "fails"), (0.056, "done again"), (0.066, "not heard of"),
-)  # fmt: skip
+    (0.012, "crash before"),
+    (0.024, "crash in the middle"),
+    (0.036, "crash after"),
+    (0.046, "fails"),
+    (0.056, "done again"),
+    (0.066, "not heard of"),
+)

@@ -127,7 +127,8 @@ def _by_itself(world: World, pages: SqlPages, task: str) -> bool:
         return False
     some = pages.purchases_of(task)
     return all(
-        not world.crashed(p.owner) and not p.note.startswith(("resolved", "late"))
+        not world.crashed(p.owner)
+        and not p.note.startswith(("resolved", "late"))
         and p.status in ("settled", "refused", "void", "malformed")
         for p in some
     ) and not any(p.status == "void" for p in some)

@@ -124,19 +124,26 @@ def make_plan(seed: int) -> Plan:
     whole = sum(_OWN.values()) + _FEE[0]
     limits: dict[str, str] = {}
     for name, share, most in (
-        ("total", 0.35, whole * n), ("per_task", 0.15, 2 * whole), ("per_example", 0.15, whole),
-    ):  # fmt: skip
+        ("total", 0.35, whole * n),
+        ("per_task", 0.15, 2 * whole),
+        ("per_example", 0.15, whole),
+    ):
         if chance.random() < share:
             limits[name] = _text(int(most * chance.uniform(0.2, 1.1)))
     return Plan(
-        seed=seed, money=money, keyed=keyed, n_examples=n,
+        seed=seed,
+        money=money,
+        keyed=keyed,
+        n_examples=n,
         budget=Budget(**limits) if limits else None,
         says_cost=chance.choice(("no", "no", "each", "all", "below", "above")),
-        expires=expires, foreign=chance.random() < 0.3,
-        concurrency=chance.choice((1, 1, 2, 3)), max_examples=chance.choice((None, 1, 2)),
+        expires=expires,
+        foreign=chance.random() < 0.3,
+        concurrency=chance.choice((1, 1, 2, 3)),
+        max_examples=chance.choice((None, 1, 2)),
         on_doubt="ask again" if money == "flat" and chance.random() < 0.2 else "stop",
         workers=workers,
-    )  # fmt: skip
+    )
 
 
 def _step(chance: random.Random, n: int, *, turned: bool, expires: bool) -> Step:

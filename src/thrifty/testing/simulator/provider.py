@@ -79,9 +79,7 @@ class SimulatedProvider:
             raise ConnectionResetError
         return self._answer(billed[0], kind)
 
-    def _bill(
-        self, ids: list[str], names: list[str], key: str | None, billed: list[Bill]
-    ) -> None:
+    def _bill(self, ids: list[str], names: list[str], key: str | None, billed: list[Bill]) -> None:
         self._coming -= 1
         if key is not None and key in self._keys:
             billed.append(self._keys[key])
@@ -92,9 +90,7 @@ class SimulatedProvider:
             costs.append(self._really(listed))
             self._had |= {("draw", example)} if {"b", "r"} & set(names) else set()
             self._had |= {(n, example) for n in names}
-        bill = Bill(
-            self.loop.time(), key, tuple(ids), tuple(names), tuple(costs), self.calm
-        )
+        bill = Bill(self.loop.time(), key, tuple(ids), tuple(names), tuple(costs), self.calm)
         billed.append(bill)
         self.log.append(bill)
         self.times.update((i, n) for i in ids for n in names)
@@ -130,6 +126,10 @@ def said(example: str, feature: str) -> object:
 
 #: what becomes of a call, by where a number between 0 and 1 falls
 _KINDS = (
-    (0.10, "refused"), (0.16, "broken before"), (0.24, "broken after"), (0.29, "malformed"),
-    (0.34, "late"), (0.37, "lost"),
-)  # fmt: skip
+    (0.10, "refused"),
+    (0.16, "broken before"),
+    (0.24, "broken after"),
+    (0.29, "malformed"),
+    (0.34, "late"),
+    (0.37, "lost"),
+)

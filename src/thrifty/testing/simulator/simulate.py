@@ -133,10 +133,14 @@ def _history(plan: Plan, loop: SimulatedLoop) -> History:
         world.found.append("everybody waits for somebody")
     found = judge(world)
     happened = Counter(
-        {**world.happened, **{f"disk: {k}": n for k, n in disk.happened.items()},
-         **{f"provider: {k}": n for k, n in provider.faults.items()},
-         "calls": sum(provider.faults.values()), "bills": len(provider.log)}
-    )  # fmt: skip
+        {
+            **world.happened,
+            **{f"disk: {k}": n for k, n in disk.happened.items()},
+            **{f"provider: {k}": n for k, n in provider.faults.items()},
+            "calls": sum(provider.faults.values()),
+            "bills": len(provider.log),
+        }
+    )
     return History(plan, tuple(found), happened)
 
 

@@ -55,9 +55,11 @@ class World:
 
     def ledger(self, turned: Callable[[], float] = lambda: 0.0) -> Ledger:
         ledger = Ledger(
-            self.book, self.plan.budget, lambda: _BEGINNING + self.loop.time() + turned(),
+            self.book,
+            self.plan.budget,
+            lambda: _BEGINNING + self.loop.time() + turned(),
             self.loop.time,
-        )  # fmt: skip
+        )
         ledger.new_key, ledger.poll = self._new_key, 1.0
         return ledger
 
@@ -79,12 +81,22 @@ class World:
         plan = self.plan
         fn: Callable[..., object] = self.provider.keyed if plan.keyed else self.provider.plain
         given = {
-            "concurrency": plan.concurrency, "max_examples": plan.max_examples, "timeout": 20.0,
-            "attempts": 2, "on_doubt": plan.on_doubt,
-        }  # fmt: skip
+            "concurrency": plan.concurrency,
+            "max_examples": plan.max_examples,
+            "timeout": 20.0,
+            "attempts": 2,
+            "on_doubt": plan.on_doubt,
+        }
         return Source.from_callable(
-            fn, examples=plan.examples, features=FEATURES, name="lab", prices=plan.prices(),
-            idempotent=plan.keyed, boolean=["b", "w"], kinds={"c": words}, **given,  # type: ignore[arg-type]
+            fn,
+            examples=plan.examples,
+            features=FEATURES,
+            name="lab",
+            prices=plan.prices(),
+            idempotent=plan.keyed,
+            boolean=["b", "w"],
+            kinds={"c": words},
+            **given,  # type: ignore[arg-type]
         )
 
 
@@ -205,9 +217,7 @@ def _counted(pages: object, example: str, feature: str) -> int:
     )
 
 
-def _resolve(
-    world: World, ledger: Ledger, purchase: OpenPurchase, billed: int | None
-) -> None:
+def _resolve(world: World, ledger: Ledger, purchase: OpenPurchase, billed: int | None) -> None:
     plan, id = world.plan, purchase.id
     if billed is None:
         ledger.resolve(id, "not-billed")

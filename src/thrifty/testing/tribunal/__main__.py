@@ -34,9 +34,13 @@ def main() -> int:
 
     def run(**options: object) -> Judgement:
         return Tribunal(
-            given.kills, given.pauses, workers=given.workers, seed=given.seed, progress=progress,
+            given.kills,
+            given.pauses,
+            workers=given.workers,
+            seed=given.seed,
+            progress=progress,
             **options,  # type: ignore[arg-type]
-        ).run()  # fmt: skip
+        ).run()
 
     if given.stores == "sqlite":
         verdict = run()

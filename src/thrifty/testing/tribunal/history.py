@@ -80,9 +80,8 @@ class Judgement:
 
 
 def again_too_early(
-    bills: Iterable[JsonLike], valid: Mapping[str, float],
-    allowed: Mapping[tuple[str, str], int],
-) -> tuple[list[str], list[str]]:  # fmt: skip
+    bills: Iterable[JsonLike], valid: Mapping[str, float], allowed: Mapping[tuple[str, str], int]
+) -> tuple[list[str], list[str]]:
     """Cells that were billed again while their value was still good: (before the end, at the end).
 
     A cell that is bought once more when everything is bought at the end was billed and then not

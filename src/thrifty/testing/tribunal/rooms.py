@@ -105,9 +105,7 @@ class Room:
         return ", ".join(k for k in (self.provider, self.money, *kinds) if k not in ("", "no"))
 
 
-def make_room(
-    store: str, log: Path, chance: random.Random, n_examples: int, **chosen: Any
-) -> Room:
+def make_room(store: str, log: Path, chance: random.Random, n_examples: int, **chosen: Any) -> Room:
     """A room of a random kind, where the kind is not chosen."""
     provider = chosen.get("provider") or chance.choice(PROVIDERS)
     money = chosen.get("money") or chance.choice(MONEY)

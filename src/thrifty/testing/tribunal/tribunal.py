@@ -348,7 +348,8 @@ class _Session:
             e = int(pages.numbers("example", [example])[0])
             f = int(pages.numbers("feature", [feature], "lab")[0])
             return sum(
-                p.status in ended and e in p.block.examples.tolist()
+                p.status in ended
+                and e in p.block.examples.tolist()
                 and f in p.block.features.tolist()
                 for p in pages.purchases()
             )
@@ -481,8 +482,12 @@ class _Session:
             some = pages.purchases()
             numbers = pages.numbers("example", self.room.examples)
             each = int(pages.example_costs(numbers[numbers >= 0]).sum())
-            return (sum(p.spent for p in some), sum(p.over for p in some), each,
-                    sum(s for _, s in pages.accounts().values()))  # fmt: skip
+            return (
+                sum(p.spent for p in some),
+                sum(p.over for p in some),
+                each,
+                sum(s for _, s in pages.accounts().values()),
+            )
 
         bought, beyond, each, accounts = life.ledger.book.read(work)
         facts = {"bill()": told, "purchases": bought, "examples": each, "accounts": accounts}

@@ -83,9 +83,14 @@ def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **option
     if room.mixed:
         options["kinds"] = {"f3": "number", "f4": words}
     return Source.from_callable(
-        fn, examples=examples, features=FEATURES, prices=room.prices[which], name="lab",
-        idempotent=room.provider == "keyed", **options,
-    )  # fmt: skip
+        fn,
+        examples=examples,
+        features=FEATURES,
+        prices=room.prices[which],
+        name="lab",
+        idempotent=room.provider == "keyed",
+        **options,
+    )
 
 
 def _answer(room: Room, ids: Sequence[str], names: Sequence[str], data: Any) -> object:
@@ -153,15 +158,20 @@ def _buy(room: Room, slot: int, state: Any, chance: random.Random, notes: Path) 
                 write_note(notes, "learned", name)
                 continue
             if len(life) and chance.random() < (0.4 if room.gentle else 0.1):
-                _predict(room, life, source_of(
-                    room, which, state, slot, examples=chance.sample(room.examples, 4)
-                ), chance.choice(list(life)[-20:]), notes)  # fmt: skip
+                _predict(
+                    room,
+                    life,
+                    source_of(room, which, state, slot, examples=chance.sample(room.examples, 4)),
+                    chance.choice(list(life)[-20:]),
+                    notes,
+                )
                 write_note(notes, "predicted", "")
                 continue
             fresh = door is None or chance.random() < 0.2
             if door is None or fresh:
-                source = source_of(room, which, state, slot, concurrency=chance.choice((1, 1, 2)),
-                                   words=words)  # fmt: skip
+                source = source_of(
+                    room, which, state, slot, concurrency=chance.choice((1, 1, 2)), words=words
+                )
                 door = Cells(source, ledger=life.ledger, task=f"w{os.getpid()}-{n}")
             _look(room, door, chance, notes, words)
             if fresh:  # nobody else has ended a purchase of it yet
@@ -194,9 +204,14 @@ def _one_account(door: Cells, notes: Path) -> None:
 
 
 def _learn(
-    room: Room, life: Lifetime, which: int, state: object, slot: int, chance: random.Random,
+    room: Room,
+    life: Lifetime,
+    which: int,
+    state: object,
+    slot: int,
+    chance: random.Random,
     name: str,
-) -> None:  # fmt: skip
+) -> None:
     """A whole task over a few examples: its commit moves purchases into columns."""
     examples = chance.sample(room.examples, _ROWS)
     target = chance.choice([f for f in FEATURES if not (room.mixed and f in ("f3", "f4"))])

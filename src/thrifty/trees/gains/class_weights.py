@@ -20,9 +20,14 @@ from thrifty.trees.tree import Leaf, Node, Tree
 from thrifty.typing import AnyArray
 
 __all__ = [
-    "ClassWeight", "check_class_weight", "class_weight_from_json", "class_weight_to_json", "weigh",
-    "weigh_leaves", "weighted",
-]  # fmt: skip
+    "ClassWeight",
+    "check_class_weight",
+    "class_weight_from_json",
+    "class_weight_to_json",
+    "weigh",
+    "weigh_leaves",
+    "weighted",
+]
 
 #: None, "balanced", or what a row of each class weighs
 ClassWeight: TypeAlias = str | Mapping[Hashable, float] | None

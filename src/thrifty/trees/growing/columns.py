@@ -157,12 +157,7 @@ class RowColumns:
         return None if choice is None else (choice.index, choice.threshold)
 
     def _best_stored(
-        self,
-        place: RowPlace,
-        features: Ints,
-        values: AnyArray,
-        codes: Ints,
-        pieces: list[Node],
+        self, place: RowPlace, features: Ints, values: AnyArray, codes: Ints, pieces: list[Node]
     ) -> tuple[int, float] | None:
         asked = set(features.tolist())
         stored = sorted(

@@ -31,7 +31,6 @@ def scratch_tree(
         )
     else:
         tree = grow_real(
-            cells.table(), cells.boolean, labels, gain, prices,
-            max_depth=max_depth, stuck=stuck,
-        )  # fmt: skip
+            cells.table(), cells.boolean, labels, gain, prices, max_depth=max_depth, stuck=stuck
+        )
     return weigh_leaves(tree, labels)

@@ -134,9 +134,7 @@ def grow(
 _NOTHING = np.empty(0, dtype=np.int64)
 
 
-def _too_far(
-    path: Path, half: Half, max_depth: int | None, max_nodes: int | None
-) -> Reason | None:
+def _too_far(path: Path, half: Half, max_depth: int | None, max_nodes: int | None) -> Reason | None:
     if max_depth is not None and len(path) >= max_depth:
         return "too-deep"
     if max_nodes is not None and len(half.splits) >= max_nodes:

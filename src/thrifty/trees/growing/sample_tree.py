@@ -62,7 +62,11 @@ def grow_on_sample(
     suggested = Suggested(metafeatures, by_feature=by_feature, not_at_root=not_at_root)
     columns = RowColumns(cells, labels, gain)
     tree = grow(
-        columns.root(rows), suggested, one_by_one(columns.best), unfinished,
-        max_depth=max_depth, max_nodes=max_nodes,
-    )  # fmt: skip
+        columns.root(rows),
+        suggested,
+        one_by_one(columns.best),
+        unfinished,
+        max_depth=max_depth,
+        max_nodes=max_nodes,
+    )
     return SampleTree(tree, mistakes)

@@ -29,9 +29,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "Box", "draw_metafeatures", "draw_tree", "graphviz_text", "layout", "metafeatures_data",
+    "Box",
+    "draw_metafeatures",
+    "draw_tree",
+    "graphviz_text",
+    "layout",
+    "metafeatures_data",
     "text_with_origins",
-]  # fmt: skip
+]
 
 Names = Callable[[int], str]
 #: colours of metafeatures, in turn; legible with black text
@@ -61,9 +66,7 @@ def text_with_origins(tree: Tree, metafeatures: Iterable[Tree], names: Names = _
     return tree_text(tree, names, note)
 
 
-def graphviz_text(
-    tree: Tree, names: Names = _x, found: Mapping[Path, Origin] | None = None
-) -> str:
+def graphviz_text(tree: Tree, names: Names = _x, found: Mapping[Path, Origin] | None = None) -> str:
     """The tree in the DOT language; with ``found`` (see ``origins``) nodes wear their colours."""
     lines = ["digraph tree {", '  node [shape=box, style=rounded, fontname="Helvetica"];']
     numbers: dict[Path, int] = {}
@@ -146,10 +149,16 @@ def draw_tree(
             ax.text(*middle, "yes" if path[-1] else "no", fontsize=7, color="#555555", zorder=2)
         colour = _LEAF_COLOUR if box.is_leaf else _colour_of(path, found)
         ax.text(
-            box.x, -box.y, box.text, ha="center", va="center", fontsize=9, zorder=3,
+            box.x,
+            -box.y,
+            box.text,
+            ha="center",
+            va="center",
+            fontsize=9,
+            zorder=3,
             parse_math=False,
             bbox={"boxstyle": "round", "facecolor": colour, "edgecolor": "#888888"},
-        )  # fmt: skip
+        )
     ax.set_xlim(-0.7, max(box.x for box in boxes.values()) + 0.7)
     ax.set_ylim(-max(box.y for box in boxes.values()) - 0.5, 0.5)
     ax.set_axis_off()

@@ -13,14 +13,7 @@ from thrifty.errors import BadParameter
 from thrifty.trees.paper.anchors import cut_at
 from thrifty.trees.paper.use_rep import Grown
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.tree import (
-    EMPTY,
-    Node,
-    Path,
-    Tree,
-    internal_nodes,
-    subtree,
-)
+from thrifty.trees.tree import EMPTY, Node, Path, Tree, internal_nodes, subtree
 
 __all__ = [
     "IMPROVE", "Improvement", "by_anchors", "by_families", "by_features", "by_paths",

@@ -33,9 +33,14 @@ def reuse_every_row(
 ) -> Attempt[Tree]:
     """Algorithm 2, with a learner's gain, match and limits."""
     return use_rep(
-        known, cells, labels, weighted(gain_named(learner.gain), labels),
-        max_depth=max_depth, max_nodes=learner.max_nodes, match=learner.match,
-    )  # fmt: skip
+        known,
+        cells,
+        labels,
+        weighted(gain_named(learner.gain), labels),
+        max_depth=max_depth,
+        max_nodes=learner.max_nodes,
+        match=learner.match,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -30,9 +30,13 @@ _ROWS = 8
 
 
 def agreeing(
-    newer: Sequence[Tree], older: Sequence[Tree], model: Tree, cells: Door, labels: Labels,
+    newer: Sequence[Tree],
+    older: Sequence[Tree],
+    model: Tree,
+    cells: Door,
+    labels: Labels,
     seed: int,
-) -> tuple[Tree, ...]:  # fmt: skip
+) -> tuple[Tree, ...]:
     """Single features that agree with the labels: of the newer ones all whose cells are there.
 
     >>> from thrifty.trees.tree import stump
@@ -95,9 +99,7 @@ def _some_of(
     return found
 
 
-def _on_every_row(
-    tree: Node, rows: np.ndarray, cells: Door, labels: Labels
-) -> tuple[int, bool]:
+def _on_every_row(tree: Node, rows: np.ndarray, cells: Door, labels: Labels) -> tuple[int, bool]:
     """Rows looked at, twice as many each time until one disagrees, and whether none does."""
     n = _ROWS
     while n < len(rows):

@@ -82,16 +82,24 @@ def use_rep(
         if boolean:
             masks = BooleanColumns(cells, labels, gain)
             tree = grow(
-                masks.root(), suggested, one_by_one(masks.best), stop,
-                max_depth=max_depth, max_nodes=max_nodes,
-            )  # fmt: skip
+                masks.root(),
+                suggested,
+                one_by_one(masks.best),
+                stop,
+                max_depth=max_depth,
+                max_nodes=max_nodes,
+            )
         else:
             stored = suggested.pieces if match == "stored" else None
             rows = RowColumns(cells, labels, gain, stored=stored)
             tree = grow(
-                rows.root(), suggested, one_by_one(rows.best), stop,
-                max_depth=max_depth, max_nodes=max_nodes,
-            )  # fmt: skip
+                rows.root(),
+                suggested,
+                one_by_one(rows.best),
+                stop,
+                max_depth=max_depth,
+                max_nodes=max_nodes,
+            )
     except _Stopped as stopped:
         return stopped.failed
     return Found("reused", tree)

@@ -73,9 +73,7 @@ def read_warm_up(warm_up: object) -> WarmUp | int:
         ) from None
 
 
-def after_warm_task(
-    known: Metafeatures, tree: Tree, n_tasks: int, families: bool
-) -> Metafeatures:
+def after_warm_task(known: Metafeatures, tree: Tree, n_tasks: int, families: bool) -> Metafeatures:
     """The metafeatures after one more task of the first phase, which is stored whole."""
     after = known.with_trees([tree]).with_warm_task()
     if not families:

@@ -120,8 +120,12 @@ def _race(
 
     try:
         return grow(
-            RacedPlace((), shuffled(contest.cells, labels)), candidates, one_by_one(best), on_stuck,
-            max_depth=max_depth, max_nodes=max_nodes,
-        )  # fmt: skip
+            RacedPlace((), shuffled(contest.cells, labels)),
+            candidates,
+            one_by_one(best),
+            on_stuck,
+            max_depth=max_depth,
+            max_nodes=max_nodes,
+        )
     except _Lost:
         return None

@@ -20,9 +20,7 @@ from thrifty.trees.race.node import Contest
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Node, Tree
 
-__all__ = [
-    "Race", "check_can_race", "expected_by_races", "reuse_by_races", "scratch_by_races",
-]  # fmt: skip
+__all__ = ["Race", "check_can_race", "expected_by_races", "reuse_by_races", "scratch_by_races"]
 
 #: a raced task costs about this many times its paths (docs/racing.md)
 _RACED = 1.2

@@ -80,9 +80,7 @@ class RacedNode:
                 tuple(rows[~side] for rows, side in zip(self.rows, won.sides)),
                 won.sampled - true_sampled,
             ),
-            RacedNode(
-                tuple(rows[side] for rows, side in zip(self.rows, won.sides)), true_sampled
-            ),
+            RacedNode(tuple(rows[side] for rows, side in zip(self.rows, won.sides)), true_sampled),
         )
 
 
@@ -175,9 +173,7 @@ class NodeRace:
         features, price_of = self.candidates[self.rivals], self.cells.price_of
         others = np.arange(len(features)) != leader
         rest = price_of(self._rows(self.sampled, self.totals), features[[leader]])
-        return bool(
-            rest * DOUBT <= price_of(self._rows(self.sampled, target), features[others])
-        )
+        return bool(rest * DOUBT <= price_of(self._rows(self.sampled, target), features[others]))
 
     def _rows(self, first: Ints, last: Ints) -> Ints:
         return np.concatenate([rows[a:b] for rows, a, b in zip(self.node.rows, first, last)])

@@ -20,9 +20,13 @@ import numpy as np
 from thrifty.array_types import Floats, Ints
 
 __all__ = [
-    "FeatureBeliefs", "belief_below", "first_belief", "prior_useful", "share_of_unlooked",
+    "FeatureBeliefs",
+    "belief_below",
+    "first_belief",
+    "prior_useful",
+    "share_of_unlooked",
     "uncertainty",
-]  # fmt: skip
+]
 
 #: pseudo-rows behind a useful feature's rate in a small class
 _OPEN = 2.0

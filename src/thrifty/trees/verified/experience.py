@@ -101,9 +101,7 @@ class Experience:
         likely = (useful + _TASKS * useful.mean() / self.tasks) / (self.tasks + _TASKS)
         return np.asarray(likely * prior_useful(n_features) / max(float(likely.mean()), 1e-12))
 
-    def after(
-        self, ones: AnyArray, looked: AnyArray, shares: Floats, likely: Floats
-    ) -> Experience:
+    def after(self, ones: AnyArray, looked: AnyArray, shares: Floats, likely: Floats) -> Experience:
         """With what one task saw of every feature: ones among looked rows (C, N) at its root."""
         n = len(likely)
         rate = shares @ (ones / np.maximum(looked, 1))

@@ -98,9 +98,7 @@ class Margins:
         self.each = own * self.scale
         #: features whose price depends on what else is owned; bits of one cell have one margin
         self.tied = np.flatnonzero(cells.depends)
-        _, first, at = np.unique(
-            cells.cell_of(self.tied), return_index=True, return_inverse=True
-        )
+        _, first, at = np.unique(cells.cell_of(self.tied), return_index=True, return_inverse=True)
         self.one_of, self.cell = self.tied[first], at.ravel()
         self.of = np.zeros((len(self.one_of), cells.n_examples), dtype=np.float32)
         self.orders = [np.array(members) for members in cells.orders]

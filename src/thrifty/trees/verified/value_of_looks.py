@@ -119,9 +119,15 @@ class Looks:
     def judged(self, belief: FeatureBeliefs) -> Floats:
         """What the looks so far say of each feature at the root: see ``kernels.judge``."""
         return kernels.judge(
-            self.counts(), self.looked, belief.beta, belief.useful, self.shares, 0.0, 0.0,
+            self.counts(),
+            self.looked,
+            belief.beta,
+            belief.useful,
+            self.shares,
+            0.0,
+            0.0,
             self.draws,
-        )  # fmt: skip
+        )
 
     def choose(self, here: NodeLooks, belief: FeatureBeliefs, depth: int) -> bool:
         """Whether some feature is worth splitting on at a node, after buying what pays."""
@@ -198,8 +204,9 @@ class NodeLooks:
             self._take_incumbent(full)
             leader = self._leader(full)
             if leader >= 0:
-                self._buy_and_judge(np.array([leader]), np.broadcast_to(
-                    self.sizes[:, None], self.looked.shape))  # fmt: skip
+                self._buy_and_judge(
+                    np.array([leader]), np.broadcast_to(self.sizes[:, None], self.looked.shape)
+                )
                 continue
             worth_it, to = self._worth_buying(full)
             if not len(worth_it):
@@ -213,9 +220,15 @@ class NodeLooks:
     def _judge(self, which: Ints) -> None:
         floor = self.task.prices.least / self.share
         self.verdict[:, which] = kernels.judge(
-            self.ones[:, which], self.looked[:, which], self.belief.beta[:, :, which],
-            self.belief.useful[which], self.shares, self.incumbent, floor, self.task.draws,
-        )  # fmt: skip
+            self.ones[:, which],
+            self.looked[:, which],
+            self.belief.beta[:, :, which],
+            self.belief.useful[which],
+            self.shares,
+            self.incumbent,
+            floor,
+            self.task.draws,
+        )
 
     def _take_incumbent(self, full: NDArray[np.bool_]) -> None:
         """The best of those bought in full, if it leaves enough rows on both sides."""
@@ -273,9 +286,7 @@ class NodeLooks:
         self.looked[:, which] = np.maximum(self.looked[:, which], to[:, which])
 
     def count(self, which: Ints) -> Ints:
-        return kernels.count_ones(
-            which, self.task.values, self.rows, self.starts, self.looked
-        )
+        return kernels.count_ones(which, self.task.values, self.rows, self.starts, self.looked)
 
     def passed_on(self, side: NDArray[np.bool_]) -> Ints:
         """How many of a child's rows were looked at here."""
