@@ -12,7 +12,7 @@ import pytest
 import thrifty
 from thrifty import Cells, Source
 from thrifty.cells import Ledger
-from thrifty.cells.ledger.crash_points import on_point
+from thrifty.cells.ledger.book import on_point
 from thrifty.errors import BadInput, BadParameter, PurchaseInDoubt, StoreError
 from thrifty.stores import MemoryStore, SQLiteStore
 from thrifty.testing import Crash, FakeProvider, crash_at

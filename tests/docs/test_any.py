@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2] / "src" / "thrifty"
 #: where something comes in that no type of ours describes
 BORDERS = {
     "what users bring": """
-        typing labels/alignment labels/empty cells/sources/base cells/sources/frame
+        typing labels/partly cells/sources/base cells/sources/frame
         cells/sources/gaps cells/sources/kinds cells/sources/oracle
         cells/sources/questions cells/sources/sparse cells/prices/price_list
         cells/prices/reading lifetime/many packed/inputs powers/laws
@@ -32,7 +32,7 @@ BORDERS = {
     """,
     "plain data that was written by somebody: JSON, rows of a database, files, answers": """
         cells/bits cells/ledger/book cells/ledger/purchase cells/sources/prompts
-        commands/learn commands/task_file commands/task_source models/memory/notes
+        commands/learn commands/task_file commands/task_source models/memory/memory
         report/dashboard/watch stores/families stores/settings stores/task_pages
         trees/gains/class_weights
     """,

@@ -19,7 +19,7 @@ from thrifty.cells.ledger.answers import redacted
 from thrifty.cli import app
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.stores import MemoryStore
-from thrifty.stores.feature_names import names_from_text
+from thrifty.stores.task_pages import names_from_text
 from thrifty.testing import FakeProvider
 
 

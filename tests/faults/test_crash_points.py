@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from thrifty.cells.ledger.crash_points import POINTS
+from thrifty.cells.ledger.book import POINTS
 from thrifty.testing import kill_at
 
 STORES = ("sqlite", "postgres")

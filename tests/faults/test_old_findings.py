@@ -15,7 +15,7 @@ import thrifty
 from thrifty import Budget, PriceList, Source
 from thrifty.cells import Cells, Ledger
 from thrifty.cells.ledger import owner
-from thrifty.cells.ledger.crash_points import on_point
+from thrifty.cells.ledger.book import on_point
 from thrifty.errors import (
     BadInput,
     BudgetExceeded,

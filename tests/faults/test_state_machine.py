@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from thrifty import PriceList, Source
 from thrifty.cells import Cells, Ledger
-from thrifty.cells.ledger.crash_points import POINTS, on_point
+from thrifty.cells.ledger.book import POINTS, on_point
 from thrifty.cells.ledger.owner import IN_FLIGHT
 from thrifty.errors import MalformedAnswer, NotBilled, PurchaseInDoubt, StoreError
 from thrifty.stores import SQLiteStore

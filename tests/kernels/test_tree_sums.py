@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from thrifty.models.fits.boosting import grow_boosted
-from thrifty.models.fits.extra_trees import grow_extra_trees
+from thrifty.models.fits.boosting import grow_boosted, grow_extra_trees
 from thrifty.models.fits.tree_sums import TreeSum
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 
-from thrifty.models.fits.extra_trees import _IN_LEAF, _PRIOR, _TREES, grow_extra_trees
+from thrifty.models.fits.boosting import _IN_LEAF, _PRIOR, _TREES, grow_extra_trees
 from thrifty.models.fits.tree_sums import tree_sum_from_dict
 
 NONE = np.zeros(5, dtype=bool)

@@ -14,9 +14,8 @@ import thrifty
 from thrifty.agnostic import Counts
 from thrifty.cells.ledger.arrays import pack_arrays
 from thrifty.errors import StoreError
-from thrifty.models.memory.layers import COLUMNS
+from thrifty.models.memory.layers import COLUMNS, remember
 from thrifty.models.memory.memory import Lesson, Memory
-from thrifty.models.memory.sketches import remember
 from thrifty.stores import SQLiteStore
 from thrifty.stores.in_parts import load_parts, write_parts
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thrifty.models.asking.order import each_costs, find_order
-from thrifty.models.buying.residual_gains import bin_codes, gains, significant
+from thrifty.models.buying.score_test import bin_codes, gains, significant
 from thrifty.models.table import Table
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import thrifty
 from thrifty.errors import BadInput, BadParameter, TaskExists
-from thrifty.models.buying.shared_order import shared_order
+from thrifty.models.buying.purses import shared_order
 from thrifty.models.fits.forest_for_all import ForestForAll
 from thrifty.models.fits.target import Target
 

@@ -11,7 +11,7 @@ from thrifty import Cells, PriceList, Source
 from thrifty.cells import Ledger, as_source
 from thrifty.cells.bit_cells import BitCells
 from thrifty.cells.bits import Bit
-from thrifty.cells.ledger.crash_points import on_point
+from thrifty.cells.ledger.book import on_point
 from thrifty.cells.ledger.ending import LateAnswer
 from thrifty.cells.ledger.owner import IN_FLIGHT
 from thrifty.cells.matching import Match, match_features

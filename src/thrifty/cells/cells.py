@@ -7,13 +7,14 @@ however often and in whatever shape it is asked for. A learner never sees the so
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty import kernels
 from thrifty.cells.account import Account
-from thrifty.cells.bill import Bill
+from thrifty.cells.bill import Bill, Pricing
 from thrifty.cells.features import Features, MatchedFeatures, checked_indices
 from thrifty.cells.free_account import FreeAccount
 from thrifty.cells.ledger.ledger import Ledger
@@ -23,13 +24,12 @@ from thrifty.cells.matching import Match
 from thrifty.cells.paid_account import PaidAccount
 from thrifty.cells.prices.money import minor_units, to_units
 from thrifty.cells.prices.price_list import PricesLike
-from thrifty.cells.pricing import Pricing
 from thrifty.cells.sources import Source, as_source
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.row_keys import row_keys
 from thrifty.typing import AnyArray, TableLike
 
-__all__ = ["Cells"]
+__all__ = ["Cells", "Opening", "open_cells"]
 
 
 class Cells:
@@ -454,3 +454,24 @@ class Cells:
     def paid_on(self, row: int, features: Sequence[int]) -> list[float]:
         """What this door paid for each of these cells of one row; a fee with the first of them."""
         return self._bill.paid_on(row, self._features.in_source(features), self._calls)
+
+
+class Opening(TypedDict, total=False):
+    """What a door may be opened with beside a source and its prices."""
+
+    owned: Owned | None
+    ledger: Ledger | None
+    task: str
+    spend: float | None
+    is_task: bool
+    to_buy: bool
+
+
+def open_cells(
+    source: TableLike, prices: PricesLike = None, *, match: Match | None, **how: Unpack[Opening]
+) -> Cells:
+    """A door to a source; with a match, to the features that the match names, in its order.
+
+    Unlike ``Cells(source)`` it asks for the match: no door is opened without a thought to names.
+    """
+    return Cells(source, prices, match=match, **how)

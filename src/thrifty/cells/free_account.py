@@ -6,15 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.ledger.allowance import limits_of
+from thrifty.cells.ledger.allowance import Purse, limits_of
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned
-from thrifty.cells.ledger.purse import Purse
 from thrifty.cells.prices.bill_lines import BillLine, Lines, lines_of_counts
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.money import product, to_units
-from thrifty.cells.prices.per_feature import read_prices
-from thrifty.cells.prices.price_list import PriceList, PricesLike, as_price_list
+from thrifty.cells.prices.price_list import PriceList, PricesLike, as_price_list, read_prices
 from thrifty.cells.prices.tariff import Holdings, OwnedCells, Tariff
 from thrifty.cells.sources import Source
 from thrifty.typing import AnyArray

@@ -13,8 +13,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from thrifty.cells.ledger.compact import compact_all
-from thrifty.cells.ledger.compacted import read_column
+from thrifty.cells.ledger.compacted import compact_all, read_column
 from thrifty.commands.opening import LifetimeName, StorePlace, open_lifetime
 from thrifty.errors import BadParameter
 from thrifty.lifetime import Lifetime

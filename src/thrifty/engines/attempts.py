@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells, as_source
-from thrifty.labels.alignment import aligned_labels
+from thrifty.labels.partly import aligned_labels
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.typing import LabelsLike, TableLike
 

@@ -1,20 +1,139 @@
-"""Labels of several tasks on the same rows, some of them missing."""
+"""Labels by row: put in the order of the examples, gaps left out, several tasks side by side."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thrifty.array_types import Ints
-from thrifty.errors import BadInput
+from thrifty.errors import BadInput, RowsLeftOut
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
-from thrifty.typing import LabelsLike
+from thrifty.typing import LabelsLike, TableLike
 
-__all__ = ["PartlyLabelled", "columns_of", "read_partly"]
+__all__ = [
+    "PartlyLabelled",
+    "columns_of",
+    "read_partly",
+    "aligned_labels",
+    "known_labels",
+    "labels_of_kept",
+    "say_left_out",
+]
+
+
+def aligned_labels(X: TableLike, y: Any) -> Any:
+    """The labels in the order of the examples, where both say which row is which.
+
+    A pandas series and a pandas frame (or the source made of one) carry an index. Where the two
+    differ the labels are put in the frame's order; where they are not of the same rows, that is an
+    error: by position they would be the labels of others.
+
+    >>> import pandas
+    >>> X = pandas.DataFrame({"a": [1, 0]}, index=["p", "q"])
+    >>> aligned_labels(X, pandas.Series([7, 8], index=["q", "p"])).tolist()
+    [8, 7]
+    """
+    mine = y.index if hasattr(y, "index") and hasattr(y, "reindex") else None
+    theirs: Any = getattr(X, "index", None)
+    if mine is None:
+        return y
+    if theirs is None:
+        return _by_ids(getattr(X, "examples", None), y)
+    if callable(theirs) or mine.equals(theirs):
+        return y
+    if len(mine) == len(theirs) and mine.is_unique and not len(mine.symmetric_difference(theirs)):
+        return y.reindex(theirs)
+    odd = next((label for label in theirs if label not in mine), None)
+    odd = mine[0] if odd is None else odd
+    raise BadInput(
+        f"X and y have an index each ({len(theirs)} and {len(mine)} rows) and they are not of the "
+        f"same rows: {odd!r} is in one of them alone, or comes twice. Bring the labels of these "
+        "rows, y.loc[X.index]; or, where row i of y is for row i of X whatever the index says, "
+        "y.to_numpy()."
+    )
+
+
+def _by_ids(ids: Sequence[str] | None, y: Any) -> Any:
+    """Labels whose index holds the ids of the examples, in the order of the examples."""
+    said = [str(label) for label in y.index] if ids is not None and len(ids) == len(y) else None
+    if ids is None or said is None or tuple(said) == tuple(ids) or set(said) != set(ids):
+        return y
+    at = {label: i for i, label in enumerate(said)}
+    return y.iloc[[at[i] for i in ids]]
+
+
+#: rows that are named in the warning
+_NAMED = 3
+
+
+def labels_of_kept(y: Any, kept: tuple[NDArray[np.int64], int] | None) -> Any:
+    """Labels of the rows that a source has kept, where they come for all it was made of.
+
+    >>> labels_of_kept([7, 8, 9], (np.array([0, 2]), 3))
+    [7, 9]
+    """
+    if kept is None or len(y) != kept[1]:
+        return y
+    if hasattr(y, "iloc"):
+        return y.iloc[kept[0]]
+    return y[kept[0]] if isinstance(y, np.ndarray) else [y[i] for i in kept[0].tolist()]
+
+
+def known_labels(y: Any) -> tuple[Any, NDArray[np.int64] | None]:
+    """The labels that are there, and their rows; None: all of them are.
+
+    Nothing (None, NaN, pandas' own gaps, empty text) is no label. Nullable Booleans and integers
+    become plain ones.
+
+    >>> known_labels([1, None, 0])[1].tolist()
+    [0, 2]
+    >>> known_labels(["yes", float("nan"), "no"])[0].tolist()
+    ['yes', 'no']
+    """
+    array = np.ma.getdata(y) if np.ma.isMaskedArray(y) else np.asarray(y)
+    if isinstance(y, list | tuple) and array.dtype.kind == "U":
+        array = np.asarray(y, dtype=object)  # among texts a NaN would become the text "nan"
+    if np.ma.isMaskedArray(y) or array.ndim != 1 or array.dtype.kind not in "OUf":
+        return y, None
+    listed = array.tolist()
+    there = np.array([not _is_empty(v) for v in listed], dtype=np.bool_)
+    if array.dtype.kind == "O" and there.any():
+        plain = np.asarray([v for v, known in zip(listed, there) if known])
+        array = array[there] if plain.dtype.kind not in "biufU" or plain.ndim != 1 else plain
+    else:
+        array = array[there]
+    if there.all():
+        nullable = type(getattr(y, "dtype", None)).__name__.endswith("Dtype")
+        return (array if nullable else y), None
+    if not len(array):
+        raise BadInput("every label is empty: there is nothing to learn. Bring rows with a label.")
+    return array, np.flatnonzero(there)
+
+
+def _is_empty(value: object) -> bool:
+    if value is None or (isinstance(value, float) and value != value):
+        return True
+    if isinstance(value, str):
+        return not value.strip()
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def say_left_out(task: str, rows: NDArray[np.int64], n: int, stacklevel: int) -> None:
+    """Tell the user which rows have no label."""
+    gone = np.setdiff1d(np.arange(n), rows)
+    shown = ", ".join(map(str, gone[:_NAMED].tolist())) + (", ..." if len(gone) > _NAMED else "")
+    warnings.warn(
+        f"{len(gone)} of {n} rows of {task!r} have no label and are left out (rows {shown}); "
+        "nothing is bought on them.",
+        RowsLeftOut,
+        stacklevel=stacklevel + 1,
+    )
 
 
 @dataclass(frozen=True, eq=False)

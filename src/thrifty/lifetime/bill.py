@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from thrifty.cells import Balance, Receipt
-from thrifty.cells.ledger.everything import ToBuy, all_there_is
+from thrifty.cells.ledger.allowance import ToBuy, all_there_is
 from thrifty.cells.prices.money import minor_units, to_units
 from thrifty.errors import ThriftyError
 from thrifty.html import facts_html, table_html

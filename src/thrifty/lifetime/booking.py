@@ -18,20 +18,28 @@ import numpy as np
 
 from thrifty.array_types import Ints
 from thrifty.cells import Cells, Owned, Source
-from thrifty.cells.ledger.allowance import read_spend
-from thrifty.cells.ledger.everything import ToBuy
-from thrifty.cells.matched import open_cells
+from thrifty.cells.cells import open_cells
+from thrifty.cells.ledger.allowance import ToBuy, read_spend
 from thrifty.cells.matching import Match
 from thrifty.cells.sources.checks import can_be_stored, default_names
 from thrifty.cells.sources.gaps import read_na, with_na
 from thrifty.cells.sources.some_rows import of_rows
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged
-from thrifty.labels.alignment import aligned_labels
-from thrifty.labels.empty import known_labels, labels_of_kept, say_left_out
-from thrifty.labels.partly import read_partly
+from thrifty.labels.partly import (
+    aligned_labels,
+    known_labels,
+    labels_of_kept,
+    read_partly,
+    say_left_out,
+)
 from thrifty.lifetime.doors import Doors, Words
-from thrifty.lifetime.feature_matching import Features, label_name, new_kinds, read_features
-from thrifty.lifetime.lacking import prices_here
+from thrifty.lifetime.feature_matching import (
+    Features,
+    label_name,
+    new_kinds,
+    prices_here,
+    read_features,
+)
 from thrifty.lifetime.learned import Learned, model_to_store, receipt_to_store
 from thrifty.protocol import traits_of
 from thrifty.stores.pages import SqlPages, TaskRow

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from thrifty.cells import Cells, Ledger, Owned, Source, as_source
 from thrifty.cells.ledger.counted import count_as_owned, owned_by_id
+from thrifty.cells.ledger.meter import PartOwned, RememberedTables
 from thrifty.cells.ledger.purge import purged_rows
-from thrifty.cells.ledger.remembered import PartOwned, RememberedTables
 from thrifty.cells.sources.gaps import read_na, with_na
 from thrifty.errors import BadInput, ExamplePurged
 from thrifty.lifetime.feature_matching import kinds_here, known_categories

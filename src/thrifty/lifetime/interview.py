@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from thrifty.cells import Cells, Owned, Source
-from thrifty.cells.matched import open_cells
+from thrifty.cells.cells import open_cells
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy import Asks
 from thrifty.lazy.stopping import StoppingRule

@@ -6,7 +6,7 @@ import numpy as np
 
 from thrifty.array_types import Ints
 from thrifty.cells import Cells, Source
-from thrifty.cells.matched import open_cells
+from thrifty.cells.cells import open_cells
 from thrifty.cells.sources.oracle import Oracle
 from thrifty.errors import BadInput
 from thrifty.lifetime.doors import Doors

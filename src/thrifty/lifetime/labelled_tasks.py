@@ -15,8 +15,8 @@ import numpy as np
 
 from thrifty.array_types import Ints
 from thrifty.cells import Cells, Receipt, Source
+from thrifty.cells.cells import open_cells
 from thrifty.cells.ledger.allowance import read_spend
-from thrifty.cells.matched import open_cells
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.sources.oracle import Oracle
 from thrifty.errors import BadInput, BadParameter, MixedCurrencies

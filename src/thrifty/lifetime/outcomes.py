@@ -12,7 +12,7 @@ import numpy as np
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.sources.checks import checked_ids
 from thrifty.errors import BadInput
-from thrifty.labels.empty import known_labels
+from thrifty.labels.partly import known_labels
 from thrifty.lifetime.monitoring import Reference, watch
 from thrifty.lifetime.shelf import Shelf
 from thrifty.lifetime.versions import Versions

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells import Budget, Cells, Owned, Receipt, Source, as_source
+from thrifty.cells.cells import open_cells
 from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.owner import me
-from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.errors import ThriftyError
 from thrifty.lazy import Asks, ask_within_budget
@@ -23,8 +23,7 @@ from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime.answers import note_answers
 from thrifty.lifetime.asked_tasks import read_weights
 from thrifty.lifetime.doors import Doors, Words
-from thrifty.lifetime.feature_matching import check_read
-from thrifty.lifetime.lacking import prices_here, without_lacking
+from thrifty.lifetime.feature_matching import check_read, prices_here, without_lacking
 from thrifty.lifetime.prediction import Prediction, out_of_money, prediction_receipt
 from thrifty.lifetime.progress import Progress
 from thrifty.stores.kept_pages import KeptPages

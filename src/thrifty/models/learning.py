@@ -26,10 +26,9 @@ from thrifty.models.buying.halving_numbers import HalvingNumbers
 from thrifty.models.buying.in_order import InOrder
 from thrifty.models.buying.nested import Nested, OneTable, read_known
 from thrifty.models.buying.own import buy_by
-from thrifty.models.buying.owned import owns_rows
 from thrifty.models.buying.policy import Bought, Policy
+from thrifty.models.buying.purses import owns_rows, share_of_rows
 from thrifty.models.buying.rungs import buy_rungs, free_features, free_tables
-from thrifty.models.buying.shared_order import share_of_rows
 from thrifty.models.buying.wide import Wide
 from thrifty.models.fits.fitted import FittedClasses, FittedNumbers
 from thrifty.models.fits.fitting import fit_classes, fit_regressor

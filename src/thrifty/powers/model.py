@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thrifty.attempt import Failed
 from thrifty.cells import Cells, Source
-from thrifty.cells.matched import open_cells
+from thrifty.cells.cells import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.errors import BadInput
 from thrifty.lazy import FINISHED, Asked, no_stopping

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from thrifty.agnostic import Counts, Rule, as_rule, rule_from_dict, rule_to_dict
 from thrifty.cells import Ledger
-from thrifty.cells.ledger.crash_points import reached
+from thrifty.cells.ledger.book import reached
 from thrifty.cells.sources.gaps import Codes, with_na
 from thrifty.errors import BadParameter, TaskExists, UnknownTask
 from thrifty.protocol import AnyFamily, Representation, with_seed

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from thrifty.cells.ledger.crash_points import POINTS, on_point
+from thrifty.cells.ledger.book import POINTS, on_point
 from thrifty.cells.ledger.owner import IN_FLIGHT
 from thrifty.errors import BadParameter
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from thrifty.cells import Cells, Door, Source, as_source
-from thrifty.cells.matched import open_cells
+from thrifty.cells.cells import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import default_names, refuse_masked

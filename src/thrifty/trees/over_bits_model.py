@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from thrifty.cells import Cells, Door, Source, as_source
 from thrifty.cells.bit_cells import BitCells
 from thrifty.cells.bits import Bit, bits_to_dict, read_bits
-from thrifty.cells.matched import open_cells
+from thrifty.cells.cells import open_cells
 from thrifty.cells.matching import match_features
 from thrifty.html import pre_html
 from thrifty.lazy import Asked, Explanation

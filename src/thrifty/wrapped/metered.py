@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells import Budget, Cells, Receipt, Source, as_source
-from thrifty.cells.matched import open_cells
+from thrifty.cells.cells import open_cells
 from thrifty.cells.matching import Match, match_features
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import default_names

@@ -1,16 +1,139 @@
-"""How much one task or prediction may spend: what the user said, and what the budget leaves."""
+"""What may be spent, and what there is to buy: allowances, purses, the distinct cells of all tasks.
+
+Four labels over one table are one table. A cell that two tasks could look at is counted once, so
+the union of what the tasks brought is counted, not the sum.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells.ledger.meter import Meter
+from thrifty.cells.prices.bill_lines import Lines, lines_of_bill
 from thrifty.cells.prices.budget import Limits
-from thrifty.cells.prices.money import read_amount, to_units
+from thrifty.cells.prices.money import read_amount, refuse_too_large, to_units
+from thrifty.cells.prices.tariff import OwnedCells, PriceOfCells, Tariff
 from thrifty.errors import BadInput, MixedCurrencies
 
-__all__ = ["limits_of", "read_spend", "smallest"]
+__all__ = ["limits_of", "read_spend", "smallest", "ToBuy", "all_there_is", "Purse"]
+
+
+@dataclass(frozen=True, eq=False)
+class ToBuy:
+    """Examples of one place (a source, or an array) with one set of features.
+
+    ``examples`` are numbers within the place; ``price`` is what all the features of one example
+    cost, in minor units; ``which`` says of each feature of the lifetime whether it is among them
+    (None: not known, as stores of 0.1 did not say).
+    """
+
+    place: str
+    features: str
+    n_features: int
+    price: int
+    examples: NDArray[np.int64]
+    which: NDArray[np.bool_] | None = None
+
+    def with_(self, other: ToBuy) -> ToBuy:
+        """Both together, of the same place and features; the newer price counts."""
+        examples = np.union1d(self.examples, other.examples)
+        return replace(other, examples=examples)
+
+
+def all_there_is(entries: Iterable[ToBuy]) -> tuple[int, int]:
+    """(cells, price in minor units) of all of it, each cell once.
+
+    An example that comes with several sets of features has all of them. What a set adds to another
+    costs its share of the set's price, where only some of its features are new.
+
+    >>> one = ToBuy("clinic", "a b", 2, 4, np.arange(3), np.array([True, True]))
+    >>> two = ToBuy("clinic", "b c", 2, 6, np.array([2, 3]), np.array([False, True, True]))
+    >>> all_there_is([one, two])
+    (9, 22)
+    """
+    places: defaultdict[str, list[ToBuy]] = defaultdict(list)
+    for entry in entries:
+        places[entry.place].append(entry)
+    cells = price = 0
+    for some in places.values():
+        some.sort(key=lambda e: (e.n_features, e.price), reverse=True)
+        known = np.unique(np.concatenate([entry.examples for entry in some]))
+        member = np.stack([np.isin(known, entry.examples) for entry in some], axis=1)
+        for pattern, times in zip(*np.unique(member, axis=0, return_counts=True), strict=True):
+            each = _together([some[i] for i in np.flatnonzero(pattern).tolist()])
+            cells, price = cells + int(times) * each[0], price + int(times) * each[1]
+    return cells, price
+
+
+def _together(some: list[ToBuy]) -> tuple[int, int]:
+    """(cells, price) of one example that comes with all of these, the largest first."""
+    cells, price = some[0].n_features, some[0].price
+    had = some[0].which
+    for entry in some[1:]:
+        if had is None or entry.which is None:
+            continue  # of features that grow the largest set holds the others
+        n = max(len(had), len(entry.which))
+        had, which = (np.pad(w, (0, n - len(w))) for w in (had, entry.which))
+        new = int((which & ~had).sum())
+        cells, price = cells + new, price + round(entry.price * new / max(entry.n_features, 1))
+        had = had | which
+    return cells, price
+
+
+class Purse:
+    """What one task may still spend on cells that are counted, not bought from a provider.
+
+    ``used`` is what the lifetime had spent or reserved when the task began.
+    """
+
+    def __init__(
+        self, limits: Limits, tariff: Tariff, meter: Meter, used: int = 0, names: Sequence[str] = ()
+    ) -> None:
+        self.limits, self.tariff, self._meter, self.names = limits, tariff, meter, names
+        self.used, self.spent = used, 0
+        self.holdings = OwnedCells(tariff, meter.had)
+        #: what each example has cost, kept where a limit or the list makes it needed
+        self.row_costs = np.zeros(meter.n_examples, dtype=np.int64)
+        #: what was paid for, where orders make that more than a count of cells
+        self.lines = Lines()
+
+    def left(self) -> int | None:
+        """What may still be spent, in minor units."""
+        limits = self.limits
+        return smallest(
+            None if limits.total is None else limits.total - self.used - self.spent,
+            None if limits.per_task is None else limits.per_task - self.spent,
+        )
+
+    def pay(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> PriceOfCells | None:
+        """Refuse a look that would cost more than is left; otherwise note what it costs."""
+        if self._meter.everything:
+            return None
+        bill = self.tariff.bill(features, mask, self.holdings)
+        cost = bill.total()
+        if not cost:
+            return bill
+        refuse_too_large(self.used + self.spent + cost, "the sum of all purchases")
+        self.limits.check("total", cost, self.used + self.spent)
+        self.limits.check("task", cost, self.spent)
+        if self.limits.per_example is not None or self.tariff.parts:
+            each = bill.per_row(len(self.row_costs))
+            worst = int(np.argmax(np.where(each > 0, self.row_costs + each, -1)))
+            before = int(self.row_costs[worst])
+            self.limits.check("example", int(each[worst]), before, f" on example {worst}")
+            self.row_costs += each
+        self.spent += cost
+        if self.tariff.parts:
+            more = lines_of_bill(bill, self.tariff, self.names)
+            self.lines.add(more)
+        return bill
+
 
 _SHARE = re.compile(r"^\s*([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})\s*%\s*$")
 

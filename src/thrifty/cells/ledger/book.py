@@ -1,6 +1,8 @@
 """What a ledger needs of a store: pages to read and write under one lock.
 
-Stores implement it; :mod:`thrifty.cells` never sees which one it has.
+Stores implement it; :mod:`thrifty.cells` never sees which one it has. Beside it stand the places
+where a crash is interesting, each a moment in the life of a purchase or a task, in order: tests put
+a hook there; in use it is None and costs nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +17,37 @@ from numpy.typing import NDArray
 
 from thrifty.cells.ledger.purchase import Purchase
 
-__all__ = ["Book", "Column", "Pages"]
+__all__ = ["Book", "Column", "Pages", "POINTS", "on_point", "reached"]
+
+POINTS = (
+    "before-intent",
+    "in-intent",
+    "after-intent",
+    "before-call",
+    "after-call",
+    "before-settle",
+    "in-settle",
+    "after-settle",
+    "before-commit",
+    "in-compaction",
+    "in-commit",
+    "after-commit",
+)
+
+_hook: Callable[[str], None] | None = None
+
+
+def on_point(hook: Callable[[str], None] | None) -> None:
+    """Call the hook at every point from now on; None takes it away."""
+    global _hook
+    _hook = hook
+
+
+def reached(point: str) -> None:
+    """This moment has come."""
+    if _hook is not None:
+        _hook(point)
+
 
 T = TypeVar("T")
 

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.ledger.book import Pages
+from thrifty.cells.ledger.book import Pages, reached
 from thrifty.cells.ledger.calls import Outcome, call_provider, needed_packages, rate_limiter
-from thrifty.cells.ledger.crash_points import reached
 from thrifty.cells.ledger.ending import end
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.next_calls import Asking, lease

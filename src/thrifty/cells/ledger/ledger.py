@@ -21,7 +21,7 @@ from thrifty.cells.ledger.answers import read_answer
 from thrifty.cells.ledger.book import Book, Pages
 from thrifty.cells.ledger.buying import Buyer
 from thrifty.cells.ledger.calls import Outcome
-from thrifty.cells.ledger.compact import compact
+from thrifty.cells.ledger.compacted import compact
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.owner import process
 from thrifty.cells.ledger.purchase import Purchase, is_live

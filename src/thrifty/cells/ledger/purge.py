@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from thrifty.cells.ledger.book import Pages
-from thrifty.cells.ledger.compact import compact_all
-from thrifty.cells.ledger.compacted import Facts, read_column, write_column
+from thrifty.cells.ledger.compacted import Facts, compact_all, read_column, write_column
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.errors import BadInput
 

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells.ledger.answers import keep_answer, read_answer
-from thrifty.cells.ledger.book import Pages
-from thrifty.cells.ledger.crash_points import reached
+from thrifty.cells.ledger.book import Pages, reached
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.purchase import CellBlock, Purchase, pack_values
 from thrifty.cells.ledger.real_costs import Billed, billed_within, read_cost

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from thrifty.array_types import Floats, Ints
-from thrifty.models.buying.residual_gains import bin_codes, gains, significant
+from thrifty.models.buying.score_test import bin_codes, gains, significant
 from thrifty.models.fits.folds import stratified_k_folds
 from thrifty.models.fits.proxy import proxy_out_of_fold
 from thrifty.models.table import Table

@@ -26,16 +26,13 @@ from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
-from thrifty.models.buying.owned import rows_known, to_pay
 from thrifty.models.buying.policy import Bought
-from thrifty.models.buying.purses import Basket
+from thrifty.models.buying.purses import Basket, rows_known, to_pay
 from thrifty.models.buying.score_test import drift_score, score_tests
 from thrifty.models.buying.worth import curve_of, judges_worth, still_falls, would_pay
 from thrifty.models.memory.controls import Controls, controls_of, remember_controls
-from thrifty.models.memory.layers import Sketch
-from thrifty.models.memory.memory import Lesson, Memory
-from thrifty.models.memory.notes import PackedRows
-from thrifty.models.memory.sketches import remember
+from thrifty.models.memory.layers import Sketch, remember
+from thrifty.models.memory.memory import Lesson, Memory, PackedRows
 from thrifty.models.table import Table
 
 __all__ = ["Halving"]

@@ -21,16 +21,15 @@ from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.numbers import Numbers
-from thrifty.models.buying.owned import to_pay
 from thrifty.models.buying.policy import Bought
-from thrifty.models.buying.purses import Basket
+from thrifty.models.buying.purses import Basket, to_pay
 from thrifty.models.buying.worth import BY_HALF_AS_MANY, judges_worth, still_falls, would_pay
 from thrifty.models.fits.bins import make_bins
 from thrifty.models.fits.folds import folds_in_turn
 from thrifty.models.fits.number_mixture import Additive
 from thrifty.models.fits.points import Design
+from thrifty.models.memory.layers import remember
 from thrifty.models.memory.memory import Lesson, Memory
-from thrifty.models.memory.sketches import remember
 from thrifty.models.table import Table
 
 __all__ = ["HalvingNumbers"]

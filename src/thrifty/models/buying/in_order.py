@@ -17,7 +17,7 @@ from thrifty.cells import Cells
 from thrifty.labels.classes import Labels
 from thrifty.models.buying.policy import Bought
 from thrifty.models.buying.purses import Sheet
-from thrifty.models.buying.residual_gains import bin_codes, gains
+from thrifty.models.buying.score_test import bin_codes, gains
 from thrifty.models.fits.folds import stratified_k_folds
 from thrifty.models.fits.proxy import proxy_out_of_fold
 from thrifty.models.memory.memory import Lesson, Memory

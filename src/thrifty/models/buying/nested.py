@@ -18,8 +18,7 @@ import numpy as np
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
-from thrifty.models.buying.owned import owns_rows
-from thrifty.models.buying.shared_order import share_of_rows, shared_order
+from thrifty.models.buying.purses import owns_rows, share_of_rows, shared_order
 from thrifty.models.fits.forest_for_all import ForestForAll
 from thrifty.models.fits.target import Target
 from thrifty.models.table import Table

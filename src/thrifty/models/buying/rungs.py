@@ -14,7 +14,7 @@ import numpy as np
 from thrifty.array_types import Bools, Ints
 from thrifty.cells import Cells
 from thrifty.models.buying.nested import Purse, read_cells, rows_in_order, what_is_known
-from thrifty.models.buying.shared_order import share_of_rows
+from thrifty.models.buying.purses import share_of_rows
 from thrifty.models.fits.target import Target
 from thrifty.models.table import Table
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sklearn.tree import ExtraTreeClassifier
 
 from thrifty.array_types import Bools, Floats, Ints
-from thrifty.models.fits.extra_trees import category_sets, middle_of
+from thrifty.models.fits.boosting import category_sets, middle_of
 from thrifty.models.fits.target import Target
 from thrifty.models.fits.tree_sums import TreeSum, add_up
 

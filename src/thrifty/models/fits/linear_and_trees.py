@@ -18,8 +18,7 @@ from sklearn.linear_model import LogisticRegression
 
 from thrifty.array_types import Floats, Ints
 from thrifty.models.card import Card, card_in_mixture
-from thrifty.models.fits.boosting import HowToGrow, grow_boosted
-from thrifty.models.fits.extra_trees import forest_weight, grow_extra_trees
+from thrifty.models.fits.boosting import HowToGrow, forest_weight, grow_boosted, grow_extra_trees
 from thrifty.models.fits.folds import folds_in_turn_by_class
 from thrifty.models.fits.linear_score import LinearScore, fit_linear
 from thrifty.models.fits.plain_trees import PlainTrees, Words, tree_sum_as_trees

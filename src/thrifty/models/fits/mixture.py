@@ -19,8 +19,7 @@ import numpy as np
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.errors import BadInput
 from thrifty.models.card import Card, card_in_mixture
-from thrifty.models.fits.boosting import grow_boosted
-from thrifty.models.fits.extra_trees import forest_weight, grow_extra_trees
+from thrifty.models.fits.boosting import forest_weight, grow_boosted, grow_extra_trees
 from thrifty.models.fits.folds import stratified_folds
 from thrifty.models.fits.line import LineDesign, line_left_out
 from thrifty.models.fits.logistic import fit_intercepts, fit_slope, shrink_slope, softmax

@@ -13,8 +13,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from thrifty.cells import Cells, Source, as_source
+from thrifty.cells.cells import open_cells
 from thrifty.cells.ledger.allowance import read_spend
-from thrifty.cells.matched import open_cells
 from thrifty.cells.matching import match_features
 from thrifty.cells.sources.checks import default_names, refuse_masked
 from thrifty.errors import BadInput

@@ -21,8 +21,7 @@ import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
-from thrifty.models.memory.memory import Memory
-from thrifty.models.memory.notes import PackedRows
+from thrifty.models.memory.memory import Memory, PackedRows
 
 __all__ = ["Controls", "controls_of", "pack_cohort", "remember_controls"]
 
