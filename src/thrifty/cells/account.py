@@ -64,5 +64,8 @@ class Account(Protocol):
     def lines(self) -> list[BillLine]:
         """What was paid for, line by line."""
 
+    def gaps(self) -> int:
+        """Cells that were asked for, failed again and again, and count as gaps."""
+
     def row_costs(self) -> NDArray[np.int64]:
         """What each example has cost, in minor units; kept where orders fill columns."""

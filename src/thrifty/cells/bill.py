@@ -147,6 +147,7 @@ class Bill:
             currency=currency,
             per_feature=dict(zip(map(names.__getitem__, some.tolist()), bought[some].tolist())),
             lines=self._lines(),
+            gaps=account.gaps(),
         )
 
     def _lines(self) -> tuple[tuple[str, int, float], ...]:

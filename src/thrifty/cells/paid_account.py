@@ -86,6 +86,10 @@ class PaidAccount:
         """What was paid for since the door was opened, line by line."""
         return self.paid.lines.sorted()
 
+    def gaps(self) -> int:
+        """Cells that were asked for, failed again and again, and count as gaps."""
+        return self.paid.gaps
+
     def row_costs(self) -> NDArray[np.int64]:
         """What each example has cost since the door was opened, in minor units."""
         return self.paid.row_costs

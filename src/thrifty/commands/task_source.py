@@ -33,6 +33,7 @@ _WHOLE = {"na", "duplicates"}
 _CALL = {
     "callable", "examples", "features", "boolean", "kinds", "idempotent", "name", "allow_missing",
     "max_examples", "max_features", "max_cells", "concurrency", "per_second", "timeout", "attempts",
+    "on_doubt", "doubt_limit", "on_failure", "tries",
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from thrifty.commands.opening import (
     print_json,
     visible,
 )
+from thrifty.errors import BadInput
 
 __all__ = ["register"]
 
@@ -48,8 +49,27 @@ def register(app: typer.Typer) -> None:
             typer.echo(visible(str(version)))
 
     @app.command()
-    def forget(store: StorePlace, task: TaskName, lifetime: LifetimeName = None) -> None:
+    def forget(
+        store: StorePlace,
+        task: Annotated[str | None, typer.Argument(help="The name of the task.")] = None,
+        lifetime: LifetimeName = None,
+        gaps: Annotated[
+            bool, typer.Option("--gaps", help="Let cells that failed be asked for again.")
+        ] = False,
+        source: Annotated[
+            str | None, typer.Option("--source", help="With --gaps: of this source alone.")
+        ] = None,
+    ) -> None:
         """Forget a task's model and its versions; what it bought stays owned, and paid."""
+        if (task is None) != gaps or (source is not None and not gaps):
+            raise BadInput(
+                "say what to forget: a task, or --gaps, the cells on which a provider failed (of "
+                "one --source)."
+            )
         life = open_lifetime(store, lifetime, write=True)
+        if task is None:
+            n = life.forget_gaps(source)
+            typer.echo(f"{n} gaps are forgotten; they are asked for again.", err=True)
+            return
         life.forget(task)
         typer.echo(visible(f"{task} is forgotten; what it bought stays owned."), err=True)

@@ -126,6 +126,7 @@ class Booking:
         name = names[0]
         new = new_kinds(self._doors.settings.kinds, kinds)
         source = self._doors.source_of(X, kinds, _words(now), na).recoded(_words(now))
+        self._doors.one_currency(source)
         labelled = set[str]().union(*(self._label_columns(source, y) for y in columns))
         matched = read_features(
             now.features,

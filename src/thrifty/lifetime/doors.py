@@ -15,8 +15,9 @@ from thrifty.cells import Cells, Ledger, Owned, Source, as_source
 from thrifty.cells.ledger.counted import count_as_owned, owned_by_id
 from thrifty.cells.ledger.meter import PartOwned, RememberedTables
 from thrifty.cells.ledger.purge import purged_rows
+from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.gaps import read_na, with_na
-from thrifty.errors import BadInput, ExamplePurged
+from thrifty.errors import BadInput, ExamplePurged, MixedCurrencies
 from thrifty.lifetime.feature_matching import kinds_here, known_categories
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.stores import MemoryStore
@@ -77,6 +78,8 @@ class Doors:
         """What a user brought as a source, its columns read as this lifetime knows them."""
         if na is not None and isinstance(X, Source):
             raise BadInput("a Source says what stands for a gap when it is made: na= there.")
+        if isinstance(X, CallableSource) and X.limits.on_failure == "gap":
+            self._refuse_gaps()
         kept: Fields = {**known_categories(words, X), **kinds_here(self.settings.kinds, X)}
         return as_source(
             X,
@@ -86,6 +89,25 @@ class Doors:
             lazily=True,
             na=with_na(self.settings.na, read_na(na)) or None,
         )
+
+    def _refuse_gaps(self) -> None:
+        if not traits_of(self.family).allows_missing:
+            raise BadInput(
+                f"{type(self.family).__name__} reads no gaps, and the source makes gaps of what "
+                "fails: give it on_failure='stop', or learn with thrifty.Models()."
+            )
+
+    def one_currency(self, source: Source) -> None:
+        """Refuse to count cells without a price beside money: a cell is no dollar."""
+        if not source.free or self.settings.prices is not None or not self.has_ledger:
+            return
+        paid_in = self.ledger.book.read(lambda pages: str(pages.currency("")))
+        if paid_in:
+            raise MixedCurrencies(
+                f"this lifetime pays in {paid_in}, and this table has no prices: each of its cells "
+                f"would count as 1 {paid_in}. Where they cost nothing say life.change(prices=0), "
+                f"else give prices in {paid_in}: life.change(prices=...)."
+            )
 
     def ledger_for(self, source: Source) -> Ledger | None:
         """The ledger, where cells of this source are bought, limited or known by their ids."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from thrifty.agnostic import Rule, as_rule
 from thrifty.cells import Balance, Budget, Ledger, Oracle, Receipt, Source
+from thrifty.cells.ledger.gaps import Gap
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy.stopping import StoppingRule
@@ -623,6 +624,25 @@ class Lifetime:
         else:
             self._versions.forget_in_memory(name)
             self._bills.forget(self._shelf.tasks.pop(name))
+
+    def gaps(self, source: str | None = None) -> list[Gap]:
+        """Cells that count as gaps, of all sources or one: a provider failed on them ``tries``
+        times (``Source.from_callable(..., on_failure="gap")``). They are not asked for again.
+        """
+        return self.ledger.gaps(source)
+
+    def forget_gaps(
+        self,
+        source: str | None = None,
+        *,
+        features: Sequence[str] | None = None,
+        examples: Sequence[object] | None = None,
+    ) -> int:
+        """Let gaps be asked for again: all, or those of a source, some features, some examples.
+
+        Returns how many there were.
+        """
+        return self.ledger.forget_gaps(source, features, examples)
 
     def note_label(self, source: Source, name: str) -> None:
         """Say that a column of a named source is a label: it is no feature of later tasks."""

@@ -241,6 +241,7 @@ class PredictionRuns:
             source = as_source(X, allow_missing=True)
         else:
             source = self._doors.source_of(X, None, words)
+        self._doors.one_currency(source)
         found = match(source)
         source = source.recoded(words)
         account = f"{name} (prediction {uuid.uuid4().hex[:12]})"

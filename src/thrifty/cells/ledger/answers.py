@@ -14,7 +14,7 @@ from thrifty.cells.sources.checks import one_form, unmasked
 from thrifty.errors import MalformedAnswer
 from thrifty.typing import AnyArray
 
-__all__ = ["keep_answer", "read_answer", "redacted"]
+__all__ = ["as_table", "keep_answer", "read_answer", "redacted"]
 
 _KEPT = 4000
 _SECRETS = (
@@ -137,6 +137,14 @@ def _read(
             f"example {examples[row]!r} ({int(bad.sum())} of {bad.size} values are bad)."
         )
     return values
+
+
+def as_table(answer: object, examples: Sequence[object], features: Sequence[str]) -> AnyArray:
+    """An answer as an array of whatever it holds, its order held against what was asked."""
+    asked = f"{len(examples)} examples x {len(features)} features"
+    if isinstance(answer, MalformedAnswer):
+        raise answer
+    return _table(answer, examples, features, asked, mixed=True)
 
 
 def _table(

@@ -248,7 +248,7 @@ class Buyer:
     ) -> None:
         outcome = Outcome("unknown")
         try:
-            examples, features, _ = self._names(purchase.block)
+            examples, features = self._names(purchase.block)[:2]
             reached("before-call")
             outcome = await call_provider(
                 self.source,
@@ -257,6 +257,7 @@ class Buyer:
                 purchase.key,
                 limiter,
                 lambda: self._may_call(purchase),
+                costs=bool(purchase.block.price),
             )
             self._leave = self._leave or outcome.leave
             reached("after-call")
@@ -293,7 +294,7 @@ class Buyer:
         ids = self.source.ids_of([self.source.examples[r] for r in rows.tolist()])
         features = [self.source.feature_names[f] for f in at.tolist()]
         words = {j: self.words[f].words for j, f in enumerate(at.tolist()) if f in self.words}
-        return Names(ids, features, words)
+        return Names(ids, features, words, self.source.zero_or_one[at])
 
     def _step(
         self,
@@ -314,7 +315,7 @@ class Buyer:
             problem, ended = None, []
             for purchase, outcome in done:
                 finished, found = self._end(pages, purchase, outcome)
-                ended.append(finished)
+                ended += finished
                 problem = problem or found
             if written:  # the store had committed this step when its connection was lost
                 return written, problem, ended
@@ -391,7 +392,7 @@ class Buyer:
 
     def _end(
         self, pages: Pages, purchase: Purchase, outcome: Outcome
-    ) -> tuple[Purchase, Exception | None]:
+    ) -> tuple[list[Purchase], Exception | None]:
         done, problem = end(
             self._asking,
             pages,
@@ -400,9 +401,12 @@ class Buyer:
             self._names(purchase.block),
             repeated=purchase.id in self._repeated,
         )
-        if problem is None and done.status == "settled":
-            self.known.apply(done)
-            self._note(done)
+        if purchase.id in self._mine:
+            self._mine.update(one.id for one in done)
+        for one in done:
+            if one.status == "settled" and (problem is None or len(done) > 1):
+                self.known.apply(one)
+                self._note(one)
         return done, problem
 
     def _unsaved(self, done: list[tuple[Purchase, Outcome]]) -> None:
@@ -415,8 +419,9 @@ class Buyer:
         """Write an answer that could not be written when it came."""
 
         done, problem = self._write(lambda pages: self._end(pages, purchase, outcome))
-        IN_FLIGHT.discard(done.key)
-        self._book(done)
+        for one in done:
+            IN_FLIGHT.discard(one.key)
+            self._book(one)
         if problem is not None:
             raise problem
 

@@ -110,10 +110,13 @@ async def call_provider(
     key: str,
     limiter: AsyncLimiter | None,
     may_call: Callable[[], bool],
+    *,
+    costs: bool = True,
 ) -> Outcome:
     """Call until there is an answer, or it is not safe to call again.
 
-    ``may_call`` is asked right before each call, after any waiting.
+    ``may_call`` is asked right before each call, after any waiting. What does not cost is called
+    again however it ended: there is no bill to be in doubt about.
     """
     import stamina
 
@@ -131,12 +134,15 @@ async def call_provider(
                 last = await _once(source, examples, features, key, limiter, may_call)
                 if last.kind == "unknown":
                     uncertain = last.error
-                again = last.kind == "refused" or (last.kind == "unknown" and source.idempotent)
+                harmless = source.idempotent or not costs
+                again = last.kind == "refused" or (last.kind == "unknown" and harmless)
                 if again and last.leave is None:
                     raise _CallAgain(last.error)
     except _CallAgain:
         pass
-    if uncertain and last.kind in ("refused", "failed", "withdrawn"):
+    if not costs and last.kind == "unknown":
+        return Outcome("refused", error=last.error, leave=last.leave)
+    if uncertain and costs and last.kind in ("refused", "failed", "withdrawn"):
         # An earlier try may have been billed; a later refusal does not undo that.
         return Outcome("unknown", error=uncertain)
     return last

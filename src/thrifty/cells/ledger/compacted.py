@@ -113,7 +113,7 @@ def write_column(kind: str, number: int, boolean: bool, facts: Facts) -> Column:
     """Facts as a block: a bit for known, a bit (or eight bytes) for the value, times in runs."""
     known = np.zeros(int(facts.examples[-1]) + 1 if len(facts.examples) else 0, dtype=np.bool_)
     known[facts.examples] = True
-    starts = np.append(True, facts.times[1:] != facts.times[:-1])
+    starts = np.append(True, facts.times[1:] != facts.times[:-1])[: len(facts.times)]
     if boolean:
         values: NDArray[np.uint8 | np.float64] = np.packbits(facts.values != 0)
     else:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.calls import Outcome
 from thrifty.cells.ledger.owner import me
+from thrifty.cells.ledger.partly import Part, cut, table_of
 from thrifty.cells.ledger.purchase import Purchase
+from thrifty.cells.ledger.real_costs import billed_within
 from thrifty.cells.ledger.settlement import Names, book_late, close, take_answer
-from thrifty.cells.prices.money import amount_text
+from thrifty.cells.prices.money import UNIT, amount_text
+from thrifty.cells.sources.answered import Answered
 from thrifty.errors import (
     MalformedAnswer,
     NotBilled,
@@ -26,7 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LateAnswer", "end"]
 
-Ended = tuple[Purchase, Exception | None]
+Ends: TypeAlias = NDArray[np.int8]
+
+#: purchases as they are now, more than one where cells of a call ended differently; what to raise
+Ended = tuple[list[Purchase], Exception | None]
 
 
 class LateAnswer(UserWarning):
@@ -42,7 +50,7 @@ def end(
     *,
     repeated: bool,
 ) -> Ended:
-    """Write down how a call ended; the purchase as it is then, and the error to raise, if any.
+    """Write down how a call ended; the purchases as they are then, and the error to raise, if any.
 
     ``repeated`` says that the purchase was in doubt before this call, under the same key. A refusal
     then says nothing of the first try: it stays in doubt.
@@ -55,32 +63,52 @@ def end(
         return _answered(asking, pages, now, outcome, names)
     if now.status != "pending" or now.owner != me():
         asking.stale = True  # somebody else repeats it: wait for what comes of that
-        return now, None
+        return [now], None
     if outcome.kind == "unknown" or repeated:
         return _in_doubt(asking, pages, now, outcome, repeated=repeated)
     clock = asking.ledger.now()
     if outcome.kind in ("refused", "withdrawn"):
         why = outcome.error or "not called"
         done = close(pages, now, "refused", clock, note=why)
-        return done, NotBilled(
+        if outcome.kind == "refused" and asking.goes_on(pages, done, "not-billed"):
+            return [done], None
+        return [done], NotBilled(
             f"the provider refused {asking.source.limits.attempts} times ({why}); nothing was "
-            "billed. Learn again later: what was bought is kept.",
+            f"billed. {asking.what_next('Learn again later')}",
             purchases=(now.id,),
         )
     done = close(pages, now, "failed", clock, share=asking.tariff.failed, note=outcome.error)
+    if asking.goes_on(pages, done, "billed"):
+        return [done], None
     price = amount_text(done.spent, asking.tariff.currency)
-    return done, PurchaseFailed(
-        f"the provider tried and failed ({outcome.error}), which cost {price}. Learn again to try "
-        "it once more.",
+    return [done], PurchaseFailed(
+        f"the provider tried and failed ({outcome.error}), which cost {price}. "
+        f"{asking.what_next('Learn again to try it once more')}",
         purchases=(now.id,),
     )
 
 
 def _answered(asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, names: Names) -> Ended:
+    answer = outcome.answer
+    if isinstance(answer, Answered) and answer.failed is not None:
+        try:
+            ends = answer.ends(len(names.examples), len(names.features))
+            if ends.any():
+                return _partly_answered(asking, pages, now, answer, ends, names)
+            answer = Answered(answer.values, answer.cost)
+        except MalformedAnswer as error:
+            answer = Answered(error, answer.cost)
+    done, problem = _settled(asking, pages, now, answer, names)
+    return [done], problem
+
+
+def _settled(
+    asking: Asking, pages: Pages, now: Purchase, answer: object, names: Names
+) -> tuple[Purchase, Exception | None]:
     done, problem = take_answer(
         pages,
         now,
-        outcome.answer,
+        answer,
         names,
         asking.known,
         asking.ledger.now(),
@@ -90,10 +118,73 @@ def _answered(asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, nam
     )
     if problem is None:
         asking.source.proven = True
-    if isinstance(problem, MalformedAnswer) and asking.may_ask_again(done):
+        asking.answers += 1
+    if isinstance(problem, MalformedAnswer) and asking.may_ask_again(pages, done):
         # its price is spent already; what it would have filled is free to be bought again
         return pages.finish(done.with_(status="lost", note=f"{done.note}; asked again")), None
     return done, problem
+
+
+def _partly_answered(
+    asking: Asking, pages: Pages, now: Purchase, answer: Answered, ends: Ends, names: Names
+) -> Ended:
+    """Each part of a call with its own end: what was answered is settled, whatever the rest did."""
+    table = table_of(answer.values, ends, names.examples, names.features)
+    paid = answer.in_minor_units(now.block.costs, pages.currency(""))
+    at, _ = asking.known.place(now.block)
+    parts = cut(pages, now, ends, asking.tariff.own[at], asking.ledger.book.id)
+    done: list[Purchase] = []
+    problem: Exception | None = None
+    for part in parts:
+        said: NDArray[np.int64] | None = None
+        if paid is not None:  # what the provider says of a row is booked once
+            said = paid[part.rows] if part.main else np.zeros_like(part.costs)
+        if part.end == 0:
+            cost = None if said is None else [Decimal(int(c)) / UNIT for c in said]
+            values = table[np.ix_(part.rows, part.columns)]
+            some = names.of(part.rows, part.columns)
+            ended, found = _settled(asking, pages, part.purchase, Answered(values, cost), some)
+        else:
+            ended, found = _failed_part(asking, pages, part, said)
+        done.append(ended)
+        problem = _first(problem, found)
+    return done, problem
+
+
+def _failed_part(
+    asking: Asking, pages: Pages, part: Part, said: NDArray[np.int64] | None
+) -> tuple[Purchase, Exception | None]:
+    clock, purchase, word = asking.ledger.now(), part.purchase, part.word
+    if word == "unknown" and purchase.block.price:
+        why = "the provider cannot tell what became of it"
+        if asking.may_give_up(purchase):
+            return asking.give_up(pages, purchase, why), None
+        in_doubt = pages.finish(purchase.with_(status="doubt", note=why))
+        return in_doubt, asking.ledger.doubt_error([in_doubt])
+    billed = None if said is None else billed_within(pages, purchase, said, asking.limits)
+    status = "failed" if word == "billed" else "refused"
+    share = asking.tariff.failed if word == "billed" else 0.0
+    note = f"the provider said {word} of these cells"
+    done = close(pages, purchase, status, clock, share=share, note=note, billed=billed)
+    if asking.goes_on(pages, done, word, each=True):
+        return done, None
+    block = purchase.block
+    kind = PurchaseFailed if word == "billed" else NotBilled
+    (example,) = pages.names("example", [int(block.examples[0])])
+    (feature,) = pages.names("feature", [int(block.features[0])])
+    next_step = asking.what_next("Learn again to ask for them")
+    return done, kind(
+        f"the provider failed on {block.n_cells} cells ({word}), {feature} of example {example!r} "
+        f"for instance; what it answered is kept. {next_step}",
+        purchases=(purchase.id,),
+    )
+
+
+def _first(problem: Exception | None, found: Exception | None) -> Exception | None:
+    """The error to raise: what is in doubt before all else, then what came first."""
+    if isinstance(found, PurchaseInDoubt) and not isinstance(problem, PurchaseInDoubt):
+        return found
+    return problem or found
 
 
 def _in_doubt(
@@ -106,13 +197,13 @@ def _in_doubt(
         said = "was not called again" if kind == "withdrawn" else f"was {kind} ({outcome.error})"
         why = f"its repetition {said}, which says nothing of the first try"
     if asking.may_give_up(now) and not source.idempotent:
-        return asking.give_up(pages, now, why), None
+        return [asking.give_up(pages, now, why)], None
     done = pages.finish(now.with_(status="doubt", note=why))
     if asking.may_give_up(done):  # with its key it is asked again as it is
         asking.given_up += 1
         asking.stale = True
-        return done, None
-    return done, asking.ledger.doubt_error([done])
+        return [done], None
+    return [done], asking.ledger.doubt_error([done])
 
 
 def _after_the_fact(
@@ -120,15 +211,15 @@ def _after_the_fact(
 ) -> Ended:
     """Somebody resolved the purchase while this call was still running."""
     if now.status == "settled":
-        return now, None
+        return [now], None
     if now.owner == me() and now.status in ("refused", "failed", "malformed", "changed"):
         # our own end of it, committed as the connection was lost
-        return now, ProviderError(f"purchase {now.id} is {now.status}: {now.note}")
+        return [now], ProviderError(f"purchase {now.id} is {now.status}: {now.note}")
     asking.stale = True
     if outcome.kind != "answer":
         if outcome.kind in ("refused", "withdrawn") or now.status == "lost":
-            return now, None  # never called, or counted as billed already
-        return now, PurchaseInDoubt(
+            return [now], None  # never called, or counted as billed already
+        return [now], PurchaseInDoubt(
             f"purchase {now.id} was resolved as {now.status!r} while its call was still running, "
             f"and the call then ended without an answer ({outcome.error or 'cut'}). Check the "
             "provider's bill for it.",
@@ -137,7 +228,7 @@ def _after_the_fact(
     done = book_late(
         pages,
         now,
-        outcome.answer,
+        _whole(outcome.answer),
         names,
         asking.known,
         asking.ledger.now(),
@@ -153,7 +244,15 @@ def _after_the_fact(
         LateAnswer,
         stacklevel=2,
     )
-    return done, None
+    return [done], None
+
+
+def _whole(answer: object) -> object:
+    """A late answer is used whole or not at all."""
+    if isinstance(answer, Answered) and answer.failed is not None:
+        lacking = MalformedAnswer("some of its cells failed, and it came late")
+        return Answered(lacking, answer.cost)
+    return answer
 
 
 def _taken(asking: Asking, pages: Pages, late: Purchase) -> bool:

@@ -34,7 +34,8 @@ class Known:
     cell that was valid when the task began stays so until its end.
 
     With ``names`` (and their ``source``) a feature is looked up when it is first asked for, by
-    :meth:`load`: a task that looks at 40 of 100,000 features reads 40 columns.
+    :meth:`load`: a task that looks at 40 of 100,000 features reads 40 columns. Cells that were
+    asked for in vain count as known where ``with_gaps``; elsewhere they are asked for again.
     """
 
     def __init__(
@@ -47,6 +48,8 @@ class Known:
         as_of: float,
         names: Sequence[str] | None = None,
         source: str = "",
+        *,
+        with_gaps: bool = False,
     ) -> None:
         self.examples, self.features, self.draws = examples, features, draws
         self.n_examples, self.n_features = len(examples), len(features)
@@ -61,6 +64,9 @@ class Known:
         #: (feature, rows) that came with columns, from tasks that others have finished
         self.gained: list[tuple[int, NDArray[np.uint64]]] = []
         self._names, self._source = names, source
+        #: rows that count as known, and hold no value, by feature; read where ``with_gaps``
+        self.gaps: dict[int, NDArray[np.uint64]] = {}
+        self._with_gaps = with_gaps
         self.loaded = np.full(len(features), names is None)
         self._row_of = _inverse(examples)
         self._feature_of = {int(features[f]): f for f in np.flatnonzero(features >= 0).tolist()}
@@ -85,6 +91,7 @@ class Known:
         for number in there[there >= 0].tolist():
             for purchase in self._recent.get(number, ()):
                 self.apply(purchase)
+        self._read_gaps(pages, there)
         return new
 
     def number(self, pages: Pages, at: NDArray[np.int64]) -> None:
@@ -109,6 +116,7 @@ class Known:
             there = self.features[self.loaded]
             self._read(pages.columns("feature", there[there >= 0].tolist()))
             self._read(pages.columns("draw", self.draws[self.draws >= 0].tolist()))
+            self._read_gaps(pages, there)
         # Open tasks keep their purchases as they are, so some may be older than a compacted one.
         news = pages.settled_after(before)
         for purchase in news:
@@ -131,6 +139,33 @@ class Known:
                 if mask.any():
                     self.gained.append((at, mask))
             self._set(np.array([at]), rows[good], facts.values[good][:, None])
+
+    def _read_gaps(self, pages: Pages, numbers: NDArray[np.int32]) -> None:
+        if not self._with_gaps:
+            return
+        for column in pages.columns("gap", numbers[numbers >= 0].tolist()):
+            at = self._feature_of.get(column.number, -1)
+            facts = read_column(column)
+            rows = _look_up(self._row_of, facts.examples)
+            rows = rows[(rows >= 0) & (facts.times >= self.as_of - self.valid[at])]
+            if at >= 0 and len(rows):
+                self.set_gaps(at, rows[~self.is_known(at, rows)])
+
+    def set_gaps(self, f: int, rows: NDArray[np.int64]) -> None:
+        """Rows of a feature, not Boolean, that count as known and hold no value."""
+        if not len(rows):
+            return
+        mask = kernels.mask_of_rows(np.sort(rows), self.n_examples)
+        self._set(np.array([f]), rows, np.full((len(rows), 1), np.nan))
+        self.gaps[f] = self.gaps.get(f, np.zeros_like(mask)) | mask
+
+    def drop_gaps(self, f: int, rows: NDArray[np.int64]) -> None:
+        """Rows of a feature that were gaps are unknown again."""
+        gaps = self.gaps.get(f)
+        if gaps is not None:
+            mask = kernels.mask_of_rows(np.sort(rows), self.n_examples)
+            self.known[f] &= ~(mask & gaps)
+            self.gaps[f] = gaps & ~mask
 
     def _column_of(self, kind: str, number: int) -> int:
         if kind == "feature":
@@ -178,6 +213,9 @@ class Known:
         self.known[at, lo:hi] |= mask
         ours = at < self.n_features
         at, values = at[ours], values[:, ours]
+        for f in self.gaps.keys() & set(at.tolist()):  # a value ends a gap
+            self.gaps[f] = self.gaps[f].copy()
+            self.gaps[f][lo:hi] &= ~mask
         boolean = self.boolean[at]
         if boolean.any():
             self._set_bits(at[boolean], rows, values[:, boolean], lo, hi, mask)
@@ -221,6 +259,13 @@ class Known:
         bits = kernels.unpack_columns(self.known[column : column + 1], np.maximum(rows, 0))[:, 0]
         return np.asarray((bits != 0) & (rows >= 0))
 
+    def is_gap(self, f: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each row counts as known without a value."""
+        if f not in self.gaps:
+            return np.zeros(len(rows), dtype=np.bool_)
+        bits = kernels.unpack_columns(self.gaps[f][None], np.maximum(rows, 0))[:, 0]
+        return np.asarray((bits != 0) & (rows >= 0))
+
     def known_somewhere(
         self, columns: NDArray[np.int64], rows: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
@@ -242,6 +287,7 @@ class Known:
         self.known[self.n_features :] = 0
         self.bits[self.loaded] = 0
         self.reals.clear()
+        self.gaps.clear()
         self._recent.clear()
         self._columns_as_of = -1
         self.sequence = 0  # numbers stay: they were written before anything was bought

@@ -22,6 +22,7 @@ from thrifty.cells.ledger.book import Book, Pages
 from thrifty.cells.ledger.buying import Buyer
 from thrifty.cells.ledger.calls import Outcome
 from thrifty.cells.ledger.compacted import compact
+from thrifty.cells.ledger.gaps import Gap, forget_gaps, known_gaps
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.owner import process
 from thrifty.cells.ledger.purchase import Purchase, is_live
@@ -252,6 +253,7 @@ class Ledger:
             self.now(),
             source.feature_names,
             source.name,
+            with_gaps=source.limits.on_failure == "gap",
         )
 
     def _at_once(self, pages: Pages, source: CallableSource, task: str) -> NDArray[np.int64]:
@@ -272,6 +274,23 @@ class Ledger:
                 f"this lifetime pays in {kept} and the price list is in {currency}. Thrifty does "
                 "not convert money: convert the prices, or start another lifetime."
             )
+
+    # -- gaps ---------------------------------------------------------------------------------
+
+    def gaps(self, source: str | None = None) -> list[Gap]:
+        """Cells that count as gaps, since they failed again and again (``on_failure="gap"``)."""
+        with readable("the ledger in the store"):
+            return self.book.read(lambda pages: known_gaps(pages, source))
+
+    def forget_gaps(
+        self,
+        source: str | None = None,
+        features: Sequence[str] | None = None,
+        examples: Sequence[object] | None = None,
+    ) -> int:
+        """Let gaps be asked for again, all or some of them; returns how many there were."""
+        ids = None if examples is None else [str(e) for e in examples]
+        return self.book.write(lambda pages: forget_gaps(pages, source, features, ids))
 
     # -- what waits for the user --------------------------------------------------------------
 

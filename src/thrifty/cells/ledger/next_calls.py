@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells.ledger.book import Pages
+from thrifty.cells.ledger.failures import OUTAGE, Failures
+from thrifty.cells.ledger.gaps import note_gaps, take_back_gaps
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.owner import IN_FLIGHT, me
 from thrifty.cells.ledger.plan import (
@@ -65,6 +67,9 @@ class Asking:
         self._planned = False
         #: how often cells were asked for anew because an answer was malformed
         self._malformed: dict[tuple[bytes, bytes], int] = {}
+        self._failures = Failures(source.limits.on_failure == "gap", source.limits.tries)
+        #: good answers so far
+        self.answers = 0
         #: since when we wait for a purchase of somebody else, by a clock that nobody turns
         self._waiting: dict[tuple[int, float], float] = {}
 
@@ -76,10 +81,12 @@ class Asking:
     def memory(self) -> Callable[[], None]:
         """What takes this back to where it is now, should the transaction be run again."""
         queue, planned, stale, given_up = list(self.queue), self._planned, self.stale, self.given_up
+        answers, failures = self.answers, self._failures.copy()
 
         def back() -> None:
             self.queue, self._planned = deque(queue), planned
             self.stale, self.given_up = self.stale or stale, given_up
+            self.answers, self._failures = answers, failures.copy()
 
         return back
 
@@ -107,6 +114,8 @@ class Asking:
         elif self.stale:
             if mine:
                 return started  # plan again when nothing is open
+            self._plan(features, mask)
+        elif self._failures.again and not self.queue and not mine:
             self._plan(features, mask)
         waiting: deque[Call] = deque()
         while self.queue and len(mine) < self.source.limits.concurrency:
@@ -138,8 +147,9 @@ class Asking:
             first = calls[0]
             if len(first.rows) > 1:
                 calls[:1] = [first.on(first.rows[:1]), first.on(first.rows[1:])]
-        self.queue = deque(calls)
-        self._planned, self.stale = True, False
+        self.queue = deque(self._failures.apart(calls))
+        self._planned = True
+        self.stale = self._failures.again = False
 
     def _on_trial(self) -> bool:
         """Before a first good answer one call is made at a time."""
@@ -179,6 +189,8 @@ class Asking:
             return False
         if purchase.status not in ("pending", "doubt") or is_live(purchase, self.ledger.now()):
             return False
+        if "#" in purchase.key:  # a part of a call: its key has answered
+            return False
         at, rows = self.known.place(purchase.block)
         return bool((at >= 0).all() and (rows >= 0).all())
 
@@ -207,23 +219,33 @@ class Asking:
         """The source's policy may count what is in doubt as billed, and go on."""
         if not all(self.may_give_up(p) for p in stuck):
             return False
-        if self.given_up + len(stuck) > self.source.limits.doubt_limit:
+        costly = sum(1 for p in stuck if p.block.price)
+        if costly and self.given_up + costly > self.source.limits.doubt_limit:
             return False
         for purchase in stuck:
             self.give_up(pages, purchase, purchase.note or "its process ended")
         return True
 
     def may_give_up(self, purchase: Purchase) -> bool:
-        """Whether the policy of its source lets this purchase be counted as billed."""
-        return (
-            self.source.limits.on_doubt == "ask again"
-            and purchase.status in ("pending", "doubt")
-            and purchase.provider == self.source.name
-            and self.given_up < self.source.limits.doubt_limit
+        """Whether the policy of its source lets this purchase be counted as billed.
+
+        What costs nothing is in nobody's doubt: it is asked for again.
+        """
+        if purchase.status not in ("pending", "doubt") or purchase.provider != self.source.name:
+            return False
+        limits = self.source.limits
+        return not purchase.block.price or (
+            limits.on_doubt == "ask again" and self.given_up < limits.doubt_limit
         )
 
-    def may_ask_again(self, purchase: Purchase) -> bool:
-        """Whether a malformed answer is asked for once more; its price is spent."""
+    def may_ask_again(self, pages: Pages, purchase: Purchase) -> bool:
+        """Whether a malformed answer is asked for once more; its price is spent.
+
+        Where failures become gaps, those about one example count as such. One about many is no
+        fault of an example: it stops.
+        """
+        if self.source.limits.on_failure == "gap":
+            return len(purchase.block.examples) == 1 and self.goes_on(pages, purchase, "billed")
         key = (purchase.block.examples.tobytes(), purchase.block.features.tobytes())
         if self._malformed.get(key, 0) >= self.source.limits.again:
             return False
@@ -233,10 +255,63 @@ class Asking:
 
     def give_up(self, pages: Pages, purchase: Purchase, why: str) -> Purchase:
         """Count a purchase without an answer as billed; its cells are asked for again."""
-        self.given_up += 1
+        if purchase.block.price:
+            self.given_up += 1
         self.stale = True
         note = f"{why}; counted as billed and asked again"
-        return close(pages, purchase, "lost", self.ledger.now(), share=1.0, note=note)
+        lost = close(pages, purchase, "lost", self.ledger.now(), share=1.0, note=note)
+        if len(purchase.block.examples) == 1:
+            self.goes_on(pages, lost, "billed")  # one try; too many make a gap
+        return lost
+
+    def goes_on(self, pages: Pages, purchase: Purchase, word: str, *, each: bool = False) -> bool:
+        """Whether the task goes on after cells have failed: asked for again, or taken for gaps.
+
+        ``each``: the provider said it of each cell; else the call failed as a whole, and where it
+        was about several examples they are asked for in smaller calls, to find out which it was.
+        """
+        at, rows = self.known.place(purchase.block)
+        failures = self._failures
+        if not (failures.gaps or (each and word == "not-billed")):
+            return False
+        if (at < 0).any() or (rows < 0).any():  # not of this request
+            return False
+        failures.again = True
+        if len(rows) > 1 and not each:
+            failures.halve(rows)
+            return True
+        over = failures.count(rows, at, self.answers)
+        if not len(over):
+            return True
+        return failures.gaps and self._gaps(pages, over)
+
+    def _gaps(self, pages: Pages, over: NDArray[np.int64]) -> bool:
+        """Cells (row, feature) that failed too often are gaps, unless everything fails."""
+        known, failures = self.known, self._failures
+        examples, features = known.examples[over[:, 0]], known.features[over[:, 1]]
+        if failures.looks_like_an_outage(over, self.answers):
+            doubtful = failures.taken_back()
+            for f in np.unique(doubtful[:, 1]).tolist():
+                known.drop_gaps(f, doubtful[doubtful[:, 1] == f, 0])
+            take_back_gaps(pages, known.examples[doubtful[:, 0]], known.features[doubtful[:, 1]])
+            return False
+        note_gaps(pages, examples, features, self.source.limits.tries, self.ledger.now())
+        for f in np.unique(over[:, 1]).tolist():
+            known.set_gaps(f, over[over[:, 1] == f, 0])
+        return True
+
+    def what_next(self, retry: str) -> str:
+        """The end of an error about failures: what the user can do."""
+        if not self._failures.gaps:
+            return (
+                f"{retry}: what was bought is kept. Where an example may stay without its value, "
+                "on_failure='gap' goes on."
+            )
+        return (
+            f"More than {OUTAGE} examples in turn failed and nothing was answered in between, "
+            f"which looks like an outage: they are not taken for gaps. {retry}: what was bought "
+            "is kept."
+        )
 
     def _wait_for(self, others: list[Purchase]) -> None:
         """A living process may be stuck: say so once its calls should long be over."""

@@ -43,6 +43,8 @@ class PaidCells:
         self.tariff, self.known = self._buyer.tariff, self._buyer.known
         n, N = source.n_examples, source.n_features
         self.full = kernels.mask_of_rows(np.arange(n), n)
+        #: rows that were asked for and are gaps, by feature
+        self._gaps: dict[int, NDArray[np.uint64]] = {}
         owned = Owned(n, N)
         owned.bitmap = np.zeros_like(self.known.known[:N])
         self.meter = Meter(n, N, owned)
@@ -61,6 +63,8 @@ class PaidCells:
         """Features that were just looked up: what is known of them was paid for before."""
         bitmap = self.meter.owned.bitmap
         bitmap[at] = self.known.known[at]
+        for f in self.known.gaps.keys() & set(at.tolist()):
+            bitmap[f] &= ~self.known.gaps[f]  # nobody has paid for a gap
         for features, mask in mine:
             bitmap[features] &= ~mask
 
@@ -133,7 +137,22 @@ class PaidCells:
                     self.meter.charge(at, where)
                 else:
                     self.meter.owned.bitmap[at] |= where & ~self.meter.touched[at]
-        self.meter.charge(features, mask)
+        self._charge(features, mask)
+
+    def _charge(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+        """Count cells as looked at; gaps apart, since nothing was bought there."""
+        gaps = self.known.gaps
+        some = [f for f in features.tolist() if f in gaps and (gaps[f] & mask).any()]
+        self.meter.charge(np.setdiff1d(features, some) if some else features, mask)
+        for f in some:
+            here = gaps[f] & mask
+            self.meter.charge(np.array([f]), mask & ~here)
+            self._gaps[f] = self._gaps.get(f, np.zeros_like(here)) | here
+
+    @property
+    def gaps(self) -> int:
+        """Cells that this task asked for and that are gaps."""
+        return sum(int(np.bitwise_count(mask).sum()) for mask in self._gaps.values())
 
     @property
     def row_costs(self) -> NDArray[np.int64]:
@@ -207,6 +226,9 @@ class PaidCells:
                 f"{len(rows)}, got shape {values.shape}."
             )
         good = np.isfinite(values)
+        if not self.source.boolean[f]:  # what is computed from a gap is one
+            lost = np.isnan(np.array(given)).any(axis=0)
+            values, good = np.where(lost, np.nan, values), good | lost
         if self.source.boolean[f]:
             good &= (values == 0) | (values == 1)
         if not good.all():

@@ -59,7 +59,7 @@ def purged_rows(pages: PurgePages, examples: Sequence[str]) -> dict[int, float]:
 def _from_columns(pages: Pages, number: int) -> int:
     gone, changed = 0, []
     for column in pages.columns():
-        if column.kind not in ("feature", "counted"):
+        if column.kind not in ("feature", "counted", "gap"):
             continue
         facts = read_column(column)
         keep = facts.examples != number

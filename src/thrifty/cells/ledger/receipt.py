@@ -40,6 +40,9 @@ class Receipt:
         what the learner promises of new examples, "" where it promises nothing
     lines : tuple of tuple
         (what, how often, amount), the dearest first, where orders, fees or calls are paid for
+    gaps : int
+        cells that were asked for, failed again and again and count as gaps (``on_failure="gap"``);
+        in none of the other counts
     """
 
     cells: int
@@ -53,6 +56,7 @@ class Receipt:
     currency: str = ""
     promise: str = ""
     lines: tuple[tuple[str, int, float], ...] = field(default=(), repr=False)
+    gaps: int = 0
 
     def itemised(self) -> str:
         """The bill as a laboratory writes it.
@@ -75,6 +79,7 @@ class Receipt:
             "known before": self.reused_cells,
             "not bought": self.avoided_cells,
             "most on one example": self.max_cells_per_example,
+            "gaps": self.gaps or None,
             "examples": self.n_examples,
             "promise": self.promise or None,
         }

@@ -113,6 +113,18 @@ class Names(NamedTuple):
     examples: list[object]
     features: list[str]
     words: Mapping[int, Sequence[str]]
+    #: columns whose answers must be 0 or 1
+    zero_or_one: NDArray[np.bool_]
+
+    def of(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Names:
+        """The same, of some of its cells."""
+        words = {i: self.words[j] for i, j in enumerate(columns.tolist()) if j in self.words}
+        return Names(
+            [self.examples[i] for i in rows.tolist()],
+            [self.features[j] for j in columns.tolist()],
+            words,
+            self.zero_or_one[columns],
+        )
 
 
 def take_answer(
@@ -121,7 +133,7 @@ def take_answer(
     limits: Limits | None = None,
 ) -> tuple[Purchase, Exception | None]:  # fmt: skip
     """Settle an answer, or keep it as malformed or changed, with the error to raise."""
-    examples, features, words = names
+    examples, features, words, zero_or_one = names
     answer, billed, too_much = read_cost(pages, purchase, answer, limits or Limits())
     boolean = purchase.block.boolean
     price = amount_text(purchase.block.price, pages.currency(""))
@@ -131,7 +143,7 @@ def take_answer(
     )
     try:
         values = read_answer(
-            answer, examples, features, boolean, allow_missing=allow_missing, words=words
+            answer, examples, features, zero_or_one, allow_missing=allow_missing, words=words
         )
     except MalformedAnswer as error:
         done = close(
@@ -171,14 +183,14 @@ def book_late(
 
     Where its cells are still free it settles them; otherwise it is kept, and counted.
     """
-    examples, features, words = names
+    examples, features, words, zero_or_one = names
     boolean = purchase.block.boolean
     answer, billed, _ = read_cost(pages, purchase, answer, limits or Limits())
     if billed is None:
         billed = billed_within(pages, purchase, purchase.block.costs, limits or Limits())
     try:
         values = read_answer(
-            answer, examples, features, boolean, allow_missing=allow_missing, words=words
+            answer, examples, features, zero_or_one, allow_missing=allow_missing, words=words
         )
     except MalformedAnswer as error:
         kept, note = keep_answer(answer), f"late, and malformed: {error}"
@@ -197,7 +209,7 @@ def find_changes(
     at, rows = known.place(block)
     for j in np.flatnonzero(known.known_somewhere(at, rows)).tolist():
         f = int(at[j])
-        had = known.is_known(f, rows)
+        had = known.is_known(f, rows) & ~known.is_gap(f, rows)
         old = known.column(f, rows[had])
         new = values[had, j]
         differs = ~((old == new) | (np.isnan(old) & np.isnan(new)))

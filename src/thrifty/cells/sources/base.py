@@ -338,7 +338,20 @@ class Source(ABC):
             ``max_examples``, ``max_features`` and ``max_cells`` of one call, ``concurrency``,
             ``per_second``, ``timeout`` in seconds, ``attempts``; ``on_doubt``: what to do where a
             call ends and nobody knows whether it was billed: ``"stop"``, or ``"ask again"``, which
-            counts the first as billed and goes on, at most ``doubt_limit`` (10) times a task
+            counts the first as billed and goes on, at most ``doubt_limit`` (10) times a task;
+            ``on_failure``: what to do with an example on which the provider failed ``tries`` (3)
+            times: ``"stop"``, or ``"gap"``, which goes on without its value
+
+        What a function may return or raise, sync or async:
+
+        - a table of values, rows x features
+        - :class:`thrifty.cells.Answered`, the same with what it cost and, in ``failed=``, what
+          became of each row or cell that has no value: ``"not-billed"``, ``"billed"``, ``"unknown"``
+        - ``thrifty.errors.NotBilled``: the whole call was refused, and costs nothing
+        - ``thrifty.errors.PurchaseFailed``: it failed as a whole, and costs
+          ``PriceList(failed=)`` of its price
+        - any other error, or no answer in time: nobody knows what was billed; where the price is 0
+          it is simply asked again
 
         An HTTP service is a function around a client, for instance with httpx::
 
@@ -395,7 +408,8 @@ class Source(ABC):
         tokens : callable
             counts the tokens of a text, for the reservation
         again : int
-            how often a malformed reply is asked for again; each is paid
+            how often a malformed reply is asked for again; each is paid. With
+            ``on_failure="gap"`` it is ``tries`` that counts, for refusals and replies alike
         limits : int
             as for :meth:`from_callable`; a call is about one text, 8 at a time, and each text is
             settled or refused by itself

@@ -48,6 +48,8 @@ class CallLimits:
     on_doubt: str = "stop"
     doubt_limit: int = 10
     again: int = 0
+    on_failure: str = "stop"
+    tries: int = 3
 
     def __post_init__(self) -> None:
         if self.on_doubt not in ("stop", "ask again"):
@@ -55,13 +57,18 @@ class CallLimits:
                 f"on_doubt must be 'stop' or 'ask again'; got {self.on_doubt!r}. 'ask again' "
                 "counts a purchase without an answer as billed and goes on."
             )
+        if self.on_failure not in ("stop", "gap"):
+            raise BadParameter(
+                f"on_failure must be 'stop' or 'gap'; got {self.on_failure!r}. 'gap' goes on "
+                "without the value of an example that has failed tries= times."
+            )
         for name in ("max_examples", "max_features", "max_cells"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise BadParameter(f"{name} must be None or an integer, 1 or more; got {value!r}.")
         # what one answer may hold, so that it can be written down and read again
         object.__setattr__(self, "max_cells", min(self.max_cells or _MOST_CELLS, _MOST_CELLS))
-        for name in ("concurrency", "attempts", "doubt_limit"):
+        for name in ("concurrency", "attempts", "doubt_limit", "tries"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise BadParameter(f"{name} must be an integer, 1 or more; got {value!r}.")
@@ -121,6 +128,10 @@ class CallableSource(Source):
         self.prices: PriceList | None = None if prices is None else as_price_list(prices)
         self.not_billed, self.allow_missing = tuple(not_billed), allow_missing
         self.limits = limits or CallLimits()
+        #: features whose answers are 0 or 1; where one may be a gap they are kept as numbers
+        self.zero_or_one = self.boolean.copy()
+        if self.limits.on_failure == "gap":
+            self.boolean = np.zeros_like(self.boolean)
         self._tariff: tuple[PriceList, Tariff] | None = None
         self._places: dict[str, int] | None = None
         #: whether a good answer has come: until then one call is made at a time, a small one first
