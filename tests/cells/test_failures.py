@@ -1,4 +1,4 @@
-"""Failures are not the end: what a provider says of each row and cell, and gaps after some tries."""
+"""Failures are not the end: what a provider says of rows and cells; gaps after some tries."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def refusing(bad, error=NotBilled, log=None):
 
 def test_one_bad_row_is_found_in_a_batch_and_is_a_gap():
     ids, log = [f"e{i}" for i in range(40)], []
-    ledger, cells = opened(refusing({"e17"}, log=log), ids=ids, on_failure="gap", tries=2)
+    _, cells = opened(refusing({"e17"}, log=log), ids=ids, on_failure="gap", tries=2)
     got = cells.get(np.arange(40), [0, 1])
     assert np.isnan(got[17]).all()
     assert (got[np.arange(40) != 17] == 1).all()
@@ -335,7 +335,7 @@ def test_a_frame_without_prices_is_no_money():
     assert life.balance().spent == spent
     life.change(prices=0)
     assert life.predict("t", frame).receipt.cost == 0
-    life.change(prices="0.5 USD")
+    life.change(prices=thrifty.PriceList(0.5, currency="USD"))
     priced = life.predict("t", frame.iloc[:10])
     assert (priced.receipt.cost, priced.receipt.currency) == (10.0, "USD")
     assert life.balance().spent == spent + 10

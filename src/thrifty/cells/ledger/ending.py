@@ -140,7 +140,9 @@ def _partly_answered(
         if paid is not None:  # what the provider says of a row is booked once
             said = paid[part.rows] if part.main else np.zeros_like(part.costs)
         if part.end == 0:
-            cost = None if said is None else [Decimal(int(c)) / UNIT for c in said]
+            cost = None
+            if said is not None:
+                cost = np.array([Decimal(int(c)) / UNIT for c in said], dtype=object)
             values = table[np.ix_(part.rows, part.columns)]
             some = names.of(part.rows, part.columns)
             ended, found = _settled(asking, pages, part.purchase, Answered(values, cost), some)

@@ -346,7 +346,7 @@ class Source(ABC):
 
         - a table of values, rows x features
         - :class:`thrifty.cells.Answered`, the same with what it cost and, in ``failed=``, what
-          became of each row or cell that has no value: ``"not-billed"``, ``"billed"``, ``"unknown"``
+          became of each row or cell without a value: ``"not-billed"``, ``"billed"``, ``"unknown"``
         - ``thrifty.errors.NotBilled``: the whole call was refused, and costs nothing
         - ``thrifty.errors.PurchaseFailed``: it failed as a whole, and costs
           ``PriceList(failed=)`` of its price
