@@ -7,7 +7,7 @@ stands only in the modules that ``tests/docs/test_any.py`` lists, each a border.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, SupportsFloat, TypeAlias
 
 import numpy as np
@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "AnyArray", "EstimatorLike", "FrameLike", "Fields", "Json", "JsonLike", "KindsLike",
-    "LabelsLike", "MoneyLike", "NaLike", "PerFeatureLike", "SourceLike", "SparseLike", "TableLike",
+    "LabelsLike", "MoneyLike", "NaLike", "PerFeatureLike", "PresentLike", "SourceLike",
+    "SparseLike", "TableLike",
 ]  # fmt: skip
 
 #: plain data, as ``to_dict`` gives it and JSON holds it: made here, read by others
@@ -73,3 +74,5 @@ MoneyLike: TypeAlias = SupportsFloat | str | None
 KindsLike: TypeAlias = Mapping[str, str | Sequence[str]] | None
 #: codes that stand for a gap: ["-", 999], or by feature {"weight": [999]}
 NaLike: TypeAlias = Sequence[object] | Mapping[str, object] | None
+#: which cells exist: a Boolean mask, a frame of one, or a function of (ids, names of features)
+PresentLike: TypeAlias = ArrayLike | FrameLike | Callable[..., ArrayLike]

@@ -97,7 +97,7 @@ class Pricing:
         """What each column alone would cost on each row, given what is owned."""
         account = self._account
         if account.tariff is None:
-            known = kernels.unpack_columns(account.meter.had(columns), rows)
+            known = kernels.unpack_columns(account.meter.settled(columns), rows)
             return np.asarray((known == 0) * account.each[columns], dtype=np.float64)
         there = account.holdings(columns)
         minor = margins(account.tariff, columns, rows, self._n_examples, there)
@@ -111,7 +111,7 @@ class Pricing:
             some = max(1, _AT_ONCE // max(len(rows), 1))
             for start in range(0, len(columns), some):  # a wide table takes no table of prices
                 part = columns[start : start + some]
-                known = kernels.unpack_columns(account.meter.had(part), rows)
+                known = kernels.unpack_columns(account.meter.settled(part), rows)
                 costs += (known == 0) @ account.each[part]
             return costs
         there = account.holdings(columns)
@@ -140,7 +140,10 @@ class Bill:
             cells=int(cells),
             cost=float(cells) if account.one_each else account.cost(),  # 1 each: as many
             reused_cells=int(reused),
-            avoided_cells=n * n_offered - account.owned_cells(features.only) - int(cells),
+            avoided_cells=n * n_offered
+            - meter.n_absent(features.only)
+            - account.owned_cells(features.only)
+            - int(cells),
             max_cells_per_example=meter.max_per_example(),
             n_examples=n,
             n_features=n_offered,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells.ledger.allowance import Purse, limits_of
 from thrifty.cells.ledger.ledger import Ledger
-from thrifty.cells.ledger.meter import Meter, Owned
+from thrifty.cells.ledger.meter import Meter, Owned, absent_cells
 from thrifty.cells.prices.bill_lines import BillLine, Lines, lines_of_counts
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.money import product, to_units
@@ -41,7 +41,9 @@ class FreeAccount:
             self.each = read_prices(prices, source.feature_names)
             self.one_each = prices is None
         self._owned_before = owned.count(only) if owned is not None else 0
-        self.meter = Meter(source.n_examples, source.n_features, owned)
+        follows = {} if self.tariff is None else self.tariff.follows
+        absent = absent_cells(source.present, follows)
+        self.meter = Meter(source.n_examples, source.n_features, owned, absent)
         self._purse: Purse | None = None
         if self.tariff is not None and (limited or self.tariff.parts):
             # Without a limit too: what an order costs depends on what was there before it.
@@ -106,7 +108,7 @@ class FreeAccount:
     def holdings(self, columns: NDArray[np.int64]) -> Holdings:
         """What is there already, as the tariff asks for it."""
         assert self.tariff is not None
-        return OwnedCells(self.tariff, self.meter.had)
+        return OwnedCells(self.tariff, self.meter.had, self.meter.lacking)
 
     def owned_cells(self, only: NDArray[np.int64] | None) -> int:
         """How many of the cells on offer somebody else has paid for."""

@@ -121,6 +121,10 @@ def register(app: typer.Typer) -> None:
             str | None,
             typer.Option(help="Of a table: an id that comes twice: refuse, first or newest."),
         ] = None,
+        gaps_known: Annotated[
+            bool,
+            typer.Option("--gaps-known", help="Of a CSV: what is empty is known to be, and free."),
+        ] = False,
         list_features: Annotated[
             bool, typer.Option("--list-features", help="List every feature, and buy nothing.")
         ] = False,
@@ -142,7 +146,7 @@ def register(app: typer.Typer) -> None:
         """
         spec = read_any_file(
             file, label or (), id=id, features=feature or (), without=without or (), spend=spend,
-            na=na or (), kinds=kinds or (), duplicates=duplicates,
+            na=na or (), kinds=kinds or (), duplicates=duplicates, gaps_known=gaps_known,
         )  # fmt: skip
         with said_plainly():
             if list_features:

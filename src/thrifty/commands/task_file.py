@@ -80,14 +80,16 @@ def read_any_file(
     na: Sequence[str] = (),
     kinds: Sequence[str] = (),
     duplicates: str | None = None,
+    gaps_known: bool = False,
 ) -> TaskFile:
     """A task file; or a table, of which the options say what a task file would."""
-    given = [*labels, *features, *without, *na, *kinds, id, spend, duplicates]
+    given = [*labels, *features, *without, *na, *kinds, id, spend, duplicates, gaps_known]
     if path.suffix not in _TABLES:
         if any(given):
             raise BadInput(
-                "--label, --id, --feature, --without, --spend, --na, --kinds and --duplicates are "
-                f"for tables (.csv, .parquet); {path} is a task file: write them there."
+                "--label, --id, --feature, --without, --spend, --na, --kinds, --duplicates and "
+                f"--gaps-known are for tables (.csv, .parquet); {path} is a task file: write them "
+                "there."
             )
         return read_task_file(path)
     source: Json = {_TABLES[path.suffix]: path.name, "allow_missing": True}
@@ -97,6 +99,7 @@ def read_any_file(
     source |= {"na": list(na)} if na else {}
     source |= {"kinds": _kinds(kinds)} if kinds else {}
     source |= {"duplicates": duplicates} if duplicates else {}
+    source |= {"gaps_known": True} if gaps_known else {}
     return TaskFile(
         folder=path.parent,
         store=str(path.with_suffix(".db")),

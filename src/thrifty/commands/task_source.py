@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import typer
 
 from thrifty.cells import Source
@@ -29,7 +30,7 @@ __all__ = ["Knowledge", "OpenedSource", "open_source"]
 
 _COMMON = {"id", "name", "features", "without", "boolean", "kinds", "allow_missing"}
 #: of a table that is read as a whole
-_WHOLE = {"na", "duplicates"}
+_WHOLE = {"na", "duplicates", "gaps_known"}
 _CALL = {
     "callable", "examples", "features", "boolean", "kinds", "idempotent", "name", "allow_missing",
     "max_examples", "max_features", "max_cells", "concurrency", "per_second", "timeout", "attempts",
@@ -138,15 +139,21 @@ def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSour
     kinds = known.of(frame[list(features)], given.get("kinds"))
     if file.lenient and not given.get("features"):
         features = _usable(frame, features, kinds, with_na(known.na, read_na(given.get("na"))))
+    table, na = frame[list(features)], with_na(known.na, read_na(given.get("na"))) or None
+    present = None
+    if given.get("gaps_known"):  # what is empty in the file costs nothing to know
+        whole = Source.from_frame(table, kinds=kinds or None, allow_missing=True, na=na)
+        present = ~np.isnan(np.asarray(whole.table(), dtype=np.float64))
     source = Source.from_frame(
-        frame[list(features)],
+        table,
         examples=ids,
         # An id is the same example in whichever file; rows without one belong to their file.
         name=str(given.get("name") or given.get("id") or given["csv"]),
         kinds=kinds or None,
         allow_missing=_gaps(file),
-        na=with_na(known.na, read_na(given.get("na"))) or None,
+        na=na,
         duplicates=given.get("duplicates", "refuse"),
+        present=present,
     )
     rest = {c: frame[c].tolist() for c in frame.columns if c not in features}
     return OpenedSource(source, source.examples or (), rest)

@@ -21,6 +21,7 @@ from thrifty.cells import Cells, Owned, Source
 from thrifty.cells.cells import open_cells
 from thrifty.cells.ledger.allowance import ToBuy, read_spend
 from thrifty.cells.matching import Match
+from thrifty.cells.prices.money import minor_units
 from thrifty.cells.sources.checks import can_be_stored, default_names
 from thrifty.cells.sources.gaps import read_na, with_na
 from thrifty.cells.sources.some_rows import of_rows
@@ -244,15 +245,28 @@ class Booking:
         )
 
     def finished(
-        self, task: OpenTask, learned: Learned, label: str | None, counted: int | None = None
+        self,
+        task: OpenTask,
+        learned: Learned,
+        label: str | None,
+        counted: int | None = None,
+        paid_by: str | None = None,
     ) -> Finished:
-        """A learned task as it is committed; ``counted``: its share of what the door counted."""
+        """A learned task as it is committed; ``counted``: its share of what the door counted.
+
+        ``paid_by``: the task in whose name a provider was paid for several at once; this one takes
+        over its share.
+        """
         durable = self._doors.saved is not None
         row = self._row(learned, task.features.names) if durable else _in_memory(learned)
         entry = self._entry(task)
 
         def also(pages: SqlPages) -> None:
             self._doors.count(pages, task, row.name, row.learned_at)
+            if paid_by is not None and paid_by != row.name:
+                share = minor_units(learned.receipt.cost)
+                pages.move(paid_by, 0, -share)
+                pages.move(row.name, 0, share)
             if task.source.name and label is not None:
                 pages.note_label(task.source.name, label)
             if durable:

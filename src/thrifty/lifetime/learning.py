@@ -349,7 +349,9 @@ class Learning:
                 named=task.features.named,
             )
             one = replace(task, name=name, labels=labels)
-            self._commit(one, learned, found, after, label_name(y, task.source), counted[i])
+            paid_by = None if cells.is_free else names[0]
+            label = label_name(y, task.source)
+            self._commit(one, learned, found, after, label, counted[i], paid_by)
             self._keep(replace(one, labels=task.labels[i]))
             done[name] = learned
         return done
@@ -362,10 +364,11 @@ class Learning:
         after: Snapshot,
         label: str | None,
         counted: int | None = None,
+        paid_by: str | None = None,
     ) -> None:
         """Write the task down, in the store if there is one."""
         shelf = self._shelf
-        done = self._booking.finished(task, learned, label, counted)
+        done = self._booking.finished(task, learned, label, counted, paid_by)
         if shelf.saved is None:
             self._booking.commit_in_memory(done)
             shelf.add(learned, after)

@@ -97,7 +97,7 @@ class Purse:
     ) -> None:
         self.limits, self.tariff, self._meter, self.names = limits, tariff, meter, names
         self.used, self.spent = used, 0
-        self.holdings = OwnedCells(tariff, meter.had)
+        self.holdings = OwnedCells(tariff, meter.had, meter.lacking)
         #: what each example has cost, kept where a limit or the list makes it needed
         self.row_costs = np.zeros(meter.n_examples, dtype=np.int64)
         #: what was paid for, where orders make that more than a count of cells

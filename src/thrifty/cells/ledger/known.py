@@ -58,6 +58,7 @@ class Known:
         self.bits = np.zeros((len(features), words), dtype=np.uint64)
         self.reals: dict[int, NDArray[np.float64]] = {}
         self.boolean, self.valid, self.as_of = boolean, valid, as_of
+        self.absent: NDArray[np.uint64] | None = None
         self.sequence = 0
         #: the last sequence that the columns had taken in when they were read
         self._columns_as_of = -1
@@ -73,6 +74,12 @@ class Known:
         self._draw_of = _inverse(draws)
         #: purchases that no column has taken in, by the numbers of their features
         self._recent: defaultdict[int, list[Purchase]] = defaultdict(list)
+
+    def never(self, absent: NDArray[np.uint64] | None) -> None:
+        """These cells are known not to exist: (N, W). They are gaps, and nobody is asked."""
+        self.absent = absent
+        if absent is not None:
+            self.known[: self.n_features] |= absent
 
     def load(self, pages: Pages, at: NDArray[np.int64]) -> NDArray[np.int64]:
         """Look up features that were not asked for before; returns them."""
@@ -286,6 +293,7 @@ class Known:
         self.known[self.loaded.nonzero()[0]] = 0
         self.known[self.n_features :] = 0
         self.bits[self.loaded] = 0
+        self.never(self.absent)
         self.reals.clear()
         self.gaps.clear()
         self._recent.clear()

@@ -8,6 +8,7 @@ What was paid for of arrays and frames without ids is owned for as long as the o
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from secrets import token_hex
 
@@ -18,7 +19,7 @@ from thrifty import kernels
 from thrifty.cells.sources import Source
 from thrifty.typing import TableLike
 
-__all__ = ["Meter", "Owned", "PartOwned", "RememberedTables"]
+__all__ = ["Meter", "Owned", "PartOwned", "RememberedTables", "absent_cells"]
 
 
 class Owned:
@@ -77,12 +78,43 @@ class Owned:
         return int(np.bitwise_count(owned).sum())
 
 
+def absent_cells(
+    present: NDArray[np.bool_] | None, follows: Mapping[int, Iterable[int]]
+) -> NDArray[np.uint64] | None:
+    """The cells that are known not to exist, a bit per example: (N, W); None: nothing is known.
+
+    ``present``: (S, N) which exist. ``follows``: of features that are made of others, which;
+    without these there are none.
+
+    >>> bits = absent_cells(np.array([[True, False], [True, True]]), {0: [1]})
+    >>> bits.ravel().tolist()
+    [1, 1]
+    """
+    if present is None:
+        return None
+    n = len(present)
+    columns = [kernels.mask_of_rows(np.flatnonzero(~column), n) for column in present.T]
+    absent = np.array(columns, dtype=np.uint64)
+    for _ in follows:  # one may follow from another that follows
+        for f, parents in follows.items():
+            for parent in parents:
+                absent[f] |= absent[parent]
+    return absent
+
+
 class Meter:
     """What one task touches: bought where it is new, reused where an earlier task paid."""
 
-    def __init__(self, n_examples: int, n_features: int, owned: Owned | None = None) -> None:
+    def __init__(
+        self,
+        n_examples: int,
+        n_features: int,
+        owned: Owned | None = None,
+        absent: NDArray[np.uint64] | None = None,
+    ) -> None:
         self.n_examples, self.n_features = n_examples, n_features
         self.owned = owned if owned is not None else Owned(n_examples, n_features)
+        self._absent = absent  # cells that do not exist: (N, W)
         words = kernels.words_for(n_examples)
         self.touched = np.zeros((n_features, words), dtype=np.uint64)
         self.everything = False
@@ -95,6 +127,13 @@ class Meter:
         """Touch the features on the rows of the mask."""
         if self.everything:
             return
+        if self._absent is not None and (self._absent[features] & mask).any():
+            for f in features.tolist():  # what does not exist is not touched
+                self._charge(np.array([f]), mask & ~self._absent[f])
+            return
+        self._charge(features, mask)
+
+    def _charge(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         if self.owned.everything:
             self._charge_owned(features, mask)
             return
@@ -117,6 +156,10 @@ class Meter:
     def charge_everything(self) -> None:
         """Touch every cell of the task; what the failed attempt bought is part of it."""
         if self.everything:
+            return
+        if self._absent is not None:
+            every = kernels.mask_of_rows(np.arange(self.n_examples), self.n_examples)
+            self.charge(np.arange(self.n_features), every)
             return
         self.everything = True
         if self.owned.everything:
@@ -156,9 +199,7 @@ class Meter:
         """Examples on which every one of these features is owned, or was bought by this task."""
         if self.everything or self.owned.everything or not len(features):
             return np.arange(self.n_examples)
-        known = self.touched[features]
-        if self._owned_before.shape[0]:
-            known = known | self._owned_before[features]
+        known = self.settled(features)
         return np.asarray(kernels.rows_of_mask(np.bitwise_and.reduce(known, axis=0)))
 
     def had(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -169,6 +210,23 @@ class Meter:
         if not self._owned_before.shape[0]:
             return self.touched[features]
         return np.asarray(self.touched[features] | self._owned_before[features])
+
+    def lacking(self, features: NDArray[np.int64]) -> NDArray[np.uint64] | None:
+        """Where each feature is known not to exist: (k, W); None where nothing is known of that."""
+        return None if self._absent is None else self._absent[features]
+
+    def n_absent(self, features: NDArray[np.int64] | None = None) -> int:
+        """How many cells are known not to exist; with ``features``, of these alone."""
+        if self._absent is None:
+            return 0
+        return int(
+            np.bitwise_count(self._absent[slice(None) if features is None else features]).sum()
+        )
+
+    def settled(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Where nothing is due for a feature: it is had, or known not to exist."""
+        had, absent = self.had(features), self.lacking(features)
+        return had if absent is None else had | absent
 
     def bought_bits(self, features: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Which examples these features were bought on by this task: (k, S), 0 or 1."""

@@ -12,7 +12,7 @@ from thrifty.cells.ledger.allowance import smallest
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.buying import Buyer
 from thrifty.cells.ledger.ledger import Ledger
-from thrifty.cells.ledger.meter import Meter, Owned
+from thrifty.cells.ledger.meter import Meter, Owned, absent_cells
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.prices.bill_lines import BillLine, Lines
 from thrifty.cells.prices.budget import Limits
@@ -47,7 +47,9 @@ class PaidCells:
         self._gaps: dict[int, NDArray[np.uint64]] = {}
         owned = Owned(n, N)
         owned.bitmap = np.zeros_like(self.known.known[:N])
-        self.meter = Meter(n, N, owned)
+        absent = absent_cells(source.present, self.tariff.follows)
+        self.known.never(absent)
+        self.meter = Meter(n, N, owned, absent)
         # What an earlier run of this very task has paid is not owned: it is this task's purchase.
         mine = [(f, mask) for own, f, mask in self._news() if own]
         self._own(np.flatnonzero(self.known.loaded), mine)
@@ -65,6 +67,8 @@ class PaidCells:
         bitmap[at] = self.known.known[at]
         for f in self.known.gaps.keys() & set(at.tolist()):
             bitmap[f] &= ~self.known.gaps[f]  # nobody has paid for a gap
+        if self.known.absent is not None:
+            bitmap[at] &= ~self.known.absent[at]
         for features, mask in mine:
             bitmap[features] &= ~mask
 
@@ -220,6 +224,7 @@ class PaidCells:
         ]
         values = np.asarray(function(*given), dtype=np.float64)
         name = self.source.feature_names[f]
+        absent = None if self.known.absent is None else self.known.absent[f : f + 1]
         if values.shape != rows.shape:
             raise BadInput(
                 f"the function that computes {name} must give one value per example: expected "
@@ -229,6 +234,9 @@ class PaidCells:
         if not self.source.boolean[f]:  # what is computed from a gap is one
             lost = np.isnan(np.array(given)).any(axis=0)
             values, good = np.where(lost, np.nan, values), good | lost
+        if absent is not None:
+            gap = kernels.unpack_columns(absent, rows)[:, 0].astype(np.bool_)
+            values, good = np.where(gap, np.nan, values), good | gap
         if self.source.boolean[f]:
             good &= (values == 0) | (values == 1)
         if not good.all():

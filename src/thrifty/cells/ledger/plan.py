@@ -128,6 +128,8 @@ def _ordered(filled: Filled, known: Known, tariff: Tariff, limits: CallLimits) -
     had = kernels.unpack_columns(known.known[filled.features], filled.rows).astype(np.bool_)
     whole = {f for o in basket.offers for f in _asked_whole(part, o, tariff)}
     had[:, np.isin(filled.features, list(whole))] = False
+    if known.absent is not None:
+        had |= kernels.unpack_columns(known.absent[filled.features], filled.rows).astype(np.bool_)
     kinds, which = np.unique(had, axis=0, return_inverse=True)
     calls: list[Call] = []
     for i, kind in enumerate(kinds):

@@ -136,15 +136,26 @@ class Holdings(Protocol):
 class OwnedCells:
     """Holdings of a source that is free to read: a draw is paid where a feature shows that it was.
 
-    ``cells`` gives the rows on which features are owned: (k, W).
+    ``cells`` gives the rows on which features are owned: (k, W); ``absent`` those on which they do
+    not exist, so that nothing is due, and nothing was paid either.
     """
 
-    def __init__(self, tariff: Tariff, cells: Callable[[Ints], Words]) -> None:
-        self._tariff, self.cells = tariff, cells
+    def __init__(
+        self,
+        tariff: Tariff,
+        cells: Callable[[Ints], Words],
+        absent: Callable[[Ints], Words | None] | None = None,
+    ) -> None:
+        self._tariff, self._owned, self._absent = tariff, cells, absent
+
+    def cells(self, features: Ints) -> Words:
+        owned = self._owned(features)
+        absent = None if self._absent is None else self._absent(features)
+        return owned if absent is None else owned | absent
 
     def draws(self, which: Ints) -> Words:
         rows = [
-            np.bitwise_or.reduce(self.cells(self._tariff.needing(d)), axis=0)
+            np.bitwise_or.reduce(self._owned(self._tariff.needing(d)), axis=0)
             for d in which.tolist()
         ]
         return np.array(rows, dtype=np.uint64)
@@ -225,6 +236,18 @@ class Tariff:
         found |= {f for part in self.parts for f in part.features.tolist()}
         found |= {r for roots in self.roots.values() for r in roots}
         return np.array(sorted(found), dtype=np.int64)
+
+    @cached_property
+    def follows(self) -> dict[int, set[int]]:
+        """Of features that are made of others, which: without these they do not exist."""
+        found = {f: set(parents) for f, (parents, _) in self.computed.items()}
+        for f, roots in self.roots.items():
+            found[f] = found.get(f, set()) | set(roots)
+        for f, needs in enumerate(self.needs):
+            tests = {self.draws[d].root for d in needs if self.draws[d].root not in (-1, f)}
+            if tests:
+                found[f] = found.get(f, set()) | tests
+        return found
 
     def needing(self, draw: int) -> Ints:
         """The features that cannot be had without this draw."""

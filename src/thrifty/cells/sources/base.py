@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import checked_ids, checked_source_name
 from thrifty.errors import BadInput
-from thrifty.typing import AnyArray, FrameLike, KindsLike, NaLike, TableLike
+from thrifty.typing import AnyArray, FrameLike, KindsLike, NaLike, PresentLike, TableLike
 
 if TYPE_CHECKING:
     import sqlalchemy
@@ -69,6 +69,8 @@ class Source(ABC):
     gaps: Mapping[str, Sequence[object]] = MappingProxyType({})
     #: where ids came more than once: the rows that were kept, and of how many
     kept: tuple[NDArray[np.int64], int] | None = None
+    #: (examples, features) which cells exist, where that is known beforehand; None: not known
+    present: NDArray[np.bool_] | None = None
 
     def __init__(
         self, n_examples: int, feature_names: Sequence[str], boolean: NDArray[np.bool_]
@@ -153,6 +155,21 @@ class Source(ABC):
         some.examples, some.kept = checked_ids([ids[i] for i in once], len(once)), (once, len(ids))
         return some
 
+    def _with_present(
+        self,
+        present: PresentLike | None,
+        examples: Iterable[object] | None,
+        name: str | None,
+        duplicates: Duplicates,
+    ) -> Source:
+        """Told which cells exist, and known by ids."""
+        if present is None:
+            return self.known_as(examples, name, duplicates)
+        from thrifty.cells.sources.present import with_present
+
+        ids = None if examples is None else list(examples)
+        return with_present(self, present, ids).known_as(ids, name, duplicates)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_examples} examples x {self.n_features} features)"
 
@@ -167,6 +184,7 @@ class Source(ABC):
         kinds: KindsLike = None,
         na: NaLike = None,
         duplicates: Duplicates = "refuse",
+        present: PresentLike | None = None,
     ) -> Source:
         """A numpy array or a scipy sparse matrix.
 
@@ -176,16 +194,23 @@ class Source(ABC):
         that stand for a gap, ``["-", 999]`` or ``{"weight": [999]}``. ``duplicates`` says what to
         do where an id comes more than once: "refuse", or take its "first" or "newest" (last) row.
 
+        ``present`` says which cells exist where that is known before anything is bought: a Boolean
+        mask of examples x features, a frame of one, or a function ``(ids, feature_names) -> mask``
+        (of row numbers, where there are no ids). The others are gaps, known and free.
+
         >>> Source.from_array(np.eye(3, dtype=bool))
         ArraySource(3 examples x 3 features)
         """
         from thrifty.cells.sources.array import ArraySource
         from thrifty.cells.sources.sparse import SparseSource
 
+        made: Source
         if hasattr(X, "tocsr"):
-            return SparseSource(X, feature_names).known_as(examples, name, duplicates)
-        made = ArraySource(X, feature_names, allow_missing=allow_missing, kinds=kinds, na=na)
-        return made.known_as(examples, name, duplicates)
+            made = SparseSource(X, feature_names)
+        else:
+            gaps = allow_missing or present is not None
+            made = ArraySource(X, feature_names, allow_missing=gaps, kinds=kinds, na=na)
+        return made._with_present(present, examples, name, duplicates)
 
     @staticmethod
     def from_frame(
@@ -198,6 +223,7 @@ class Source(ABC):
         lazily: bool = False,
         na: NaLike = None,
         duplicates: Duplicates = "refuse",
+        present: PresentLike | None = None,
     ) -> Source:
         """A pandas or polars frame; its columns name the features and their dtypes say their kind.
 
@@ -209,12 +235,15 @@ class Source(ABC):
         is needed. ``na`` are codes that stand for a gap, ``["-", 999]`` or ``{"weight": [999]}``.
         ``duplicates`` says what to do where an id comes more than once: "refuse", or take its
         "first" or "newest" (last) row; labels may then come for all the rows, or for those kept.
+        ``present`` says which cells exist, as in :meth:`from_array`; ``present=frame.notna()``
+        where whatever is empty is known to be.
         """
         from thrifty.cells.sources.frame import frame_source
 
-        source = frame_source(frame, allow_missing=allow_missing, kinds=kinds, lazily=lazily, na=na)
+        gaps = allow_missing or present is not None
+        source = frame_source(frame, allow_missing=gaps, kinds=kinds, lazily=lazily, na=na)
         source.index = getattr(frame, "index", None)
-        return source.known_as(examples, name, duplicates)
+        return source._with_present(present, examples, name, duplicates)
 
     @staticmethod
     def from_packed(path: str | PathLike[str]) -> Source:
@@ -305,6 +334,7 @@ class Source(ABC):
         name: str | None = None,
         not_billed: tuple[type[Exception], ...] = (),
         allow_missing: bool = False,
+        present: PresentLike | None = None,
         **limits: Any,
     ) -> CallableSource:
         """A function that is paid for: a laboratory, a look-up, a language model.
@@ -334,6 +364,10 @@ class Source(ABC):
             errors after which nothing was billed, besides ``thrifty.errors.NotBilled``
         allow_missing : bool
             whether NaN is a value of a real-valued feature
+        present : mask, frame, callable or None
+            which cells exist, where the provider's records say so beforehand: examples x features
+            of True and False, or a function ``(ids, feature_names)`` that gives them, called once
+            and for nothing. The others are gaps that are never asked for, nor billed
         limits : int
             ``max_examples``, ``max_features`` and ``max_cells`` of one call, ``concurrency``,
             ``per_second``, ``timeout`` in seconds, ``attempts``; ``on_doubt``: what to do where a
@@ -375,7 +409,7 @@ class Source(ABC):
         return CallableSource(
             fn, examples=examples, features=features, prices=prices, idempotent=idempotent,
             boolean=boolean, kinds=kinds, name=name, not_billed=not_billed,
-            allow_missing=allow_missing, limits=CallLimits(**limits),
+            allow_missing=allow_missing, present=present, limits=CallLimits(**limits),
         )  # fmt: skip
 
     @staticmethod

@@ -26,7 +26,7 @@ from thrifty.cells.sources.checks import (
 )
 from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, BadParameter
-from thrifty.typing import AnyArray, KindsLike
+from thrifty.typing import AnyArray, KindsLike, PresentLike
 
 __all__ = ["CallLimits", "CallableSource"]
 
@@ -104,6 +104,7 @@ class CallableSource(Source):
         name: str | None = None,
         not_billed: tuple[type[Exception], ...] = (),
         allow_missing: bool = False,
+        present: PresentLike | None = None,
         limits: CallLimits | None = None,
     ) -> None:
         if not callable(fn):
@@ -127,6 +128,7 @@ class CallableSource(Source):
         self.name = checked_source_name(name, needed=True)
         self.prices: PriceList | None = None if prices is None else as_price_list(prices)
         self.not_billed, self.allow_missing = tuple(not_billed), allow_missing
+        self._tell_present(present, ids)
         self.limits = limits or CallLimits()
         #: features whose answers are 0 or 1; where one may be a gap they are kept as numbers
         self.zero_or_one = self.boolean.copy()
@@ -155,6 +157,16 @@ class CallableSource(Source):
                 can_be_stored(said, "category")
                 categories[f] = said
         self.categories = categories
+
+    def _tell_present(self, present: PresentLike | None, ids: Sequence[object]) -> None:
+        """Which cells exist; a column with gaps is none of Booleans."""
+        if present is None:
+            return
+        from thrifty.cells.sources.present import read_present
+
+        self.present = read_present(present, ids, self.feature_names, self.n_examples)
+        if self.present is not None:
+            self.boolean = self.boolean & self.present.all(axis=0)
 
     def tariff(self, prices: PriceList) -> Tariff:
         """A price list laid over these features; the last one is kept, for very wide sources."""

@@ -35,6 +35,7 @@ def of_rows(source: Source, rows: NDArray[np.int64]) -> Source:
         some = copy.copy(source)
         some.examples = tuple(source.examples[i] for i in rows.tolist())
         some.n_examples = len(rows)
+        some.present = None if source.present is None else source.present[rows]
         if isinstance(some, QuestionSource):
             some.per_call = some.per_call[rows]
         return some
@@ -51,6 +52,7 @@ class SomeRows(Source):
         self.examples = None if ids is None else tuple(ids[i] for i in rows.tolist())
         self.index = None if source.index is None else source.index[rows]
         self.gaps = source.gaps
+        self.present = None if source.present is None else source.present[rows]
         self._source, self._rows = source, rows
 
     @property
