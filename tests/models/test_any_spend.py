@@ -21,8 +21,9 @@ def tasks(draw):
         X = X > 0.5
     elif kind == "gaps":
         X[rng.random((n, k)) < 0.4] = np.nan
-    classes = draw(st.sampled_from([2, 2, 3]))
-    y = rng.permutation(np.arange(n) % classes)
+    classes = draw(st.sampled_from([2, 2, 3, 0]))  # 0: numbers
+    y = rng.permutation(np.arange(n) % classes) if classes else rng.normal(size=n)
+    present = rng.random((n, k)) < 0.5 if draw(st.booleans()) else None
     names = [f"x{f}" for f in range(k)]
     prices = {name: draw(st.sampled_from([0, 0, 1, 2.5, 9])) for name in names}
     how = draw(st.sampled_from(["flat", "fee", "order"]))
@@ -32,20 +33,21 @@ def tasks(draw):
     elif how == "order":
         given_prices = thrifty.PriceList(prices, orders={"panel": (3, names[: max(k // 2, 1)])})
     spend = draw(st.sampled_from([0, 1, 5, "1 %", "10 %", "60 %", "100 %", None]))
-    return X, y, names, given_prices, spend, draw(st.booleans())
+    return X, y, names, given_prices, spend, draw(st.booleans()), present
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(tasks())
 @pytest.mark.filterwarnings("ignore")
 def test_learned_or_refused_with_nothing_bought(task):
-    X, y, names, prices, spend, owned = task
+    X, y, names, prices, spend, owned, present = task
     source = thrifty.Source.from_array(
         X,
         feature_names=names,
         examples=[f"p{i}" for i in range(len(X))],
         name="s",
         allow_missing=True,
+        present=present,
     )
     life = thrifty.Lifetime(prices=prices, random_state=0)
     if owned:
@@ -60,4 +62,12 @@ def test_learned_or_refused_with_nothing_bought(task):
     assert learned.receipt.cost == pytest.approx(paid)
     if isinstance(spend, int):
         assert paid <= spend + 1e-6
+    if isinstance(spend, str):
+        whole = thrifty.Cells(np.zeros(X.shape), prices).price_of(range(len(X)), range(len(names)))
+        assert paid <= float(spend[:-2]) / 100 * whole + 1e-6
+    if present is not None:
+        assert learned.receipt.cells + learned.receipt.reused_cells <= present.sum()
+    if y.dtype.kind == "f":
+        assert learned.model.predict(source).shape == (len(X),)
+        return
     assert learned.model.predict_proba(source).shape == (len(X), len(np.unique(y)))

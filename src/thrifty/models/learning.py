@@ -24,6 +24,7 @@ from thrifty.models.buying.few_calls import FewCalls
 from thrifty.models.buying.halving import Halving
 from thrifty.models.buying.halving_numbers import HalvingNumbers
 from thrifty.models.buying.in_order import InOrder
+from thrifty.models.buying.long_tables import LongTable, is_long
 from thrifty.models.buying.nested import Nested, OneTable, read_known
 from thrifty.models.buying.own import buy_by
 from thrifty.models.buying.policy import Bought, Policy
@@ -237,13 +238,14 @@ def _target(task: PartlyLabelled) -> Target:
 def policy_for(cells: Cells, labels: Labels) -> Policy[Labels]:
     """Boolean features and two classes: the wide way; else that for numbers, categories, gaps.
 
-    Where a call costs whatever is asked, a row is asked once.
+    Where a call costs whatever is asked, a row is asked once; where many whole rows can be paid
+    for, a pilot of them is the first look.
     """
     if labels.n_classes == 2 and bool(cells.boolean.all()):
         return Wide()
     if cells.call_price > 0:
         return FewCalls()
-    return Halving()
+    return LongTable() if is_long(cells, labels, allowance_of(cells)) else Halving()
 
 
 def _learn_rungs(

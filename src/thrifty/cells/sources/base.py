@@ -364,7 +364,7 @@ class Source(ABC):
             errors after which nothing was billed, besides ``thrifty.errors.NotBilled``
         allow_missing : bool
             whether NaN is a value of a real-valued feature
-        present : mask, frame, callable or None
+        present : array of bool, callable or None
             which cells exist, where the provider's records say so beforehand: examples x features
             of True and False, or a function ``(ids, feature_names)`` that gives them, called once
             and for nothing. The others are gaps that are never asked for, nor billed

@@ -23,7 +23,13 @@ from thrifty.errors import BadInput
 from thrifty.labels.numbers import Numbers
 from thrifty.models.buying.policy import Bought
 from thrifty.models.buying.purses import Basket, to_pay
-from thrifty.models.buying.worth import BY_HALF_AS_MANY, judges_worth, still_falls, would_pay
+from thrifty.models.buying.worth import (
+    BY_HALF_AS_MANY,
+    is_hopeless,
+    judges_worth,
+    still_falls,
+    would_pay,
+)
 from thrifty.models.fits.bins import make_bins
 from thrifty.models.fits.folds import folds_in_turn
 from thrifty.models.fits.number_mixture import Additive
@@ -128,7 +134,7 @@ class _NumberSearch:
         prices = np.asarray(cells.shared_prices, dtype=np.float64)
         self.prices = np.maximum(prices, _FREE * max(float(prices.mean()), 1e-9))
         groups = np.argsort(np.argsort(y, kind="stable")) * _GROUPS // len(y)
-        self.basket = Basket(cells, groups.astype(np.int64), allowance, rng)
+        self.basket = Basket(cells, groups.astype(np.int64), allowance, rng, panels=True)
         self.y = y[self.basket.order]
         low, high = np.quantile(y, _CLIPPED)
         self.clipped = np.clip(self.y, low, high)
@@ -194,6 +200,8 @@ class _NumberSearch:
 
     def collect(self) -> None:
         """Buy a feature where the present model is wrong, or more rows: whichever pays more."""
+        for f in self.basket.leads:  # bought only where its panel is there
+            self.prices[f] *= self.basket.asked(f)
         mean = float(self.prices[self.alive].mean())
         n = self.basket.left / mean
         enough = self.how.slimness * n**0.5
@@ -201,7 +209,7 @@ class _NumberSearch:
         waiting, present, by_rows = self.alive, None, 0.0
         while True:
             scores = self._scores(waiting, present)
-            if self.judges and not still_falls(self.losses, self.fall):
+            if self.judges and (self._hopeless() or not still_falls(self.losses, self.fall)):
                 break
             gain = (scores - 1.0) / (2.0 * max(self.looked, 1)) / (self.prices[waiting] * self.rows)
             took = 0
@@ -215,11 +223,16 @@ class _NumberSearch:
         if not self.chosen:
             self.chosen = [int(self.alive[0])]
             self.rows = self.basket.bought(self.chosen[0])
-        while would_pay(self.by_more_rows, self.fall) or not self.judges:
+        while not self.judges or would_pay(self.by_more_rows, self.fall, self._hopeless()):
             if not self._buy_rows(len(self.y)):
                 break
             if self.judges:
                 self._present()
+
+    def _hopeless(self) -> bool:
+        """Whether there is nothing to be learned, as far as much that was bought can tell."""
+        rare = self.rows // 4
+        return is_hopeless(self.losses, self.fall, rare)
 
     def _buy_features(self, waiting: Ints, worth: Floats) -> tuple[Ints, int]:
         took, batch = 0, 1 + len(self.chosen) // _PER_BATCH

@@ -38,6 +38,7 @@ __all__ = [
     "Account",
     "Basket",
     "Sheet",
+    "gap_leads",
     "round_robin",
     "share_of_rows",
     "shared_order",
@@ -133,6 +134,13 @@ def share_of_rows(target: Target, rows: Ints) -> Floats:
 #: features that are taken to share a fee on a row. Set with fees that are paid once a row, before
 #: 0.2; not measured since
 _FEE_SHARED_BY = 40
+# Panels are looked for where most cells are gaps (no set of benchmarks/models.py), on 16 rows and
+# more, again whenever twice as many are known: a feature is led by another that is missing on 30 %
+# of the rows, where it was seen three times and at most once in twenty without it. Set by hand;
+# python benchmarks/gaps.py
+_MOSTLY, _LEAST_SEEN, _LEAST_THERE, _ASTRAY, _SPARED = 0.5, 16, 3, 0.05, 0.3
+#: features among which panels are looked for at most
+_MOST_IN_PANELS = 400
 #: what may be missing for a purchase: prices are sums of floats
 _CENT = 1e-9
 
@@ -165,6 +173,39 @@ def round_robin(
     return np.argsort(turn, kind="stable")
 
 
+def gap_leads(features: Ints, values: Floats) -> dict[int, int]:
+    """Of features that are missing wherever another is, which that is; of tables of mostly gaps.
+
+    A panel that was not ordered is one gap, not several: who knows one of its columns knows them
+    all. The lead is the feature that is there least often of those that cover it.
+
+    >>> there = np.array([1, 0, 0, 1, 0, 0, 1, 0, 0, 0], dtype=bool)
+    >>> x = np.where(there, 1.0, np.nan)
+    >>> less = np.where(there & (np.arange(10) > 0), 1.0, np.nan)
+    >>> gap_leads(np.array([3, 5, 7]), np.column_stack([x, x, less]))
+    {5: 3}
+    """
+    there = ~np.isnan(values)
+    if not len(there) or there.mean() > _MOSTLY:
+        return {}
+    counts = there.sum(axis=0)
+    beside = there.T.astype(np.int64) @ ~there  # [g, f]: g is there and f is not
+    leads: dict[int, int] = {}
+    for g in np.argsort(counts, kind="stable").tolist():
+        covers = (beside[g] <= _ASTRAY * counts[g]) & (counts < (1 - _SPARED) * len(there))
+        if counts[g] < _LEAST_THERE:  # seen twice: with the very same rows
+            covers &= (beside[:, g] == 0) & (counts[g] == _LEAST_THERE - 1)
+        covers &= (counts > counts[g]) | ((counts == counts[g]) & (np.arange(len(counts)) < g))
+        if covers.any():
+            at = np.flatnonzero(covers)
+            leads[int(features[g])] = int(features[at[counts[at].argmin()]])
+    for g, lead in leads.items():  # rarest first: what leads a lead leads all
+        while lead in leads:
+            lead = leads[lead]
+        leads[g] = lead
+    return leads
+
+
 class Basket:
     """Cells of one task, bought along the order, within an allowance.
 
@@ -183,11 +224,17 @@ class Basket:
         allowance: float,
         rng: np.random.Generator,
         others: float = 1.0,
+        panels: bool = False,
     ) -> None:
         self.cells, self.left = cells, float(allowance)
         self.order = round_robin(codes, rng, others, cells)
         self.codes = codes[self.order]
         self.columns: dict[int, Floats] = {}
+        #: of a feature the one without which it is missing, too: it is bought only where that is
+        self.leads: dict[int, int] = {}
+        # orders fill several features for the price of one: nothing is spared by asking in turn
+        self._panels = panels and not cells.orders and cells.n_features <= _MOST_IN_PANELS
+        self._learned_on = 0
 
     def even_out(self, done: int) -> None:
         """Let the classes take turns from now on: those behind in the first rows come first."""
@@ -215,28 +262,49 @@ class Basket:
         return len(self.columns.get(feature, ()))
 
     def price(self, features: Ints, upto: int) -> float:
-        """What it costs to have these features on the first rows."""
+        """What it costs at most to have these features on the first rows."""
         return sum(
-            self.cells.price_of(self.order[start:upto], which)
-            for start, which in self._missing(features, upto)
+            self.cells.price_of(self.order[at], which)
+            for at, which in self._missing(features, upto)
         )
 
     def buy(self, features: Ints, upto: int) -> bool:
         """Have these features on the first rows; False, and nothing bought, if too dear."""
-        parts = self._missing(features, upto)
         price = self.price(features, upto)
         if price > self.left + _CENT:
             return False
         could = self.cells.allowance
-        for start, which in parts:
-            found = np.asarray(self.cells.get(self.order[start:upto], which), dtype=np.float64)
-            for f, column in zip(which.tolist(), found.T):
-                before = self.columns.get(f, np.zeros(0))
-                self.columns[f] = np.concatenate([before, column])
+        led = np.array([f in self.leads for f in features.tolist()], dtype=bool)
+        for some in (features[~led], features[led]):
+            for at, which in self._missing(some, upto):
+                found = np.zeros((0, len(which)))
+                if len(at):
+                    found = np.asarray(self.cells.get(self.order[at], which), dtype=np.float64)
+                for f, column in zip(which.tolist(), found.T):
+                    whole = np.full(upto, np.nan)
+                    whole[: self.bought(f)] = self.columns.get(f, np.zeros(0))
+                    whole[at] = column
+                    self.columns[f] = whole
         can = self.cells.allowance
         # What a call really cost may be less than what was set aside for it.
         self.left -= price if could is None or can is None else min(price, could - can)
+        if self._panels:
+            self._learn_panels()
         return True
+
+    def _learn_panels(self) -> None:
+        """Which features are missing together, once more was seen of them."""
+        n = min((len(column) for column in self.columns.values()), default=0)
+        if n < max(_LEAST_SEEN, 2 * self._learned_on):
+            return
+        self._learned_on = n
+        features = np.array(sorted(self.columns), dtype=np.int64)
+        self.leads = gap_leads(features, self.values(features, n))
+
+    def asked(self, feature: int) -> float:
+        """On how many of the rows a feature is to be bought, where its lead is known on them."""
+        lead = self.leads.get(feature)
+        return 1.0 if lead is None else float((~np.isnan(self.columns[lead])).mean())
 
     def most_rows(self, features: Ints, start: int, stop: int) -> int:
         """The most rows, from start to stop, on which these features can still be paid for."""
@@ -254,10 +322,21 @@ class Basket:
         found = [self.columns[f][:upto] for f in features.tolist()]
         return np.column_stack(found) if found else np.zeros((upto, 0))
 
-    def _missing(self, features: Ints, upto: int) -> list[tuple[int, Ints]]:
-        """Features by how far they were bought, where that is less than wanted."""
-        have = np.array([self.bought(f) for f in features.tolist()], dtype=np.int64)
-        return [(int(n), features[have == n]) for n in np.unique(have) if n < upto]
+    def _missing(self, features: Ints, upto: int) -> list[tuple[Ints, Ints]]:
+        """Rows and features that are to be bought: by how far features were bought, and led."""
+        alike: dict[tuple[int, int], list[int]] = {}
+        for f in features.tolist():
+            have, lead = self.bought(f), self.leads.get(f, -1)
+            if have < upto:
+                known = lead >= 0 and self.bought(lead) >= upto
+                alike.setdefault((have, lead if known else -1), []).append(f)
+        found = []
+        for (have, lead), some in sorted(alike.items()):
+            at = np.arange(have, upto)
+            if lead >= 0:
+                at = at[~np.isnan(self.columns[lead][have:upto])]
+            found.append((at, np.array(some, dtype=np.int64)))
+        return found
 
 
 class Account:

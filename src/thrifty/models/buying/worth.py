@@ -29,13 +29,24 @@ from thrifty.models.fits.folds import stratified_folds
 from thrifty.models.fits.logistic import fit_intercepts, softmax
 from thrifty.models.fits.points import Design, oof_scores
 
-__all__ = ["BY_HALF_AS_MANY", "Curve", "curve_of", "judges_worth", "still_falls", "would_pay"]
+__all__ = [
+    "BY_HALF_AS_MANY",
+    "Curve",
+    "curve_of",
+    "is_hopeless",
+    "judges_worth",
+    "still_falls",
+    "would_pay",
+]
 
 #: of the fall of the loss so far, what the next purchase must be expected to add. .01 and .04 were
 #: tried beside it on eleven sets, one split each (docs/models.md, the table on its first page)
 _PART = 0.02
 #: purchases of features that are judged together. Chosen with it
 _LAST = 3
+#: purchases, and rows of the rarest class, after which a loss that never fell is taken for one that
+#: will not. Set by hand; cervical and tables of noise stop by it
+_PURCHASES, _RARE_ROWS = 6, 30
 #: bins of a feature at most while a task buys
 _BINS = 8
 #: of the loss from a third of the rows less that from two thirds, what half as many rows again take
@@ -48,13 +59,28 @@ def judges_worth(cells: Cells) -> bool:
     return cells.spend is None
 
 
-def would_pay(gain: float, fall: float) -> bool:
+def would_pay(gain: float, fall: float, hopeless: bool = False) -> bool:
     """Whether a purchase is worth it; where nothing was learned yet, everything is.
+
+    ``hopeless``: much was bought, so that nothing learned is nothing to be learned.
 
     >>> would_pay(0.008, 0.3), would_pay(0.004, 0.3), would_pay(0.002, -0.1)
     (True, False, True)
+    >>> would_pay(0.002, -0.1, hopeless=True)
+    False
     """
-    return fall <= 0 or gain >= _PART * fall
+    return not hopeless if fall <= 0 else gain >= _PART * fall
+
+
+def is_hopeless(losses: Sequence[float], fall: float, rare: int) -> bool:
+    """Whether purchase after purchase told nothing of rows left out, with enough rows to tell.
+
+    ``rare``: rows of the rarest class among them.
+
+    >>> is_hopeless([0.4] * 9, -0.01, rare=40), is_hopeless([0.4] * 9, 0.01, rare=40)
+    (True, False)
+    """
+    return fall <= 0 and len(losses) >= _PURCHASES and rare >= _RARE_ROWS
 
 
 def still_falls(losses: Sequence[float], fall: float) -> bool:

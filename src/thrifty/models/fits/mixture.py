@@ -19,7 +19,7 @@ import numpy as np
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.errors import BadInput
 from thrifty.models.card import Card, card_in_mixture
-from thrifty.models.fits.boosting import forest_weight, grow_boosted, grow_extra_trees
+from thrifty.models.fits.boosting import forest_weight, grow_boosted, grow_extra_trees, how_to_grow
 from thrifty.models.fits.folds import stratified_folds
 from thrifty.models.fits.line import LineDesign, line_left_out
 from thrifty.models.fits.logistic import fit_intercepts, fit_slope, shrink_slope, softmax
@@ -328,7 +328,7 @@ def _ways_to_grow(categories: Bools, seed: int) -> list[Grow]:
     """Trees one after another, each for what is still wrong, and trees side by side."""
 
     def boosted(values: Floats, codes: Ints, weights: Floats) -> TreeSum:
-        return grow_boosted(values, codes, weights, categories, seed)
+        return grow_boosted(values, codes, weights, categories, seed, how_to_grow(len(codes)))
 
     def forest(values: Floats, codes: Ints, weights: Floats) -> TreeSum:
         return grow_extra_trees(values, codes, weights, categories, seed)

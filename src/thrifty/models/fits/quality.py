@@ -85,6 +85,11 @@ class Quality:
     rows: int
     rare: int | None
 
+    @property
+    def beyond_guessing(self) -> bool:
+        """Whether rows left out show more than guessing would: the interval of the AUC does."""
+        return self.auc.low > 0.5
+
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
         precision, area = self.average_precision, self.auc

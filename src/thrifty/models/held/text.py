@@ -40,10 +40,12 @@ def quality_words(quality: Quality | None, classes: Sequence[object] | Mapping[i
     if quality is None:
         return "Quality was not measured."
     of = "mean over the classes" if quality.rare is None else f"of {classes[quality.rare]}"
+    nothing = "" if quality.beyond_guessing else " These rows show nothing beyond guessing."
     return (
         f"On {quality.rows:,} rows left out in turn (cross-validated, weighted as they were "
         f"bought): average precision {quality.average_precision} {of}, where guessing has "
         f"{quality.guessing:.2f}; AUC {quality.auc}; 95 % intervals."
+        f"{nothing}"
     )
 
 

@@ -1,0 +1,54 @@
+"""Where there is nothing to learn a model says so, and a task without a spend stops early."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import thrifty
+from thrifty.benchmarks.data import data_folder
+
+
+def noise(rows: int, width: int, share: float, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(rows, width)), (rng.random(rows) < share).astype(int)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_noise_is_called_noise_and_not_all_of_it_is_bought(share):
+    X, y = noise(900, 30, share)
+    learned = thrifty.Lifetime(random_state=0).learn("noise", X, y)
+    assert learned.receipt.cells < 0.75 * X.size
+    assert not learned.model.quality_.beyond_guessing
+    assert "nothing beyond guessing" in str(learned.model)
+
+
+def test_numbers_that_nothing_tells_stop_early():
+    X, _ = noise(900, 30, 0.5)
+    y = np.random.default_rng(1).normal(size=900)
+    learned = thrifty.Lifetime(random_state=0).learn("noise", X, y)
+    assert learned.receipt.cells < 0.75 * X.size
+
+
+def test_a_signal_is_not_called_noise():
+    X, y = noise(600, 12, 0.5)
+    y = (X[:, 2] + 0.8 * np.random.default_rng(1).normal(size=600) > 0).astype(int)
+    learned = thrifty.Lifetime(random_state=0).learn("signal", X, y)
+    assert learned.model.quality_.beyond_guessing
+    assert "nothing beyond guessing" not in str(learned.model)
+
+
+def test_what_was_said_is_spent_on_noise_too():
+    X, y = noise(600, 20, 0.5)
+    learned = thrifty.Lifetime(random_state=0).learn("noise", X, y, spend="30 %")
+    assert learned.receipt.cells > 0.29 * X.size
+
+
+@pytest.mark.skipif(data_folder() is None, reason="the sets are not here")
+def test_cervical_has_next_to_no_signal():
+    with np.load(data_folder() / "cervical.npz", allow_pickle=False) as z:
+        X, y = z["X"].astype(np.float64), z["Y"][:, 2]  # cytology: AUROC .5 to .6
+    source = thrifty.Source.from_array(X, allow_missing=True)
+    learned = thrifty.Lifetime(random_state=0).learn("cytology", source, (y == 1).astype(int))
+    assert learned.receipt.cells < 0.75 * X.size
+    assert "nothing beyond guessing" in str(learned.model)
