@@ -48,3 +48,16 @@ def test_spend_and_sure_change_the_bill(table, tmp_path):
         with thrifty.Lifetime.open(store) as life:
             bills.append(life.balance().predictions - sum(bills))
     assert 0 < bills[1] < 0.9 * bills[0]
+
+
+def test_a_label_is_no_feature_of_later_tasks(table, tmp_path):
+    """The second label is the first one again: it would be all that is ever asked."""
+    twice = pd.read_csv(table).assign(sick=lambda rows: rows["ill"])
+    twice.to_csv(tmp_path / "twice.csv", index=False)
+    learn = ["learn", tmp_path / "twice.csv", "--id", "patient", "--store", tmp_path / "b.db"]
+    run(*learn, "--label", "ill", "--spend", "10 %")
+    run(*learn, "--label", "sick", "--spend", "10 %")
+    with thrifty.Lifetime.open(tmp_path / "b.db") as life:
+        names = [f"f{i}" for i in range(30)] + ["sick", "ill"]
+        used = {names[f] for f in life["sick"].table_.features.tolist()}
+    assert "f1" in used and "ill" not in used

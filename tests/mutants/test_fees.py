@@ -8,6 +8,7 @@ import pytest
 import thrifty
 from thrifty.cells import Cells
 from thrifty.cells.prices.money import read_amount
+from thrifty.testing import FakeProvider
 
 X = np.array([[0, 1, 1], [1, 1, 0], [1, 0, 1], [0, 0, 0]], dtype=bool)
 PRICES = thrifty.PriceList(
@@ -58,3 +59,24 @@ def test_what_is_counted_is_rounded_up():
     cells = Cells(X, [2.0, 0.0, 0.0])
     cells.get([0, 1], [0])
     assert cells.counted == 4_000_000
+
+
+def paid_or_free(kind, budget):
+    """The same four examples, as a table to read and as a provider who bills."""
+    life = thrifty.Lifetime(thrifty.Trees(), prices=PRICES, budget=budget)
+    source = FakeProvider().source("pqrs", ["x0", "x1", "x2"], prices=PRICES)
+    return Cells(X if kind == "free" else source, PRICES, ledger=life.ledger, task="t")
+
+
+@pytest.mark.parametrize("kind", ["free", "paid"])
+def test_a_limit_per_example_counts_what_it_cost_before(kind):
+    """x0 of the first took the fee and cost 6; x1 then costs 2 there and 7 on the second.
+
+    The second has the dearest new cell and is within 7; the first would have cost 8.
+    """
+    cells = paid_or_free(kind, thrifty.Budget(per_example="7 EUR"))
+    cells.get([0], [0])
+    with pytest.raises(thrifty.errors.BudgetExceeded, match="per example"):
+        cells.get([0, 1], [1])
+    cells.get([1], [1])
+    assert cells.receipt().cost == 13.0
