@@ -12,6 +12,7 @@ import pytest
 import thrifty
 from thrifty.cells import Cells
 from thrifty.labels.classes import read_classes
+from thrifty.models.memory.memory import Lesson
 from thrifty.models.recurring import _candidates, _gains, recognise
 
 N, RARE = 24, 0.25
@@ -62,3 +63,17 @@ def test_just_below_the_border_at_most_one_in_twenty_is_accepted(home, n):
 
 def test_what_is_the_same_is_accepted(home):
     assert accepted(home, 0.95, 40) >= 36
+
+
+def test_the_error_is_shared_by_all_models_that_were_asked(home):
+    """The same model beside seven copies of itself needs eight times the evidence.
+
+    The 5 % are over all of them; without that as many sites would accept it as alone.
+    """
+    memory, share_at = home
+    (note,) = memory.hypotheses
+    more = {f"copy {i}": {**note, "copy": i} for i in range(7)}
+    among = memory.after(Lesson(hypotheses=more, is_task=False), memory.n_features)
+    assert len(among.hypotheses) == 8
+    alone, together = (accepted((one, share_at), 0.75, 40) for one in (memory, among))
+    assert 5 <= together <= alone - 5

@@ -20,7 +20,7 @@ def test_every_listed_change_has_its_line():
     named = json.loads((ROOT / "tests/mutants/named.json").read_text(encoding="utf-8"))
     listed = [*named, *(one for area in drawn.values() for one in area)]
     lost = [one for one in listed if found_in(ROOT, one) is None]
-    assert len(listed) == 300
+    assert len(listed) >= 300
     by_hand = [f"{one['file']}: {one['old']}" for one in lost if one in named]
     assert not by_hand, "say where these lines went (tests/mutants/README.md): " + str(by_hand)
     assert len(lost) <= STALE, "python tools/draw_mutants.py --redraw"
