@@ -5,12 +5,18 @@
 Each fit is a task of its own with the library's defaults: 12 numbers of which 4 tell the label, 30,
 60, 150 or 500 rows; and 150 Boolean features, 1,000 rows, a fifth of the cells (the wide way). The
 truth is the figure on 6,000 further rows. From 150 rows on the width is held beside that of a
-bootstrap of the same model's scores on as many fresh rows, with the same class counts.
+bootstrap of the same model's scores on as many fresh rows as the figure was measured on, with the
+same class counts, each class weighing what it does among all rows; and beside that of as many rows
+as the task has, which is more where only a part of the rows was bought. Fits are kept in
+benchmarks/results/intervals.json as they are made: interrupted, it goes on where it was; delete the
+file to measure anew after a change.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +24,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 import thrifty
 from thrifty.models.fits.quality import Quality
+from thrifty.models.table import Table
 
 __all__ = ["DESIGNS", "intervals", "one_fit"]
 
@@ -25,6 +32,8 @@ Rows = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 _RATES = np.random.default_rng(0).uniform(0.03, 0.12, 150)
 _FRESH, _DRAWS = 6000, 200
+#: fits as they are made, and after how many they are written
+_KEPT, _EVERY = Path(__file__).parent / "results/intervals.json", 10
 
 
 def numbers(rng: np.random.Generator, n: int, strong: float = 1.0) -> Rows:
@@ -56,8 +65,8 @@ DESIGNS: dict[str, tuple[int, Callable[[np.random.Generator, int], Rows], str | 
 }
 
 
-def one_fit(design: str, seed: int) -> dict[str, tuple[float, float, float, float]] | None:
-    """Of each figure: low, high, truth and the width of fresh rows; None without a figure."""
+def one_fit(design: str, seed: int) -> dict[str, tuple[float, ...]] | None:
+    """Of each figure: low, high, truth and two widths of fresh rows; None without a figure."""
     n, draw, spend = DESIGNS[design]
     rng = np.random.default_rng([n, seed])
     X, y = draw(rng, n)
@@ -70,33 +79,60 @@ def one_fit(design: str, seed: int) -> dict[str, tuple[float, float, float, floa
         return None
     fresh, labels = draw(rng, _FRESH)
     scores, positive = model.predict_proba(fresh)[:, quality.rare], labels == quality.rare
+    counts = [_measured(model.table_, quality), (int((y == quality.rare).sum()), len(y))]
     found = {}
     figures = (quality.average_precision, average_precision_score), (quality.auc, roc_auc_score)
     for name, (figure, score) in zip(("AP", "AUROC"), figures):
-        width = _width(scores, positive, y == quality.rare, score, rng) if n >= 150 else np.nan
-        found[name] = (figure.low, figure.high, float(score(positive, scores)), width)
+        widths = [
+            _width(scores, positive, rare, rows, score, rng) if n >= 150 else np.nan
+            for rare, rows in counts
+        ]
+        found[name] = (figure.low, figure.high, float(score(positive, scores)), *widths)
     return found
 
 
-def _width(scores, positive, like, score, rng) -> float:  # type: ignore[no-untyped-def]
-    """Of the middle 95 % of draws of fresh rows, as many of each class as the task has."""
+def _measured(table: Table, quality: Quality) -> tuple[int, int]:
+    """Rows of the rare class among those that a figure was measured on, and all of them."""
+    rows = table.joint()[1] if table.effects is not None else np.flatnonzero(table.rows >= 0)
+    assert len(rows) == quality.rows, (len(rows), quality.rows)
+    return int((table.labels[rows] == quality.rare).sum()), len(rows)
+
+
+def _width(scores, positive, rare, rows, score, rng) -> float:  # type: ignore[no-untyped-def]
+    """Of the middle 95 % of draws of fresh rows, so many of each class."""
     parts = np.flatnonzero(positive), np.flatnonzero(~positive)
-    some = [rng.choice(part, n) for part, n in zip(parts, (like.sum(), (~like).sum()))]
+    some = [rng.choice(part, n) for part, n in zip(parts, (rare, rows - rare))]
+    share = positive.mean()
+    weight = np.where(positive, share / rare, (1 - share) / (rows - rare))
     drawn = [np.concatenate([rng.choice(part, len(part)) for part in some]) for _ in range(_DRAWS)]
-    low, high = np.quantile([score(positive[i], scores[i]) for i in drawn], (0.025, 0.975))
+    figures = [score(positive[i], scores[i], sample_weight=weight[i]) for i in drawn]
+    low, high = np.quantile(figures, (0.025, 0.975))
     return float(high - low)
 
 
 def intervals(n: int) -> None:
     """Of n fits of each design, how many hold, and how wide they are."""
+    kept = json.loads(_KEPT.read_text()) if _KEPT.exists() else {}
     for design in DESIGNS:
-        fits = [fit for fit in (one_fit(design, seed) for seed in range(n)) if fit is not None]
+        for seed in range(n):
+            if f"{design} {seed}" not in kept:
+                kept[f"{design} {seed}"] = one_fit(design, seed)
+                if seed % _EVERY == _EVERY - 1:
+                    _KEPT.write_text(json.dumps(kept))
+        _KEPT.write_text(json.dumps(kept))
+        fits = [fit for seed in range(n) if (fit := kept[f"{design} {seed}"]) is not None]
         for name in ("AP", "AUROC"):
-            low, high, truth, fresh = np.array([fit[name] for fit in fits]).T
-            holds, width = int(((low <= truth) & (truth <= high)).sum()), (high - low).mean()
-            print(
-                f"{design}, {name}: {holds} of {len(fits)} hold ({holds / len(fits):.1%}), mean "
-                f"width {width:.3f}"
-                + ("" if np.isnan(fresh).any() else f", {width / fresh.mean():.2f} of fresh rows'"),
-                flush=True,
-            )
+            _say(design, name, np.array([fit[name] for fit in fits], dtype=np.float64))
+
+
+def _say(design: str, name: str, fits: NDArray[np.float64]) -> None:
+    low, high, truth, measured, task = fits.T
+    holds, width = int(((low <= truth) & (truth <= high)).sum()), (high - low).mean()
+    print(
+        f"{design}, {name}: {holds} of {len(fits)} hold ({holds / len(fits):.1%}), mean width",
+        end=" ",
+    )
+    beside = (
+        f", {width / measured.mean():.2f} of as many fresh rows', {width / task.mean():.2f} of "
+    )
+    print(f"{width:.3f}" + ("" if np.isnan(task).any() else f"{beside}a task's"), flush=True)

@@ -4,8 +4,10 @@
 
 Each label is a task with 1,500 rows at most, in one lifetime for each set and bill, without ids.
 ``model.quality_`` is from the rows that were bought; the figure it is held against is that of all
-test rows of the set, whose own error is not taken off. Printed: models with a figure, those whose
-held-out average precision and AUC lie inside, and the mean of reported less held-out figures.
+test rows of the set. Printed: models with a figure; those whose held-out average precision and AUC
+lie inside, and those that do when the test rows' own error, by draws of them, is added to the
+interval's: of a rare label a set may have thirty test rows; and the mean of reported less held-out
+figures.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ SETS = ("tmc2007_500", "slashdot", "nhanes", "jester_items", "yeast")
 
 
 def judged(name: str, labels: int, bill: float, seed: int, estimator) -> list[tuple]:
-    """(reported, low, high, held out) of average precision and of the AUC, for each model."""
+    """(reported, low, high, held out, its error) of average precision and AUC, for each model."""
     life, found = thrifty.Lifetime(thrifty.Models(estimator, random_state=seed)), []
     for task in model_tasks(name, labels, seed):
         X = task.X.astype(bool) if task.X.dtype == np.uint8 else task.X
@@ -39,22 +41,41 @@ def judged(name: str, labels: int, bill: float, seed: int, estimator) -> list[tu
             continue
         rare = (task.y_test == said.rare).astype(int)
         p = model.predict_proba(task.X_test)[:, said.rare]
+        both = (said.average_precision, average_precision_score), (said.auc, roc_auc_score)
         found.append(
             tuple(
-                (one.value, one.low, one.high, float(score(rare, p)))
-                for one, score in (
-                    (said.average_precision, average_precision_score),
-                    (said.auc, roc_auc_score),
-                )
+                (one.value, one.low, one.high, float(score(rare, p)), own_error(rare, p, score))
+                for one, score in both
             )
         )
     return found
 
 
+def own_error(rare: np.ndarray, p: np.ndarray, score, draws: int = 60) -> float:
+    """The standard error of a figure of these test rows, in log-odds."""
+    rng = np.random.default_rng(0)
+    parts = [np.flatnonzero(rare == c) for c in (0, 1)]
+    some = [np.concatenate([rng.choice(part, len(part)) for part in parts]) for _ in range(draws)]
+    return float(log_odds([score(rare[i], p[i]) for i in some]).std())
+
+
+def log_odds(figures) -> np.ndarray:
+    at = np.clip(figures, 1e-3, 1 - 1e-3)
+    return np.log(at / (1 - at))
+
+
+def inside(value: float, low: float, high: float, at: float, error: float) -> bool:
+    """Whether both agree, each with its own error."""
+    value, low, high, at = log_odds([value, low, high, at])
+    half = high - value if at > value else value - low
+    return bool(abs(at - value) <= np.hypot(half, 1.96 * error))
+
+
 def line(name: str, bill: float, found: list[tuple]) -> dict[str, str]:
     said = [one for one in found if one is not None]
-    inside = [sum(low <= at <= high for _, low, high, at in which) for which in zip(*said)]
-    above = [np.mean([value - at for value, _, _, at in which]) for which in zip(*said)]
+    strictly = [sum(low <= at <= high for _, low, high, at, _ in which) for which in zip(*said)]
+    allowed = [sum(inside(*one) for one in which) for which in zip(*said)]
+    above = [np.mean([value - at for value, _, _, at, _ in which]) for which in zip(*said)]
     row = {
         "set": name,
         "bill %": f"{100 * bill:g}",
@@ -62,7 +83,8 @@ def line(name: str, bill: float, found: list[tuple]) -> dict[str, str]:
         "measured": f"{len(said)}",
     }
     for i, kind in enumerate(("precision", "AUC")):
-        row[f"{kind} inside"] = f"{inside[i]}" if said else ""
+        row[f"{kind} inside"] = f"{strictly[i]}" if said else ""
+        row[f"{kind}, both errors"] = f"{allowed[i]}" if said else ""
         row[f"{kind} too high by"] = f"{above[i]:+.3f}" if said else ""
     return row
 

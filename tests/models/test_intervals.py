@@ -46,6 +46,34 @@ def test_from_150_rows_on_they_are_at_most_1_4_times_what_the_draws_say(n, seed)
     assert 1.12 <= (found.auc.high - found.auc.low) / width <= 1.5
 
 
+def test_an_interval_of_a_wide_table_is_no_wider_than_what_fresh_rows_would_say():
+    """Rows that the model left out say nearly as much as others: 2.0 times as wide before."""
+    rates = np.random.default_rng(0).uniform(0.03, 0.12, 150)
+    ours, theirs = [], []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X, y = wide_rows(rng, 1000, rates)
+        model = thrifty.Lifetime(random_state=seed).learn("rare", X, y, spend="20 %").model
+        rows = model.table_.joint()[1]
+        new, labels = wide_rows(rng, 4000, rates)
+        p = model.predict_proba(new)
+        counts = np.bincount(model.table_.labels[rows], minlength=2)
+        some = np.concatenate([rng.choice(np.flatnonzero(labels == c), counts[c]) for c in (0, 1)])
+        weights = (np.bincount(labels) / counts)[labels[some]]
+        fresh = quality_of(p[some], labels[some], weights, wider=1.0)
+        for found, said in ((ours, model.quality_), (theirs, fresh)):
+            found.append([f.high - f.low for f in (said.average_precision, said.auc)])
+    ratio = np.mean(ours, axis=0) / np.mean(theirs, axis=0)
+    assert (ratio > 1.0).all() and (ratio < 1.4).all()
+
+
+def wide_rows(rng, n, rates):
+    """Eight of 150 seldom true Booleans tell the label."""
+    X = rng.random((n, 150)) < rates
+    p = 1 / (1 + np.exp(3.2 - 2.2 * X[:, :8].sum(axis=1)))
+    return X, (rng.random(n) < p).astype(int)
+
+
 def areas(scores, positive):
     """The area under the ROC curve, by ranks."""
     from scipy.stats import rankdata

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thrifty.array_types import Floats, Ints
-from thrifty.models.buying.belief import CHUNK, Looked, believe, knowledge_gradient, overall_rate
+from thrifty.models.belief import CHUNK, Looked, believe, knowledge_gradient, overall_rate
 from thrifty.models.buying.purses import Account
 
 __all__ = ["Background", "complete_rows", "look_around", "look_once"]

@@ -31,7 +31,7 @@ import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
-from thrifty.models.buying.belief import Looked
+from thrifty.models.belief import Looked
 from thrifty.models.fits.target import Target
 
 __all__ = [

@@ -15,7 +15,7 @@ from thrifty.array_types import Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
-from thrifty.models.buying.belief import Summary, summarise
+from thrifty.models.belief import Summary, summarise
 from thrifty.models.buying.drift import drifted, features_to_test
 from thrifty.models.buying.looks import Background, complete_rows, look_around, look_once
 from thrifty.models.buying.policy import Bought
