@@ -5,7 +5,7 @@ Every value travels as a parameter; no statement is ever put together from data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 
@@ -38,18 +38,64 @@ _PURCHASE = (
 _AT_ONCE = 500
 
 
+class Sums:
+    """Sums of one transaction that are written at its end: a step settles many purchases.
+
+    >>> sums = Sums()
+    >>> sums.move(1, "fever", 5, 0, 0)
+    >>> sums.move(1, "fever", -5, 4, 0)
+    >>> sums.moved
+    {(1, 'fever'): (0, 4)}
+    """
+
+    def __init__(self) -> None:
+        #: by who pays and for which task: what is reserved more, and spent
+        self.moved: dict[tuple[int, str], tuple[int, int]] = {}
+        self.over: dict[int, int] = {}
+        #: what examples have cost, by who pays and chunk, where that has changed
+        self.changed: dict[tuple[int, int], NDArray[np.int64]] = {}
+        #: as the store has them
+        self.balances: dict[str | None, tuple[int, int]] = {}
+        self.sequence: int | None = None
+        self.currency = ""
+
+    def move(self, payer: int, task: str, reserved: int, spent: int, over: int) -> None:
+        """The account of a task changes by so much."""
+        if over:
+            self.over[payer] = self.over.get(payer, 0) + over
+        if reserved or spent:
+            before = self.moved.get((payer, task), (0, 0))
+            self.moved[payer, task] = (before[0] + reserved, before[1] + spent)
+
+
 class SqlPages(TaskPages):
     """One lifetime's pages inside one transaction. ``run(sql, params)`` gives rows."""
 
     def __init__(self, run: Run, many: Callable[..., None], lifetime: int) -> None:
         self._run, self._many, self._id = run, many, lifetime
+        self._sums: Sums | None = None
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Sums that change inside are written once, at the end."""
+        if self._sums is not None:
+            yield
+            return
+        self._sums = Sums()
+        try:
+            yield
+            self._write_sums()
+        finally:
+            self._sums = None
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
+        self._write_sums()
         self._run("SAVEPOINT thrifty_point")
         try:
             yield
         except BaseException:
+            self._sums = None if self._sums is None else Sums()
             self._run("ROLLBACK TO SAVEPOINT thrifty_point")
             self._run("RELEASE SAVEPOINT thrifty_point")
             raise
@@ -139,13 +185,27 @@ class SqlPages(TaskPages):
 
     def with_keys(self, keys: Sequence[str]) -> list[Purchase]:
         found = []
-        for key in keys:
-            found += self._run(_PURCHASE + "WHERE key = ?", (key,))
+        for some in _batches(list(keys)):
+            marks = ", ".join("?" * len(some))
+            found += self._run(_PURCHASE + f"WHERE key IN ({marks}) ORDER BY id", some)
         return [_purchase(row) for row in found]
 
     def purchase(self, id: int) -> Purchase | None:
         rows = self._run(_PURCHASE + "WHERE id = ?", (id,))
         return _purchase(rows[0]) if rows else None
+
+    def as_now(self, purchase: Purchase) -> Purchase:
+        """A purchase that was written down, as it stands; its cells are read only if it ended."""
+        p = purchase
+        (now,) = self._run(
+            "SELECT status, owner, give_up_at, reserved, spent, note FROM purchases WHERE id = ?",
+            (p.id,),
+        )
+        if tuple(now) == (p.status, p.owner, p.give_up_at, p.reserved, p.spent, p.note):
+            return p
+        found = self.purchase(p.id)
+        assert found is not None, "purchases are never deleted"
+        return found
 
     def blocking(self) -> list[Purchase]:
         marks = ", ".join("?" * len(BLOCKING))
@@ -209,20 +269,30 @@ class SqlPages(TaskPages):
     def finish(self, purchase: Purchase) -> Purchase:
         p = purchase
         if p.status == "settled":
-            self._run("UPDATE ledger SET sequence = sequence + 1 WHERE id = 1")
-            sequence = int(self._run("SELECT sequence FROM ledger WHERE id = 1")[0][0])
-            p = p.with_(sequence=sequence)
+            p = p.with_(sequence=self._next_in_sequence())
+        paid = p.block.paid is not None
         self._run(
             "UPDATE purchases SET status = ?, reserved = ?, spent = ?, answer = ?, note = ?, "
-            "settled_at = ?, sequence = ?, beyond = ? WHERE id = ?",
+            "settled_at = ?, sequence = ?, beyond = ?"
+            + (", block = ?" if paid else "")
+            + " WHERE id = ?",
             (
                 p.status, p.reserved, p.spent, p.answer, p.note, p.settled_at, p.sequence, p.over,
-                p.id,
+                *((p.block.to_bytes(),) if paid else ()), p.id,
             ),
         )  # fmt: skip
-        if p.block.paid is not None:
-            self._run("UPDATE purchases SET block = ? WHERE id = ?", (p.block.to_bytes(), p.id))
         return p
+
+    def _next_in_sequence(self) -> int:
+        sums = self._sums
+        if sums is not None and sums.sequence is not None:
+            sums.sequence += 1
+            return sums.sequence
+        self._run("UPDATE ledger SET sequence = sequence + 1 WHERE id = 1")
+        sequence = int(self._run("SELECT sequence FROM ledger WHERE id = 1")[0][0])
+        if sums is not None:
+            sums.sequence = sequence
+        return sequence
 
     # -- columns ------------------------------------------------------------------------------
 
@@ -263,7 +333,36 @@ class SqlPages(TaskPages):
 
     # -- money --------------------------------------------------------------------------------
 
+    def _write_sums(self) -> None:
+        """What has changed since the last time; reads begin anew after it."""
+        sums = self._sums
+        if sums is None:
+            return
+        self._sums = None
+        for (payer, task), (reserved, spent) in sums.moved.items():
+            self.move(task, reserved, spent, payer)
+        for payer, over in sums.over.items():
+            self.move("", 0, 0, payer, over)
+        self._put_chunks(sums.changed)
+        if sums.sequence is not None:
+            self._run("UPDATE ledger SET sequence = ? WHERE id = 1", (sums.sequence,))
+        self._sums = Sums()
+
     def balance(self, task: str | None) -> tuple[int, int]:
+        sums = self._sums
+        if sums is None:
+            return self._balance(task)
+        if task not in sums.balances:
+            sums.balances[task] = self._balance(task)
+        reserved, spent = sums.balances[task]
+        moved = [
+            some
+            for (payer, name), some in sums.moved.items()
+            if payer == self._id and task in (None, name)
+        ]
+        return reserved + sum(r for r, _ in moved), spent + sum(s for _, s in moved)
+
+    def _balance(self, task: str | None) -> tuple[int, int]:
         if task is None:
             rows = self._run("SELECT reserved, spent FROM lifetimes WHERE id = ?", (self._id,))
         else:
@@ -277,12 +376,16 @@ class SqlPages(TaskPages):
         return reserved, spent
 
     def over(self) -> int:
-        return int(self._one("SELECT beyond FROM lifetimes WHERE id = ?"))
+        coming = 0 if self._sums is None else self._sums.over.get(self._id, 0)
+        return int(self._one("SELECT beyond FROM lifetimes WHERE id = ?")) + coming
 
     def move(
         self, task: str, reserved: int, spent: int, lifetime: int | None = None, over: int = 0
     ) -> None:
         payer = lifetime or self._id
+        if self._sums is not None:
+            self._sums.move(payer, task, reserved, spent, over)
+            return
         if over:
             self._run("UPDATE lifetimes SET beyond = beyond + ? WHERE id = ?", (over, payer))
         if not reserved and not spent:
@@ -301,6 +404,7 @@ class SqlPages(TaskPages):
 
     def accounts(self) -> dict[str, tuple[int, int]]:
         """(reserved, spent) of every task and prediction."""
+        self._write_sums()
         rows = self._run(
             "SELECT task, reserved, spent FROM accounts WHERE lifetime = ?", (self._id,)
         )
@@ -316,22 +420,37 @@ class SqlPages(TaskPages):
     def add_example_costs(
         self, examples: NDArray[np.int32], amounts: NDArray[np.int64], lifetime: int | None = None
     ) -> None:
+        payer = lifetime or self._id
+        sums = self._sums
+        if sums is not None and len(examples) == 1:  # a text, of which there are many
+            chunk, at = divmod(int(examples[0]), _CHUNK)
+            if (payer, chunk) not in sums.changed:
+                sums.changed[payer, chunk] = self._chunk(chunk, payer).copy()
+            sums.changed[payer, chunk][at] += amounts[0]
+            return
         if not amounts.any():
             return
-        payer = lifetime or self._id
-        changed = []
+        changed = {}
         for chunk in np.unique(examples // _CHUNK).tolist():
             inside = examples // _CHUNK == chunk
             total = self._chunk(chunk, payer).copy()
             np.add.at(total, examples[inside] % _CHUNK, amounts[inside])
-            changed.append((payer, chunk, pack_arrays({"amounts": total})))
+            changed[payer, chunk] = total
+        if sums is not None:
+            sums.changed.update(changed)
+        else:
+            self._put_chunks(changed)
+
+    def _put_chunks(self, changed: Mapping[tuple[int, int], NDArray[np.int64]]) -> None:
         self._many(
             "INSERT INTO example_spending (lifetime, chunk, amounts) VALUES (?, ?, ?) "
             "ON CONFLICT (lifetime, chunk) DO UPDATE SET amounts = excluded.amounts",
-            changed,
+            [(*at, pack_arrays({"amounts": total})) for at, total in changed.items()],
         )
 
     def _chunk(self, chunk: int, payer: int) -> NDArray[np.int64]:
+        if self._sums is not None and (payer, chunk) in self._sums.changed:
+            return self._sums.changed[payer, chunk]
         rows = self._run(
             "SELECT amounts FROM example_spending WHERE lifetime = ? AND chunk = ?", (payer, chunk)
         )
@@ -340,7 +459,12 @@ class SqlPages(TaskPages):
         return unpack_arrays(bytes(rows[0][0]))["amounts"]
 
     def currency(self, label: str) -> str:
+        sums = self._sums
+        if sums is not None and sums.currency and not label:
+            return sums.currency
         kept = str(self._one("SELECT currency FROM lifetimes WHERE id = ?"))
+        if sums is not None:
+            sums.currency = kept
         if label and not kept:
             self._run("UPDATE lifetimes SET currency = ? WHERE id = ?", (label, self._id))
             return label
@@ -368,15 +492,18 @@ def _reading(method: Callable[..., object]) -> Callable[..., object]:
 
     @wraps(method)
     def reading(*given: object, **named: object) -> object:
-        with readable("the store"):
+        try:
             return method(*given, **named)
+        except Exception:
+            with readable("the store"):
+                raise
 
     return reading
 
 
 for _name in (
     "number", "numbers", "names", "numbered", "sources_of", "knows_source", "words",
-    "with_keys", "purchase", "blocking",
+    "with_keys", "purchase", "as_now", "blocking",
     "answered", "settled_after", "all_settled", "settled_of", "purchases", "latest",
     "purchases_of", "last_settled", "last_compacted", "columns", "balance", "over", "accounts",
     "example_costs", "_chunk", "currency",

@@ -93,6 +93,8 @@ class LocalChatServer:
         #: (text, questions) of each request it worked on, in the order in which they came in
         self.requests: list[tuple[str, list[str]]] = []
         self.refused = 0
+        #: connections that were opened
+        self.connections = 0
         #: texts in the order in which replies went out
         self.replied: list[str] = []
         self._seen: set[str] = set()
@@ -105,6 +107,11 @@ class LocalChatServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                with server._lock:
+                    server.connections += 1
+                super().setup()
 
             def do_POST(self) -> None:
                 size = int(self.headers.get("Content-Length", 0))

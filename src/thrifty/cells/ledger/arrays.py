@@ -7,6 +7,7 @@ import math
 import struct
 import zlib
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -20,6 +21,9 @@ _KINDS = {"u1", "i4", "i8", "f8"}
 #: a block takes no more memory than this, whoever wrote it; calls are cut to fit (plan.py)
 _LARGEST = 1 << 28
 
+#: bytes of a block that is not worth compressing
+_SMALL = 400
+
 
 def pack_arrays(arrays: Mapping[str, AnyArray]) -> bytes:
     """Named arrays of bytes, integers or floats, as one compressed block.
@@ -28,11 +32,7 @@ def pack_arrays(arrays: Mapping[str, AnyArray]) -> bytes:
     >>> unpack_arrays(block)["rows"].tolist()
     [0, 1, 2]
     """
-    header = {name: [a.dtype.str[1:], list(a.shape)] for name, a in arrays.items()}
-    unknown = {str(kind) for kind, _ in header.values()} - _KINDS
-    if unknown:
-        raise TypeError(f"arrays must be of kind {sorted(_KINDS)}; got {sorted(unknown)}")
-    head = json.dumps(header).encode()
+    head = _header(tuple((name, a.dtype.str[1:], a.shape) for name, a in arrays.items()))
     little = [np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("<")) for a in arrays.values()]
     if sum(a.nbytes for a in little) > _LARGEST - (1 << 20):
         raise StoreError(
@@ -40,11 +40,31 @@ def pack_arrays(arrays: Mapping[str, AnyArray]) -> bytes:
             f"{sum(a.nbytes for a in little) >> 20} MB. Ask for fewer cells at once: max_cells=."
         )
     body = b"".join(a.tobytes() for a in little)
-    return zlib.compress(struct.pack("<I", len(head)) + head + body, 1)
+    raw = struct.pack("<I", len(head)) + head + body
+    return zlib.compress(raw, 1) if len(raw) > _SMALL else _uncompressed(raw)
+
+
+@lru_cache(maxsize=256)
+def _header(arrays: tuple[tuple[str, str, tuple[int, ...]], ...]) -> bytes:
+    """Names, kinds and shapes; those of one text after another are the same."""
+    unknown = {kind for _, kind, _ in arrays} - _KINDS
+    if unknown:
+        raise TypeError(f"arrays must be of kind {sorted(_KINDS)}; got {sorted(unknown)}")
+    return json.dumps({name: [kind, list(shape)] for name, kind, shape in arrays}).encode()
+
+
+def _uncompressed(raw: bytes) -> bytes:
+    """A zlib stream of one stored block (RFC 1950, 1951): setting a compressor up takes longer."""
+    head = struct.pack("<BHH", 1, len(raw), len(raw) ^ 0xFFFF)
+    return b"\x78\x01" + head + raw + struct.pack(">I", zlib.adler32(raw))
 
 
 def unpack_arrays(block: bytes) -> dict[str, AnyArray]:
     """The inverse of :func:`pack_arrays`; a damaged block is an error, never a value."""
+    return dict(_small(block)) if len(block) <= _SMALL else _unpacked(block)
+
+
+def _unpacked(block: bytes) -> dict[str, AnyArray]:
     try:
         reader = zlib.decompressobj()
         raw = reader.decompress(block, _LARGEST)
@@ -75,3 +95,7 @@ def unpack_arrays(block: bytes) -> dict[str, AnyArray]:
             "something else than Thrifty, or its disk is failing: restore a copy."
         ) from error
     return out
+
+
+#: the same few answers come again and again; nobody can write into what was read
+_small = lru_cache(maxsize=256)(_unpacked)

@@ -92,6 +92,12 @@ class Pages(Protocol):
     def savepoint(self) -> AbstractContextManager[None]:
         """Undo what was written inside if it raises, and no more."""
 
+    def together(self) -> AbstractContextManager[None]:
+        """Sums of money that change inside may be written once, at the end."""
+
+    def as_now(self, purchase: Purchase) -> Purchase:
+        """A purchase that was written down, as it stands now."""
+
     def purchase(self, id: int) -> Purchase | None: ...
     def blocking(self) -> list[Purchase]:
         """Purchases of the whole store whose cells may not be bought now."""

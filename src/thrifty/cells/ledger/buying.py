@@ -23,7 +23,7 @@ from thrifty.cells.ledger.ending import end
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.next_calls import Asking, lease
 from thrifty.cells.ledger.owner import IN_FLIGHT, me
-from thrifty.cells.ledger.purchase import CellBlock, Purchase
+from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.ledger.settlement import Names
 from thrifty.cells.ledger.words import Places
 from thrifty.cells.prices.bill_lines import BillLine, Lines, lines_of_counts
@@ -73,6 +73,8 @@ class Buyer:
         self._mine: set[int] = set()
         self._repeated: set[int] = set()
         self._running: dict[int, Purchase] = {}
+        #: what was asked with each of them
+        self._names_of: dict[int, Names] = {}
         self._stopping = False
         self._leave: BaseException | None = None
 
@@ -248,7 +250,7 @@ class Buyer:
     ) -> None:
         outcome = Outcome("unknown")
         try:
-            examples, features = self._names(purchase.block)[:2]
+            examples, features = self._names(purchase)[:2]
             reached("before-call")
             outcome = await call_provider(
                 self.source,
@@ -272,8 +274,8 @@ class Buyer:
         until = self.ledger.now() + limits.timeout + 5.0
 
         def ours(pages: Pages) -> Purchase | None:
-            now = pages.purchase(purchase.id)
-            return now if now and now.status == "pending" and now.owner == me() else None
+            now = pages.as_now(purchase)
+            return now if now.status == "pending" and now.owner == me() else None
 
         def renew(pages: Pages) -> bool:
             if ours(pages) is None:
@@ -289,12 +291,16 @@ class Buyer:
         except ThriftyError:
             return False  # what cannot be looked up is not called
 
-    def _names(self, block: CellBlock) -> Names:
-        at, rows = self.known.place(block)
+    def _names(self, purchase: Purchase) -> Names:
+        found = self._names_of.get(purchase.id)
+        if found is not None:
+            return found
+        at, rows = self.known.place(purchase.block)
         ids = self.source.ids_of([self.source.examples[r] for r in rows.tolist()])
         features = [self.source.feature_names[f] for f in at.tolist()]
         words = {j: self.words[f].words for j, f in enumerate(at.tolist()) if f in self.words}
-        return Names(ids, features, words, self.source.zero_or_one[at])
+        named = Names(ids, features, words, self.source.zero_or_one[at])
+        return self._names_of.setdefault(purchase.id, named)
 
     def _step(
         self,
@@ -354,6 +360,7 @@ class Buyer:
     def _ended(self, ended: list[Purchase]) -> None:
         for purchase in ended:
             self._running.pop(purchase.id, None)
+            self._names_of.pop(purchase.id, None)
             IN_FLIGHT.discard(purchase.key)
             self._book(purchase)
             if self.ledger.on_purchase is not None:
@@ -376,7 +383,8 @@ class Buyer:
                 self._forget(heard)
             ahead = True
             self.catch_up(pages)
-            return work(pages)
+            with pages.together():
+                return work(pages)
 
         try:
             return self.ledger.book.write(once)
@@ -398,7 +406,7 @@ class Buyer:
             pages,
             purchase,
             outcome,
-            self._names(purchase.block),
+            self._names(purchase),
             repeated=purchase.id in self._repeated,
         )
         if purchase.id in self._mine:

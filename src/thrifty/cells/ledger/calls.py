@@ -11,6 +11,7 @@ import inspect
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -118,34 +119,39 @@ async def call_provider(
     ``may_call`` is asked right before each call, after any waiting. What does not cost is called
     again however it ended: there is no bill to be in doubt about.
     """
-    import stamina
+    last = await _once(source, examples, features, key, limiter, may_call)
+    uncertain = last.error if last.kind == "unknown" else ""
+    if _try_again(source, last, costs=costs):
+        import stamina  # setting it up takes as long as the rest of a call: not for the first try
 
-    uncertain = ""
-    last = Outcome("unknown")
-    try:
-        async for attempt in stamina.retry_context(
-            on=_CallAgain,
-            attempts=source.limits.attempts,
-            timeout=None,
-            wait_initial=0.05,
-            wait_max=5,
-        ):
-            with attempt:
-                last = await _once(source, examples, features, key, limiter, may_call)
-                if last.kind == "unknown":
-                    uncertain = last.error
-                harmless = source.idempotent or not costs
-                again = last.kind == "refused" or (last.kind == "unknown" and harmless)
-                if again and last.leave is None:
-                    raise _CallAgain(last.error)
-    except _CallAgain:
-        pass
+        with suppress(_CallAgain):
+            async for attempt in stamina.retry_context(
+                on=_CallAgain,
+                attempts=source.limits.attempts,
+                timeout=None,
+                wait_initial=0.05,
+                wait_max=5,
+            ):
+                with attempt:
+                    if attempt.num > 1:
+                        last = await _once(source, examples, features, key, limiter, may_call)
+                    if last.kind == "unknown":
+                        uncertain = last.error
+                    if _try_again(source, last, costs=costs):
+                        raise _CallAgain(last.error)
     if not costs and last.kind == "unknown":
         return Outcome("refused", error=last.error, leave=last.leave)
     if uncertain and costs and last.kind in ("refused", "failed", "withdrawn"):
         # An earlier try may have been billed; a later refusal does not undo that.
         return Outcome("unknown", error=uncertain)
     return last
+
+
+def _try_again(source: CallableSource, last: Outcome, *, costs: bool) -> bool:
+    """Whether calling again can bill nothing twice."""
+    harmless = source.idempotent or not costs
+    safe = last.kind == "refused" or (last.kind == "unknown" and harmless)
+    return safe and last.leave is None
 
 
 async def _once(

@@ -55,8 +55,7 @@ def end(
     ``repeated`` says that the purchase was in doubt before this call, under the same key. A refusal
     then says nothing of the first try: it stays in doubt.
     """
-    now = pages.purchase(purchase.id)
-    assert now is not None, "purchases are never deleted"
+    now = pages.as_now(purchase)
     if now.status not in ("pending", "doubt"):
         return _after_the_fact(asking, pages, now, outcome, names)
     if outcome.kind == "answer":  # whoever asked: under one key it is one answer

@@ -315,6 +315,9 @@ def _inverse(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def _look_up(inverse: NDArray[np.int64], numbers: AnyArray) -> NDArray[np.int64]:
+    if len(numbers) == 1:  # one text after another
+        at = int(numbers[0])
+        return np.array([inverse[at] if 0 <= at < len(inverse) else -1], dtype=np.int64)
     out = np.full(len(numbers), -1, dtype=np.int64)
     inside = (numbers >= 0) & (numbers < len(inverse))
     out[inside] = inverse[numbers[inside]]

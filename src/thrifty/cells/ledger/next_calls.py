@@ -204,7 +204,7 @@ class Asking:
         self, pages: Pages, call: Call, others: list[Purchase], mine: list[Purchase]
     ) -> bool:
         """Whether to wait: a cell or a draw of this call is being bought at this moment."""
-        if any(self._overlap(call, p) for p in mine) or waits_for(call, self.known, self.tariff):
+        if self._being_bought(call, mine) or waits_for(call, self.known, self.tariff):
             return True
         hit = [p for p in others if self._overlap(call, p)]
         stuck = [p for p in hit if not is_live(p, self.ledger.now())]
@@ -327,6 +327,12 @@ class Asking:
                     "process and say what became of the purchase.",
                     purchases=(p.id,),
                 )
+
+    def _being_bought(self, call: Call, mine: list[Purchase]) -> bool:
+        if len(call.rows) == 1:  # of many such calls at once, none is about the same text
+            number = self.known.examples[call.rows[0]]
+            mine = [p for p in mine if len(p.block.examples) > 1 or p.block.examples[0] == number]
+        return any(self._overlap(call, p) for p in mine)
 
     def _overlap(self, call: Call, purchase: Purchase) -> bool:
         block = purchase.block

@@ -14,8 +14,9 @@ again meanwhile: billed, counted, never used.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -145,7 +146,15 @@ class Purchase:
 
     def with_(self, **changes: Any) -> Purchase:
         """The same purchase with some fields changed."""
-        return replace(self, **changes)
+        values = list(_ALL(self))  # many times for every call: faster than dataclasses.replace
+        for name, value in changes.items():
+            values[_PLACE[name]] = value
+        return Purchase(*values)
+
+
+_FIELDS = tuple(field.name for field in fields(Purchase))
+_PLACE = {name: i for i, name in enumerate(_FIELDS)}
+_ALL = attrgetter(*_FIELDS)
 
 
 def is_live(purchase: Purchase, now: float) -> bool:

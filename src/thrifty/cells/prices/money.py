@@ -93,6 +93,8 @@ def total(amounts: NDArray[np.int64]) -> int:
     >>> total(np.full(4, 2**61)) == 2**63
     True
     """
+    if len(amounts) == 1:  # of one text, many times
+        return int(amounts[0])
     if len(amounts) and int(amounts.max()) >= LARGEST // len(amounts):
         return sum(amounts.tolist())
     return int(amounts.sum())

@@ -1,8 +1,9 @@
-"""Any server that speaks OpenAI's chat completions, over httpx; no vendor's package is needed."""
+"""Any server that speaks OpenAI's chat completions; no vendor's package is needed."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import ssl
@@ -11,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from thrifty.cells.prices.tokens import Rates
+from thrifty.cells.sources.http_connection import HttpConnection, can_be_direct
 from thrifty.cells.sources.questions import Reply
 from thrifty.errors import BadInput, NotBilled, ThriftyError
 from thrifty.typing import Json, JsonLike
@@ -68,9 +70,9 @@ class ChatServer:
         self.key_from, self.options = key_from, dict(options or {"temperature": 0})
         self.timeout, self.poll = timeout, poll
         self._certificates: ssl.SSLContext | None = None
-        #: connections that are open and idle, of each loop in which calls are made. A client has
-        #: one: httpx looks through all connections of a client for every call
-        self._kept: dict[asyncio.AbstractEventLoop, list[httpx.AsyncClient]] = {}
+        self._direct = can_be_direct(self.base_url)
+        #: connections that are open and idle, of each loop in which calls are made
+        self._kept: dict[asyncio.AbstractEventLoop, list[HttpConnection]] = {}
 
     def __repr__(self) -> str:
         where = re.sub(r"(://)[^/@]*@", r"\1***@", self.base_url)  # no name, no password
@@ -85,22 +87,31 @@ class ChatServer:
                 "asking a chat server needs the package httpx. Type: pip install "
                 "'thrifty[providers]'"
             ) from error
-        headers = {}
-        if self.key_from is not None:
-            key = os.environ.get(self.key_from)
-            if not key:
-                raise NotBilled(f"the environment has no {self.key_from}, which holds the key.")
-            headers["Authorization"] = f"Bearer {key}"
         return httpx.AsyncClient(
-            base_url=self.base_url, headers=headers, timeout=self.timeout, verify=self._trust()
+            base_url=self.base_url,
+            headers=self._headers(),
+            timeout=self.timeout,
+            verify=self._trust(),
         )
+
+    def _headers(self) -> dict[str, str]:
+        """The key, where the server wants one; it is read for each call, and kept nowhere."""
+        if self.key_from is None:
+            return {}
+        key = os.environ.get(self.key_from)
+        if not key:
+            raise NotBilled(f"the environment has no {self.key_from}, which holds the key.")
+        return {"Authorization": f"Bearer {key}"}
 
     def _trust(self) -> ssl.SSLContext:
         """Certificates are read once: reading them takes longer than a call."""
         if self._certificates is None:
-            import httpx
-
-            self._certificates = httpx.create_ssl_context()
+            try:
+                import httpx
+            except ImportError:  # only what needs a proxy, or a batch, needs it
+                self._certificates = ssl.create_default_context()
+            else:
+                self._certificates = httpx.create_ssl_context()
         return self._certificates
 
     def body(self, prompt: str, longest: int | None = None) -> Json:
@@ -111,37 +122,52 @@ class ChatServer:
 
     async def __call__(self, prompt: str, longest: int | None = None) -> Reply:
         body = self.body(prompt, longest)
-        loop = asyncio.get_running_loop()
-        if loop not in self._kept:
+        if not self._direct:
             async with self.client() as client:
-                return await _complete(client, body)
-        idle = self._kept[loop]
-        client = idle.pop() if idle else self.client()
+                return reply_of((await send(client, "POST", "/chat/completions", json=body)).json())
+        idle = self._kept.get(asyncio.get_running_loop())
+        connection = await self._connection(idle or [])
         try:
-            return await _complete(client, body)
+            return await self._complete(connection, body)
         finally:
-            idle.append(client)
+            if idle is not None and connection.alive:
+                idle.append(connection)
+            else:
+                connection.close()
+
+    async def _connection(self, idle: list[HttpConnection]) -> HttpConnection:
+        """One that is open and idle, or a new one."""
+        while idle:
+            connection = idle.pop()
+            if connection.alive:
+                return connection
+            connection.close()
+        self._headers()  # no key, no connection
+        return await HttpConnection.open(self.base_url, self._trust(), self.timeout)
+
+    async def _complete(self, connection: HttpConnection, body: Json) -> Reply:
+        raw = json.dumps(body).encode()
+        reply = await connection.post("/chat/completions", raw, self._headers(), self.timeout)
+        _check(reply.status)
+        return reply_of(json.loads(reply.body))
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
         """Calls made inside share their connections, which are closed at the end."""
         loop = asyncio.get_running_loop()
-        self._kept[loop] = []  # calls fill it, and find out whether there is a key
+        self._direct = can_be_direct(self.base_url)  # the environment may have changed
+        self._kept[loop] = []  # calls fill it
         try:
             yield
         finally:
-            for client in self._kept.pop(loop):
-                await client.aclose()
+            for connection in self._kept.pop(loop):
+                connection.close()
 
     def in_batches(self, gather: float = 0.05) -> Batches:
         """The same server through its batch interface, at the price of batches."""
         from thrifty.cells.sources.chat_batches import Batches
 
         return Batches(self, gather)
-
-
-async def _complete(client: httpx.AsyncClient, body: Json) -> Reply:
-    return reply_of((await send(client, "POST", "/chat/completions", json=body)).json())
 
 
 async def send(client: httpx.AsyncClient, method: str, path: str, **what: Any) -> httpx.Response:
@@ -152,11 +178,15 @@ async def send(client: httpx.AsyncClient, method: str, path: str, **what: Any) -
         reply = await client.request(method, path, **what)
     except (httpx.ConnectError, httpx.ConnectTimeout) as error:
         raise NotBilled("the server cannot be reached") from error
-    if reply.status_code in NOT_BILLED:
-        raise NotBilled(f"the server answered {reply.status_code}")
-    if reply.status_code >= 300:
-        raise RuntimeError(f"the server answered {reply.status_code}")
+    _check(reply.status_code)
     return reply
+
+
+def _check(status: int) -> None:
+    if status in NOT_BILLED:
+        raise NotBilled(f"the server answered {status}")
+    if not 200 <= status < 300:
+        raise RuntimeError(f"the server answered {status}")
 
 
 def reply_of(body: JsonLike) -> Reply:

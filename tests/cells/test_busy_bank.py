@@ -1,0 +1,164 @@
+"""The bank keeps its server busy: connections that are kept, sums that are written once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import ssl
+import threading
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import thrifty
+from thrifty.cells.sources.http_connection import HttpConnection, can_be_direct
+from thrifty.errors import BudgetExceeded, NotBilled, PurchaseInDoubt
+from thrifty.testing import LocalChatServer
+
+BODY = json.dumps(
+    {"model": "m", "choices": [{"message": {"content": '{"1": "yes"}'}}],
+     "usage": {"prompt_tokens": 9, "completion_tokens": 4}}
+).encode()  # fmt: skip
+CHUNKS = b"".join(b"%x\r\n%s\r\n" % (len(c), c) for c in (BODY[:7], BODY[7:])) + b"0\r\n\r\n"
+SIZED = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(BODY), BODY)
+
+
+@contextmanager
+def raw_server(*replies: bytes, close: bool = False):
+    """Answers the requests of any connection with these bytes in turn, the last one for ever."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    left, opened = list(replies), []
+
+    def talk(line: socket.socket) -> None:
+        with line:
+            while True:
+                got = b""
+                while b"\r\n\r\n" not in got:
+                    some = line.recv(65536)
+                    if not some:
+                        return
+                    got += some
+                head, _, body = got.partition(b"\r\n\r\n")
+                size = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+                while len(body) < size:
+                    body += line.recv(65536)
+                line.sendall(left.pop(0) if len(left) > 1 else left[0])
+                if close:
+                    return
+
+    def serve() -> None:
+        while True:
+            try:
+                line, _ = listening.accept()
+            except OSError:
+                return
+            opened.append(line)
+            threading.Thread(target=talk, args=(line,), daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1", opened
+    finally:
+        listening.close()
+
+
+def answers(url: str, n: int = 3) -> np.ndarray:
+    chat = thrifty.ChatServer("m", rates=thrifty.Rates(1, 1), base_url=url, key_from=None)
+    bank = thrifty.Source.from_questions([f"t{i}" for i in range(n)], ["Is it?"], ask=chat)
+    return thrifty.Cells(bank, ledger=thrifty.Lifetime().ledger, task="t").get(range(n), [0])
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        SIZED,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + CHUNKS,
+        b"HTTP/1.1 100 Continue\r\n\r\n" + SIZED,
+    ],
+    ids=["sized", "in chunks", "go on"],
+)
+def test_replies_of_every_shape_are_read(reply):
+    with raw_server(reply) as (url, opened):
+        assert (answers(url) == 1).all()
+        assert len(opened) <= 3
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [SIZED, b"HTTP/1.1 200 OK\r\n\r\n" + BODY, b"HTTP/1.0 200 OK\r\n\r\n" + BODY],
+    ids=["sized", "until it closes", "HTTP/1.0"],
+)
+def test_a_server_that_closes_after_each_reply_is_opened_again(reply):
+    with raw_server(reply, close=True) as (url, opened):
+        assert (answers(url, 4) == 1).all()
+        assert len(opened) == 4
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nshort", b"SSH-2.0\r\n\r\n",
+     b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
+     b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",
+     b"HTTP/1.1 301 Moved\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n"],
+)  # fmt: skip
+def test_a_reply_that_is_none_leaves_the_purchase_in_doubt(reply):
+    with raw_server(reply, close=True) as (url, _), pytest.raises(PurchaseInDoubt):
+        answers(url, 1)
+
+
+def test_a_line_break_in_a_header_is_refused_before_anything_is_sent():
+    async def post(url):
+        line = await HttpConnection.open(url, ssl.create_default_context(), 5.0)
+        try:
+            await line.post("/x", b"{}", {"Authorization": "Bearer a\r\nX: y"}, 5.0)
+        finally:
+            line.close()
+
+    with raw_server(SIZED) as (url, _), pytest.raises(NotBilled, match="line break"):
+        asyncio.run(post(url))
+
+
+def test_a_proxy_of_the_environment_is_used(monkeypatch):
+    assert can_be_direct("http://127.0.0.1:1/v1")
+    with LocalChatServer(lambda text, question: "yes") as server:
+        # it sees whole addresses instead of paths, as a proxy does
+        monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
+        monkeypatch.delenv("no_proxy", raising=False)
+        assert not can_be_direct("http://model.invalid/v1")
+        assert (answers("http://model.invalid/v1") == 1).all()
+        assert len(server.requests) == 3
+
+
+def test_sums_written_together_are_those_written_one_by_one():
+    def book(pages, *, together):
+        def moves():
+            pages.move("a", 5, 0)
+            pages.add_example_costs(np.array([3], np.int32), np.array([5]))
+            pages.add_example_costs(np.array([3, 2000], np.int32), np.array([1, 2]))
+            pages.move("a", -5, 4, over=2)
+            seen = pages.balance(None), pages.balance("a"), pages.over()
+            try:
+                with pages.savepoint():
+                    pages.move("a", 100, 0, over=9)
+                    pages.add_example_costs(np.array([3], np.int32), np.array([50]))
+                    raise BudgetExceeded("no")
+            except BudgetExceeded:
+                pass
+            return seen
+
+        if not together:
+            seen = moves()
+        else:
+            with pages.together():
+                seen = moves()
+        costs = pages.example_costs(np.array([3, 2000], np.int32)).tolist()
+        return seen, pages.balance(None), pages.balance("a"), pages.over(), costs
+
+    found = []
+    for together in (False, True):
+        ledger = thrifty.Lifetime().ledger
+        found.append(ledger.book.write(lambda pages, t=together: book(pages, together=t)))
+    assert found[0] == found[1]
+    assert found[1] == (((0, 4), (0, 4), 2), (0, 4), (0, 4), 2, [6, 2])
