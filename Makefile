@@ -48,7 +48,7 @@ mutants: $(VENV)/.test
 faults: $(VENV)/.test
 	$(PIP) -e '.[ray]'
 	$(BIN)/python -m thrifty.testing.tribunal --kills 2000 --pauses 1000 --workers 8
-	$(BIN)/python -m thrifty.testing.simulator --histories 1000000
+	$(BIN)/python -m thrifty.testing.simulator --histories 1000000 --results $(VENV)/simulator.jsonl
 	$(BIN)/python tests/faults/damage.py 2000
 	$(BIN)/python -m pytest -m "slow or not slow" tests/faults tests/engines tests/stores
 

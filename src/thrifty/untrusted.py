@@ -7,22 +7,20 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 
 from thrifty.errors import StoreError, ThriftyError
 
-__all__ = ["readable", "visible"]
+__all__ = ["ODD", "readable", "unreadable", "visible"]
 
 #: what code that takes data apart raises when the data is not what it was written as
-_ODD = (
+ODD = (
     ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RecursionError,
     TypeError, ValueError, struct.error, zlib.error,
 )  # fmt: skip
 
 
-@contextmanager
-def readable(what: str, kind: type[ThriftyError] = StoreError) -> Iterator[None]:
+class readable:
     """Whatever goes wrong inside is said as an error of this kind about ``what``.
 
     >>> with readable("the store"):
@@ -31,16 +29,34 @@ def readable(what: str, kind: type[ThriftyError] = StoreError) -> Iterator[None]
     thrifty.errors.StoreError: the store cannot be read: it was damaged, or not written by \
 Thrifty (KeyError: 'family'). Restore a copy.
     """
-    try:
-        yield
-    except ThriftyError:
-        raise
-    except _ODD as error:
-        said = str(error)[:200]
-        raise kind(
-            f"{what} cannot be read: it was damaged, or not written by Thrifty "
-            f"({type(error).__name__}: {said}). Restore a copy."
-        ) from error
+
+    # a class, not a generator: it stands around much of what is read
+    __slots__ = ("_kind", "_what")
+
+    def __init__(self, what: str, kind: type[ThriftyError] = StoreError) -> None:
+        self._what, self._kind = what, kind
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None and not isinstance(error, ThriftyError) and isinstance(error, ODD):
+            raise unreadable(self._what, error, self._kind) from error
+
+
+def unreadable(
+    what: str, error: BaseException, kind: type[ThriftyError] = StoreError
+) -> ThriftyError:
+    """What is said of untrusted data that could not be taken apart."""
+    return kind(
+        f"{what} cannot be read: it was damaged, or not written by Thrifty "
+        f"({type(error).__name__}: {str(error)[:200]}). Restore a copy."
+    )
 
 
 def visible(text: str) -> str:

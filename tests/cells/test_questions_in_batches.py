@@ -154,3 +154,10 @@ def test_two_threads_may_share_a_source_of_batches():
             thread.join(30)
         assert got[0] == got[1] == [40.0 + i for i in range(6)]
         assert sum(map(spent, books)) == server.billed
+
+
+def test_a_batch_is_waited_for_as_long_as_providers_take():
+    with LocalChatServer(knows, rates=RATES) as server:
+        assert bank(server, batch=True).limits.timeout > 24 * 3600
+        assert bank(server, batch=True, timeout=5.0).limits.timeout == 5.0
+        assert bank(server).limits.timeout == 60.0

@@ -42,8 +42,8 @@ def seven_millionths_too_high(patch):
 def the_bill_is_tripled(patch):
     right = bill.rows_beside
 
-    def tripled(*given):
-        return [{**row, "cost": 3 * row["cost"]} for row in right(*given)]
+    def tripled(*given, **named):
+        return [{**row, "cost": 3 * row["cost"]} for row in right(*given, **named)]
 
     from thrifty.lifetime import learned
     from thrifty.testing.simulator import judge
@@ -198,8 +198,8 @@ def a_refused_repetition_charged_twice(patch):
     """The refusal of a repetition was taken for a refusal of the purchase."""
     right = buying.end
 
-    def forgetful(*given, repeated):
-        return right(*given, repeated=False)
+    def forgetful(*given, repeated, **more):
+        return right(*given, repeated=False, **more)
 
     patch.setattr(buying, "end", forgetful)
 

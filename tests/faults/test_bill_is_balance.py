@@ -177,3 +177,53 @@ def test_tables_that_are_counted(prices, life):
     priced.learn("u", table, X[:, 1])
     bill, balance, _ = sums(priced)
     assert bill == balance > 0
+
+
+def test_what_is_owed_beyond_the_price_is_on_the_bill(life):
+    """Per row what was spent and what is over, together what the provider billed."""
+    billed = []
+
+    def dear(ids, names):
+        billed.append(2 * len(ids) * len(names))
+        return Answered([[FakeProvider().value(i, n) for n in names] for i in ids], cost=billed[-1])
+
+    ids = [f"p{i}" for i in range(12)]
+    source = Source.from_callable(
+        dear, examples=ids, features=NAMES, name="provider", prices=1, max_examples=4
+    )
+    for _ in range(9):  # each call raises once its values are kept
+        try:
+            life.learn("t", source, [FakeProvider().value(i, "f0") for i in ids])
+            break
+        except thrifty.errors.CostAboveReservation:
+            continue
+    bill, balance = life.bill(), life.balance()
+    assert balance.over == sum(billed) / 2 > 0
+    assert bill["over"].sum() == balance.over and bill["cost"].sum() == balance.spent
+    assert bill["over"].sum() + bill["cost"].sum() == sum(billed)
+    owed = bill[bill["over"] > 0]
+    assert owed["task"].tolist() == ["t"] and owed["route"].tolist() == ["billed beyond its price"]
+
+
+def test_the_command_prints_what_is_over_where_there_is_some(tmp_path):
+    from typer.testing import CliRunner
+
+    from thrifty.cli import app
+
+    ids = [f"p{i}" for i in range(4)]
+    for cost, shown in ((4, False), (9, True)):
+        where = tmp_path / f"{cost}.db"
+        life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=where)
+        source = Source.from_callable(
+            lambda ids, names, cost=cost: Answered([[1]] * len(ids), cost=cost),
+            examples=ids, features=["a"], name="provider", prices=1,
+        )  # fmt: skip
+        cells = thrifty.Cells(source, ledger=life.ledger, task="t")
+        if shown:
+            with pytest.raises(thrifty.errors.CostAboveReservation):
+                cells.get(range(4), [0])
+        else:
+            cells.get(range(4), [0])
+        life.close()
+        printed = CliRunner().invoke(app, ["bill", str(where)]).output
+        assert ("over" in printed) == ("billed beyond the prices, and owed, 5" in printed) == shown

@@ -159,8 +159,24 @@ def test_the_command_takes_the_cost(tmp_path):
     done = CliRunner().invoke(app, ["resolve", where, "1", "--billed", "--cost", "3.25 EUR"])
     assert done.exit_code == 0, done.output
     assert life.balance().spent == 3.25
+    assert "owed" not in done.output
     odd = CliRunner().invoke(app, ["resolve", where, "1", "--not-billed", "--cost", "3"])
     assert odd.exit_code != 0
+
+
+def test_the_command_names_what_is_owed_beyond_the_prices(tmp_path):
+    where = str(tmp_path / "s.db")
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=where)
+
+    def breaks(ids, names):
+        raise ConnectionResetError
+
+    lab = Source.from_callable(breaks, examples=IDS, features=["x"], name="lab", prices="4 EUR")
+    with pytest.raises(thrifty.errors.PurchaseInDoubt):
+        Cells(lab, ledger=life.ledger, task="t").get([0], [0])
+    done = CliRunner().invoke(app, ["resolve", where, "1", "--billed", "--cost", "9"])
+    assert done.exit_code == 0, done.output
+    assert "4 EUR spent and 0 EUR reserved; 5 EUR owed beyond the prices." in done.output
 
 
 def test_a_late_answer_counts_its_own_cost_and_no_more_than_there_is(tmp_path):
@@ -204,6 +220,40 @@ def test_a_late_answer_counts_its_own_cost_and_no_more_than_there_is(tmp_path):
         thread.join(30)
         assert (book.balance().spent, book.balance().over) == want
         assert len(found) == 1
+
+
+def test_a_late_answer_without_a_cost_leaves_what_the_user_said():
+    """The invoice was at hand when the purchase was resolved; the list says something else."""
+    import threading
+
+    from thrifty.cells.ledger.ending import LateAnswer
+    from thrifty.cells.ledger.owner import IN_FLIGHT
+
+    asked, go = threading.Event(), threading.Event()
+
+    def cost(ids):
+        asked.set()
+        assert go.wait(20)
+        return None
+
+    book = ledger()
+    cells = Cells(source(cost, timeout=60), ledger=book, task="t")
+
+    def buy():
+        with pytest.warns(LateAnswer):
+            cells.get([0], [0])
+
+    thread = threading.Thread(target=buy)
+    thread.start()
+    assert asked.wait(20)
+    kept = set(IN_FLIGHT)
+    IN_FLIGHT.clear()  # as another machine sees it, once its time is over
+    book.resolve(1, "billed", cost="1.25 EUR")
+    IN_FLIGHT.update(kept)
+    go.set()
+    thread.join(30)
+    assert (book.balance().spent, book.balance().over) == (1.25, 0.0)
+    assert book.open_purchases() == []
 
 
 def test_lines_and_rows_of_a_receipt_say_what_was_billed():

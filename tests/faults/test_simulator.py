@@ -40,6 +40,12 @@ def test_a_seed_replays_exactly():
         assert once.happened == again.happened and once.plan == again.plan
 
 
+#: found once; what was wrong is said beside the test of it in test_asked_twice.py
+@pytest.mark.parametrize("seed", [20494, 20096])
+def test_a_history_that_failed_once(seed):
+    assert simulate(seed, shrink=False).found == ()
+
+
 @pytest.mark.parametrize("name", SABOTAGES)
 def test_what_is_broken_on_purpose_is_found(name, monkeypatch):
     SABOTAGES[name](monkeypatch)

@@ -48,8 +48,8 @@ def test_it_finds_a_ledger_that_forgets_a_first_charge(fast_path, monkeypatch):
     """The refusal of a repetition taken for a refusal of the purchase: money was lost that way."""
     right = buying.end
 
-    def forgetful(*given, repeated):
-        return right(*given, repeated=False)
+    def forgetful(*given, repeated, **more):
+        return right(*given, repeated=False, **more)
 
     monkeypatch.setattr(buying, "end", forgetful)
     verdict = rough(fast_path, provider="keyed", money="flat").run()

@@ -68,6 +68,8 @@ def _lines(balance: Balance) -> list[str]:
             f"everything: {balance.everything_cells:,} distinct cells for "
             f"{said(balance.everything)}; {said(balance.saved)} saved"
         )
+    if balance.over:
+        lines.append(f"billed beyond the prices, and owed, {said(balance.over)}")
     if balance.left is not None:
         lines.append(f"left of the budget {said(balance.left)}")
     return lines
@@ -75,7 +77,11 @@ def _lines(balance: Balance) -> list[str]:
 
 def _table(rows: list[Fields]) -> Table:
     table = Table(box=None)
-    columns = [column for column in COLUMNS if column.in_terminal]
+    columns = [
+        column
+        for column in COLUMNS
+        if column.in_terminal and (not column.only_where_some or any(r[column.name] for r in rows))
+    ]
     table.add_column("task")
     table.add_column("route")
     for column in columns:

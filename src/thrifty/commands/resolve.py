@@ -111,9 +111,10 @@ def _say(life: Lifetime, resolved: int | list[int], words: str, as_json: bool) -
         said = {"spent": balance.spent, "reserved": balance.reserved, "over": balance.over}
         print_json({"resolved": resolved, **said})
         return
+    over = f"; {money(balance.over, balance.currency)} owed beyond the prices"
     typer.echo(
         f"{words}; {money(balance.spent, balance.currency)} spent and "
-        f"{money(balance.reserved, balance.currency)} reserved."
+        f"{money(balance.reserved, balance.currency)} reserved{over if balance.over else ''}."
     )
 
 

@@ -29,6 +29,8 @@ _DATED = ("at", "examples", "lines")
 #: of money that moved after a receipt was written: a doubt that was resolved, an answer that was
 #: lost, another process that learned the same name
 _LATER = "settled later"
+#: of what a provider billed beyond its own price: owed, and not in what was spent
+_BEYOND = "billed beyond its price"
 
 
 def rows_beside(
@@ -36,11 +38,13 @@ def rows_beside(
     predictions: Sequence[PredictionRow],
     accounts: Mapping[str, tuple[int, int]],
     versions: Sequence[VersionHead] = (),
+    over: Mapping[str, int] | None = None,
 ) -> list[Json]:
     """What was spent beside the tasks that were learned, whose receipts say what they cost.
 
     Predictions with "at", "examples" and "lines". Whatever an account holds and no receipt says has
-    a row of its own, so that all rows together are what was spent.
+    a row of its own, so that all rows together are what was spent; so has what is owed beyond the
+    prices (``over``, by account), which is not spent.
     """
     updates = [version for version in versions if version.number > 1]
     rows = [_update_row(version) for version in updates]
@@ -72,6 +76,11 @@ def rows_beside(
             row = {**nothing_bought(), "cost": to_units(spent)}
             route = "background" if task.startswith("background ") else "not learned"
             rows.append({"task": task or "no task", "route": route, **row})
+    told_as = {one.account: one.task for one in predictions}
+    for account, owed in (over or {}).items():
+        row = {**nothing_bought(), "over": to_units(owed)}
+        task = told_as.get(account, account) or "no task"
+        rows.append({"task": task, "route": _BEYOND, **row})
     return rows
 
 
@@ -221,6 +230,7 @@ class Bills:
 
         def work(pages: SqlPages) -> list[Json]:
             runs = pages.predictions() if doors.saved is not None else self._predictions
-            return rows_beside(known, runs, pages.accounts(), VersionPages(pages).heads())
+            heads = VersionPages(pages).heads()
+            return rows_beside(known, runs, pages.accounts(), heads, pages.over_by_task())
 
         return rows + doors.ledger.book.read(work)

@@ -31,6 +31,8 @@ class BillColumn:
         whether it is written as a sum of money; else with thousands apart
     in_terminal : bool
         whether ``thrifty bill`` prints it; its JSON has every column
+    only_where_some : bool
+        whether it is printed only where a row has something in it
     tasks_heading, beside_heading : str
         over it in a page's table of tasks and of predictions; "" where the table does not list it
         (of tasks, cells and cost have a place of their own)
@@ -41,6 +43,7 @@ class BillColumn:
     nothing: int | float = 0
     is_money: bool = False
     in_terminal: bool = True
+    only_where_some: bool = False
     tasks_heading: str = ""
     beside_heading: str = ""
 
@@ -62,6 +65,8 @@ COLUMNS = [
         in_terminal=False,
         tasks_heading="Most on one",
     ),
+    # of a receipt nothing is over: what a provider billed beyond its price has rows of its own
+    BillColumn("over", lambda receipt: 0.0, 0.0, is_money=True, only_where_some=True),
 ]
 
 

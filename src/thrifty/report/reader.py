@@ -133,7 +133,11 @@ class Reader:
 
         def work(pages: SqlPages) -> tuple[Balance, list[Json]]:
             beside = rows_beside(
-                learned, pages.predictions(), pages.accounts(), VersionPages(pages).heads()
+                learned,
+                pages.predictions(),
+                pages.accounts(),
+                VersionPages(pages).heads(),
+                pages.over_by_task(),
             )
             return balance_of(pages, total), beside
 

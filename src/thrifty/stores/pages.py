@@ -379,6 +379,15 @@ class SqlPages(TaskPages):
         coming = 0 if self._sums is None else self._sums.over.get(self._id, 0)
         return int(self._one("SELECT beyond FROM lifetimes WHERE id = ?")) + coming
 
+    def over_by_task(self) -> dict[str, int]:
+        """The same by task, where there is some."""
+        rows = self._run(
+            "SELECT task, SUM(beyond) FROM purchases WHERE lifetime = ? AND beyond <> 0 "
+            "GROUP BY task ORDER BY task",
+            (self._id,),
+        )
+        return {str(task): int(owed) for task, owed in rows if owed}
+
     def move(
         self, task: str, reserved: int, spent: int, lifetime: int | None = None, over: int = 0
     ) -> None:
@@ -506,7 +515,7 @@ for _name in (
     "with_keys", "purchase", "as_now", "blocking",
     "answered", "settled_after", "all_settled", "settled_of", "purchases", "latest",
     "purchases_of", "last_settled", "last_compacted", "columns", "balance", "over", "accounts",
-    "example_costs", "_chunk", "currency",
+    "over_by_task", "example_costs", "_chunk", "currency",
     "version", "state", "forgets", "changes", "n_features", "task_token", "heads", "task",
     "tasks", "predictions", "labels_of", "to_buy", "purged", "bookings",
     "known_blocks",

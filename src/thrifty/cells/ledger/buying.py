@@ -399,7 +399,7 @@ class Buyer:
     # -- endings ------------------------------------------------------------------------------
 
     def _end(
-        self, pages: Pages, purchase: Purchase, outcome: Outcome
+        self, pages: Pages, purchase: Purchase, outcome: Outcome, at: float | None = None
     ) -> tuple[list[Purchase], Exception | None]:
         done, problem = end(
             self._asking,
@@ -408,6 +408,7 @@ class Buyer:
             outcome,
             self._names(purchase),
             repeated=purchase.id in self._repeated,
+            at=at,
         )
         if purchase.id in self._mine:
             self._mine.update(one.id for one in done)
@@ -423,10 +424,10 @@ class Buyer:
             if self._running.pop(purchase.id, None) is not None:
                 self.ledger.keep_unsaved(self, purchase, outcome)
 
-    def save(self, purchase: Purchase, outcome: Outcome) -> None:
+    def save(self, purchase: Purchase, outcome: Outcome, at: float) -> None:
         """Write an answer that could not be written when it came."""
 
-        done, problem = self._write(lambda pages: self._end(pages, purchase, outcome))
+        done, problem = self._write(lambda pages: self._end(pages, purchase, outcome, at))
         for one in done:
             IN_FLIGHT.discard(one.key)
             self._book(one)

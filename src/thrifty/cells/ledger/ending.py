@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.cells.ledger.answers import read_answer
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.calls import Outcome
 from thrifty.cells.ledger.owner import me
 from thrifty.cells.ledger.partly import Part, cut, table_of
 from thrifty.cells.ledger.purchase import Purchase
-from thrifty.cells.ledger.real_costs import billed_within
-from thrifty.cells.ledger.settlement import Names, book_late, close, take_answer
+from thrifty.cells.ledger.real_costs import Billed, billed_within, read_cost
+from thrifty.cells.ledger.settlement import (
+    Names,
+    book_late,
+    close,
+    find_changes,
+    settle,
+    take_answer,
+)
 from thrifty.cells.prices.money import UNIT, amount_text
 from thrifty.cells.sources.answered import Answered
 from thrifty.errors import (
@@ -49,26 +57,28 @@ def end(
     names: Names,
     *,
     repeated: bool,
+    at: float | None = None,
 ) -> Ended:
     """Write down how a call ended; the purchases as they are then, and the error to raise, if any.
 
     ``repeated`` says that the purchase was in doubt before this call, under the same key. A refusal
-    then says nothing of the first try: it stays in doubt.
+    then says nothing of the first try: it stays in doubt. ``at`` is when the answer came, where
+    that is not now: a value is as old as its answer, however late it could be written down.
     """
     now = pages.as_now(purchase)
+    came = asking.ledger.now() if at is None else at
     if now.status not in ("pending", "doubt"):
-        return _after_the_fact(asking, pages, now, outcome, names)
+        return _after_the_fact(asking, pages, now, outcome, names, came)
     if outcome.kind == "answer":  # whoever asked: under one key it is one answer
-        return _answered(asking, pages, now, outcome, names)
+        return _answered(asking, pages, now, outcome, names, came)
     if now.status != "pending" or now.owner != me():
         asking.stale = True  # somebody else repeats it: wait for what comes of that
         return [now], None
     if outcome.kind == "unknown" or repeated:
         return _in_doubt(asking, pages, now, outcome, repeated=repeated)
-    clock = asking.ledger.now()
     if outcome.kind in ("refused", "withdrawn"):
         why = outcome.error or "not called"
-        done = close(pages, now, "refused", clock, note=why)
+        done = close(pages, now, "refused", came, note=why)
         if outcome.kind == "refused" and asking.goes_on(pages, done, "not-billed"):
             return [done], None
         return [done], NotBilled(
@@ -76,7 +86,7 @@ def end(
             f"billed. {asking.what_next('Learn again later')}",
             purchases=(now.id,),
         )
-    done = close(pages, now, "failed", clock, share=asking.tariff.failed, note=outcome.error)
+    done = close(pages, now, "failed", came, share=asking.tariff.failed, note=outcome.error)
     if asking.goes_on(pages, done, "billed"):
         return [done], None
     price = amount_text(done.spent, asking.tariff.currency)
@@ -87,22 +97,24 @@ def end(
     )
 
 
-def _answered(asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, names: Names) -> Ended:
+def _answered(
+    asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, names: Names, came: float
+) -> Ended:
     answer = outcome.answer
     if isinstance(answer, Answered) and answer.failed is not None:
         try:
             ends = answer.ends(len(names.examples), len(names.features))
             if ends.any():
-                return _partly_answered(asking, pages, now, answer, ends, names)
+                return _partly_answered(asking, pages, now, answer, ends, names, came)
             answer = Answered(answer.values, answer.cost)
         except MalformedAnswer as error:
             answer = Answered(error, answer.cost)
-    done, problem = _settled(asking, pages, now, answer, names)
+    done, problem = _settled(asking, pages, now, answer, names, came)
     return [done], problem
 
 
 def _settled(
-    asking: Asking, pages: Pages, now: Purchase, answer: object, names: Names
+    asking: Asking, pages: Pages, now: Purchase, answer: object, names: Names, came: float
 ) -> tuple[Purchase, Exception | None]:
     done, problem = take_answer(
         pages,
@@ -110,7 +122,7 @@ def _settled(
         answer,
         names,
         asking.known,
-        asking.ledger.now(),
+        came,
         allow_missing=asking.source.allow_missing,
         resolve=asking.ledger.how_to_resolve,
         limits=asking.limits,
@@ -125,8 +137,9 @@ def _settled(
 
 
 def _partly_answered(
-    asking: Asking, pages: Pages, now: Purchase, answer: Answered, ends: Ends, names: Names
-) -> Ended:
+    asking: Asking, pages: Pages, now: Purchase, answer: Answered, ends: Ends, names: Names,
+    came: float,
+) -> Ended:  # fmt: skip
     """Each part of a call with its own end: what was answered is settled, whatever the rest did."""
     table = table_of(answer.values, ends, names.examples, names.features)
     paid = answer.in_minor_units(now.block.costs, pages.currency(""))
@@ -144,7 +157,8 @@ def _partly_answered(
                 cost = np.array([Decimal(int(c)) / UNIT for c in said], dtype=object)
             values = table[np.ix_(part.rows, part.columns)]
             some = names.of(part.rows, part.columns)
-            ended, found = _settled(asking, pages, part.purchase, Answered(values, cost), some)
+            told = Answered(values, cost)
+            ended, found = _settled(asking, pages, part.purchase, told, some, came)
         else:
             ended, found = _failed_part(asking, pages, part, said)
         done.append(ended)
@@ -207,13 +221,46 @@ def _in_doubt(
     return [done], asking.ledger.doubt_error([done])
 
 
-def _after_the_fact(
-    asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, names: Names
+def _waits_for_the_user(
+    asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, names: Names, came: float
 ) -> Ended:
-    """Somebody resolved the purchase while this call was still running."""
+    """An answer could not be used, and another came: the provider was asked twice under one key.
+
+    It billed once. A good answer is used; after any other the cells stay closed, since nobody has
+    said that they may be bought again.
+    """
+    said = f"purchase {now.id} is {now.status}: {now.note}"
+    as_it_was = [now], ProviderError(said, purchases=(now.id,))
+    if outcome.kind != "answer" or now.status != "malformed":
+        return as_it_was
+    answer, billed, _ = read_cost(pages, now, _whole(outcome.answer, now, names), asking.limits)
+    missing, boolean = asking.source.allow_missing, now.block.boolean
+    try:
+        values = read_answer(
+            answer,
+            names.examples,
+            names.features,
+            boolean,
+            allow_missing=missing,
+            words=names.words,
+        )
+    except MalformedAnswer:
+        return as_it_was
+    if find_changes(asking.known, now.block, values) is not None:
+        return as_it_was
+    good = now.with_(note="answered well when it was asked for once more")
+    return [settle(pages, good, values, came, billed or Billed(now.counted, now.over))], None
+
+
+def _after_the_fact(
+    asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, names: Names, came: float
+) -> Ended:
+    """Somebody ended the purchase while this call was still running."""
     if now.status == "settled":
         return [now], None
-    if now.owner == me() and now.status in ("refused", "failed", "malformed", "changed"):
+    if now.status in ("malformed", "changed"):
+        return _waits_for_the_user(asking, pages, now, outcome, names, came)
+    if now.owner == me() and now.status in ("refused", "failed"):
         # our own end of it, committed as the connection was lost
         return [now], ProviderError(f"purchase {now.id} is {now.status}: {now.note}")
     asking.stale = True
@@ -229,10 +276,10 @@ def _after_the_fact(
     done = book_late(
         pages,
         now,
-        _whole(outcome.answer),
+        _whole(outcome.answer, now, names),
         names,
         asking.known,
-        asking.ledger.now(),
+        came,
         allow_missing=asking.source.allow_missing,
         free=not _taken(asking, pages, now),
         limits=asking.limits,
@@ -248,11 +295,20 @@ def _after_the_fact(
     return [done], None
 
 
-def _whole(answer: object) -> object:
-    """A late answer is used whole or not at all."""
+def _whole(answer: object, now: Purchase, names: Names) -> object:
+    """A late answer is used whole or not at all.
+
+    Neither where some of its cells failed, nor where the purchase was cut meanwhile, because some
+    failed in an answer that came before: what is left of it is not what was asked for.
+    """
+    cost = answer.cost if isinstance(answer, Answered) else None
     if isinstance(answer, Answered) and answer.failed is not None:
-        lacking = MalformedAnswer("some of its cells failed, and it came late")
-        return Answered(lacking, answer.cost)
+        return Answered(MalformedAnswer("some of its cells failed, and it came late"), cost)
+    if (len(now.block.examples), len(now.block.features)) != (
+        len(names.examples),
+        len(names.features),
+    ):
+        return Answered(MalformedAnswer("an earlier answer had ended a part of it"), None)
     return answer
 
 

@@ -408,7 +408,8 @@ class Ledger:
     # -- answers that could not be written ----------------------------------------------------
 
     def keep_unsaved(self, buyer: Buyer, purchase: Purchase, outcome: Outcome) -> None:
-        process().unsaved.append((buyer, purchase, outcome))
+        """Remember an answer, and when it came, until the store can be written again."""
+        process().unsaved.append((buyer, purchase, outcome, self.now()))
 
     def save_unsaved(self) -> None:
         """Write the answers that came while a store could not be written."""
@@ -418,9 +419,9 @@ class Ledger:
                 unsaved.remove(entry)
             except ValueError:
                 continue  # another thread has taken it
-            buyer, purchase, outcome = cast(tuple[Buyer, Purchase, Outcome], entry)
+            buyer, purchase, outcome, at = cast(tuple[Buyer, Purchase, Outcome, float], entry)
             try:
-                buyer.save(purchase, outcome)
+                buyer.save(purchase, outcome, at)
             except ProviderError:
                 raise  # it is written: what came was no good
             except BaseException as error:

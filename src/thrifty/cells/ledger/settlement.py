@@ -186,7 +186,9 @@ def book_late(
     examples, features, words, zero_or_one = names
     boolean = purchase.block.boolean
     answer, billed, _ = read_cost(pages, purchase, answer, limits or Limits())
-    if billed is None:
+    if billed is None and purchase.status == "lost":
+        billed = Billed(purchase.counted, purchase.over)  # counted already, as somebody said
+    elif billed is None:
         billed = billed_within(pages, purchase, purchase.block.costs, limits or Limits())
     try:
         values = read_answer(

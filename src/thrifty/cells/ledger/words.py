@@ -116,7 +116,9 @@ def agree_on_words(pages: Pages, source: Source, *, write: bool) -> dict[int, Pl
             )
         if not had and number >= 0:
             _refuse_what_was_a_number(pages, names[f], number, mine, begun=begun)
-        stored = words_in_store(pages, number, mine, write=write) if number >= 0 else mine
+        stored = mine if number < 0 else had
+        if number >= 0 and not set(mine) <= set(had):
+            stored = words_in_store(pages, number, mine, write=write)
         out[f] = Places(names[f], stored, mine)
     return out
 

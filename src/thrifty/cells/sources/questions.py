@@ -37,6 +37,9 @@ __all__ = ["DryRun", "QuestionSource", "Reply"]
 #: tokens around the questions: braces, keys, what a chat adds
 _AROUND = 24
 
+#: seconds until a batch has ended by itself, whatever became of it: providers promise a day
+_BATCH_WINDOW = 90_000.0
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -110,7 +113,8 @@ class QuestionSource(CallableSource):
                 features.append(self._sure(key))
                 kinds[self._sure(key)] = "number"
         own = f"{name + ' ' if name else ''}{model}{'@' + version if version else ''}"
-        chosen = CallLimits(**{"concurrency": 8, "again": again, **limits})
+        patience = {"timeout": _BATCH_WINDOW} if batch else {}
+        chosen = CallLimits(**{"concurrency": 8, "again": again, **patience, **limits})
         # A prompt is about one text, so that each is a purchase of its own: what was answered is
         # settled and what was refused is refused, text by text.
         chosen = replace(chosen, max_examples=1)

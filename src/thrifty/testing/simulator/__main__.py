@@ -1,14 +1,42 @@
-"""``python -m thrifty.testing.simulator --histories 100000``: the long run, with its figures."""
+"""``python -m thrifty.testing.simulator --histories 100000``: the long run, with its figures.
+
+With ``--results FILE`` every few hundred histories are a line of that file as soon as they are
+done, and a run that was interrupted goes on where it was; several processes may write the same
+file, each with seeds of its own (``--first``). Lines say which code they ran: after a change they
+count as histories of earlier code, and their seeds are run again.
+"""
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import sys
 import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from thrifty.testing.simulator.simulate import simulate_many
 
 __all__ = ["main"]
+
+#: seeds in a line of the results
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some histories: a line of the results."""
+
+    code: str
+    first: int
+    n: int
+    cpu: float
+    calls: int
+    crashed: int
+    #: what was found, by seed
+    failed: dict[str, str]
 
 
 def main() -> int:
@@ -17,21 +45,76 @@ def main() -> int:
     parser.add_argument("--histories", type=int, default=10_000)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="at most")
+    parser.add_argument("--results", type=Path, help="a file with a line for each few hundred")
     given = parser.parse_args()
-    begun, worked = time.monotonic(), time.process_time()
-    done = failed = 0
-    while done < given.histories and time.monotonic() - begun < given.seconds:
-        some = range(given.first + done, given.first + min(done + 100, given.histories))
-        for history in simulate_many(some)[1]:
-            failed += 1
-            print(f"seed {history.seed}: {history.found[0]}; shortest: {history.plan}")
-        done += len(some)
-    seconds, cpu = time.monotonic() - begun, time.process_time() - worked
-    print(
-        f"{done:,} histories, {failed} breaches; {seconds:.0f} s, {cpu:.0f} s of one core: "
-        f"{3600 * done / max(cpu, 1e-9):,.0f} histories an hour on a core"
+    code, begun = _code(), time.monotonic()
+    parts = _read(given.results)
+    done = {part.first for part in parts if part.code == code}
+    for seeds in _cut(given.first, given.histories):
+        if time.monotonic() - begun > given.seconds:
+            break
+        if seeds.start in done:
+            continue
+        parts.append(_run(code, seeds))
+        if given.results is not None:
+            with given.results.open("a") as f:
+                f.write(json.dumps(asdict(parts[-1])) + "\n")
+    print(_told(parts, code))
+    return 1 if any(part.failed for part in parts if part.code == code) else 0
+
+
+def _cut(first: int, n: int) -> Iterator[range]:
+    for start in range(first, first + n, _AT_ONCE):
+        yield range(start, min(start + _AT_ONCE, first + n))
+
+
+def _run(code: str, seeds: range) -> _Part:
+    worked = time.process_time()
+    happened, failed = simulate_many(seeds)
+    cpu = round(time.process_time() - worked, 2)
+    for history in failed:
+        print(f"seed {history.seed}: {history.found[0]}; shortest: {history.plan}", flush=True)
+    found = {str(history.seed): history.found[0] for history in failed}
+    calls, crashed = happened["calls"], happened["crashed"]
+    return _Part(code, seeds.start, len(seeds), cpu, calls, crashed, found)
+
+
+def _read(results: Path | None) -> list[_Part]:
+    if results is None or not results.exists():
+        return []
+    return [_Part(**json.loads(line)) for line in results.read_text().splitlines()]
+
+
+def _code() -> str:
+    """What runs here: everything between a door and a store, and the simulator itself."""
+    root = Path(__file__).parents[2]
+    rooms = ("cells", "stores", "testing/simulator", "lifetime/bill.py")
+    files = sorted(f for room in rooms for f in _python_files(root / room))
+    told = hashlib.blake2b(digest_size=6)
+    for file in files:
+        told.update(file.read_bytes())
+    return told.hexdigest()
+
+
+def _python_files(place: Path) -> Iterable[Path]:
+    return place.rglob("*.py") if place.is_dir() else [place]
+
+
+def _told(parts: list[_Part], code: str) -> str:
+    earlier = [part for part in parts if part.code != code]
+    told = _summed([part for part in parts if part.code == code])
+    return f"{told}\nof earlier code: {_summed(earlier)}" if earlier else told
+
+
+def _summed(parts: list[_Part]) -> str:
+    n, cpu = sum(part.n for part in parts), sum(part.cpu for part in parts)
+    seeds = [seed for part in parts for seed in part.failed]
+    which = f" (seeds {', '.join(seeds[:10])})" if seeds else ""
+    return (
+        f"{n:,} histories, {len(seeds)} breaches{which}; {sum(p.calls for p in parts):,} calls, "
+        f"{sum(p.crashed for p in parts):,} crashes; {cpu:,.0f} s of one core: "
+        f"{3600 * n / max(cpu, 1e-9):,.0f} histories an hour on a core"
     )
-    return 1 if failed else 0
 
 
 if __name__ == "__main__":

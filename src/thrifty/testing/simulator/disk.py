@@ -62,7 +62,7 @@ class SimulatedDisk(_Copied):
         self.chance, self.often = chance, often
         self.who: Callable[[], SimulatedProcess | None] = lambda: None
         self.happened: Counter[str] = Counter()
-        self.after_commit: Callable[[SqlPages], None] | None = None
+        self.at_commit: Callable[[SqlPages], None] | None = None
 
     def write(self, lifetime: int, work: Callable[[SqlPages], T]) -> T:
         who = self.who()
@@ -80,14 +80,25 @@ class SimulatedDisk(_Copied):
             self._die(who)
         if fault == "fails":
             raise StoreUnwritable("the simulated disk is full")
-        done = super().write(lifetime, work)
-        if self.after_commit is not None:
-            super().read(lifetime, self.after_commit)
+        done = super().write(lifetime, self._looked_at(work))
         if fault == "crash after":
             self._die(who)
         if fault == "not heard of":  # committed, and the connection was lost: it is run again
-            return super().write(lifetime, work)
+            return super().write(lifetime, self._looked_at(work))
         return done
+
+    def _looked_at(self, work: Callable[[SqlPages], T]) -> Callable[[SqlPages], T]:
+        """The judge sees what is about to be committed."""
+        if self.at_commit is None:
+            return work
+        look = self.at_commit
+
+        def looked_at(pages: SqlPages) -> T:
+            done = work(pages)
+            look(pages)
+            return done
+
+        return looked_at
 
     def read(self, lifetime: int, work: Callable[[SqlPages], T]) -> T:
         who = self.who()

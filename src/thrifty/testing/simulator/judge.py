@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
-from thrifty.cells.ledger.purchase import unpack_values
+from thrifty.cells.ledger.purchase import Purchase, unpack_values
+from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.money import minor_units
 from thrifty.lifetime.bill import rows_beside
 from thrifty.stores.pages import SqlPages
@@ -14,11 +17,8 @@ from thrifty.testing.simulator.worker import World
 __all__ = ["after_each_write", "judge"]
 
 
-def after_each_write(plan: Plan, found: list[str], pages: SqlPages) -> None:
+def after_each_write(plan: Plan, limits: Limits, found: list[str], pages: SqlPages) -> None:
     """reserved + spent never exceeds the budget, not in total, on a task or on an example."""
-    if plan.budget is None:
-        return
-    limits = plan.budget.limits("")
     reserved, spent = pages.balance(None)
     accounts = pages.accounts() if limits.per_task is not None else {}
     if limits.total is not None and reserved + spent > limits.total:
@@ -49,10 +49,11 @@ def judge(world: World) -> list[str]:
         # in fact, or at another price
         if plan.on_doubt != "ask again" and spent + over != billed:
             found.append(f"{spent} spent and {over} over, {billed} billed")
-        rows = rows_beside({}, [], accounts)
-        told = sum(minor_units(float(str(row["cost"]))) for row in rows)
-        if told != spent:
-            found.append(f"the bill says {told} of {spent} spent")
+        rows = rows_beside({}, [], accounts, over=pages.over_by_task())
+        for column, kept in (("cost", spent), ("over", over)):
+            told = sum(minor_units(float(str(row[column]))) for row in rows)
+            if told != kept:
+                found.append(f"the bill says {told} of {kept} {column}")
         numbers = pages.numbers("example", plan.examples)
         each = pages.example_costs(numbers[numbers >= 0])
         if int(each.sum()) != spent:
@@ -62,9 +63,12 @@ def judge(world: World) -> list[str]:
             found.append("purchases do not sum to the balance")
         _values(pages, found)
 
+        ours.update(_accounts(world, pages))
+
+    ours: dict[str, tuple[int, bool]] = {}
     world.book.read(work)
     _twice(world, found)
-    _receipts(world, found)
+    _receipts(world, ours, found)
     return found
 
 
@@ -106,29 +110,35 @@ def _twice(world: World, found: list[str]) -> None:
                 found.append(f"twice: {cell[0]} {cell[1]} at {before:.1f} and {bill.at:.1f}")
 
 
-def _receipts(world: World, found: list[str]) -> None:
+def _accounts(world: World, pages: SqlPages) -> dict[str, tuple[int, bool]]:
+    """Of each task what its account has spent, and whether only its door has ended purchases."""
+    return {
+        task: (pages.balance(task)[1], _by_itself(world, pages.purchases_of(task)))
+        for task in world.receipts
+    }
+
+
+def _receipts(world: World, accounts: Mapping[str, tuple[int, bool]], found: list[str]) -> None:
     """Every receipt is its account, in all, line by line, and row by row."""
     for task, door in world.receipts.items():
-        spent = world.book.read(lambda pages, task=task: pages.balance(task)[1])  # type: ignore[misc]
+        spent, alone = accounts[task]
         cost, lines = door._cost(), sum(line.amount for line in door.lines.sorted())
         if not cost == lines == spent:
             found.append(f"receipt of {task}: {cost}, lines {lines}, account {spent}")
         own = sum(line.amount for line in door._buyer.lines.sorted())
         if not int(door.row_costs.sum()) == own == door._buyer.spent:
             found.append(f"rows of {task} cost {int(door.row_costs.sum())}, lines {own}")
-        alone = world.book.read(lambda pages, task=task: _by_itself(world, pages, task))  # type: ignore[misc]
         if alone and own != spent:
             found.append(f"the door of {task} says {own} of {spent} spent")
 
 
-def _by_itself(world: World, pages: SqlPages, task: str) -> bool:
+def _by_itself(world: World, some: Sequence[Purchase]) -> bool:
     """Whether nobody but the door itself has ended a purchase of this task."""
     if world.plan.keyed:  # others may ask again for what is in doubt
         return False
-    some = pages.purchases_of(task)
     return all(
         not world.crashed(p.owner)
         and not p.note.startswith(("resolved", "late"))
-        and p.status in ("settled", "refused", "void", "malformed")
+        and p.status in ("settled", "refused", "malformed")
         for p in some
-    ) and not any(p.status == "void" for p in some)
+    )

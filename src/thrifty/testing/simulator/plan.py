@@ -6,6 +6,7 @@ import hashlib
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from thrifty.cells import Budget, PriceList
 from thrifty.cells.prices.money import UNIT
@@ -24,6 +25,7 @@ _FEE = (909_003, ("b", "r"))
 _ORDER = (4_200_000, ("r", "s"))
 
 
+@lru_cache(maxsize=4096)
 def truth(example: str, feature: str) -> float:
     """The value of a cell: a bit, a place, or a number with all its digits."""
     bits = hashlib.blake2b(f"{example}|{feature}".encode(), digest_size=8).digest()
@@ -63,6 +65,8 @@ class Plan:
     workers: tuple[tuple[Step, ...], ...]
     faults: float = 1.0
     crashes: float = 1.0
+    #: whether answers may say of some examples that they failed, and were not billed
+    parts: bool = False
     own: Mapping[str, int] = field(default_factory=lambda: dict(_OWN))
 
     @property
@@ -74,18 +78,8 @@ class Plan:
         return sum(map(len, self.workers))
 
     def prices(self) -> PriceList:
-        own: dict[str, object] = {f: _text(p) for f, p in self.own.items()}
-        valid = {"w": WINDOW} if self.expires else None
-        more: dict[str, object] = {}
-        if self.money == "fee":
-            more["fees"] = {"draw": (_text(_FEE[0]), list(_FEE[1]))}
-        elif self.money == "order":
-            own.update(r=None, s=None)
-            more["orders"] = {"pair": (_text(_ORDER[0]), list(_ORDER[1]))}
-        elif self.money == "discount":
-            less = {"r": _text(self.own["r"] // 2), "s": _text(self.own["s"] // 2)}
-            more["discounts"] = {"lipids": less}
-        return PriceList(own, valid_for=valid, **more)  # type: ignore[arg-type]
+        """The price list, read once: it is the same in many histories."""
+        return _prices(tuple(self.own.items()), self.money, self.expires)
 
     def billed(self, example: str, names: list[str], had: set[tuple[str, str]]) -> int:
         """What the provider's own contract says that features of one example cost."""
@@ -109,6 +103,23 @@ class Plan:
         return replace(self, workers=tuple(tuple(one) for one in steps if one))
 
 
+@lru_cache(maxsize=64)
+def _prices(each: tuple[tuple[str, int], ...], money: str, expires: bool) -> PriceList:
+    amounts = dict(each)
+    own: dict[str, object] = {f: _text(p) for f, p in each}
+    valid = {"w": WINDOW} if expires else None
+    more: dict[str, object] = {}
+    if money == "fee":
+        more["fees"] = {"draw": (_text(_FEE[0]), list(_FEE[1]))}
+    elif money == "order":
+        own.update(r=None, s=None)
+        more["orders"] = {"pair": (_text(_ORDER[0]), list(_ORDER[1]))}
+    elif money == "discount":
+        less = {"r": _text(amounts["r"] // 2), "s": _text(amounts["s"] // 2)}
+        more["discounts"] = {"lipids": less}
+    return PriceList(own, valid_for=valid, **more)  # type: ignore[arg-type]
+
+
 def make_plan(seed: int) -> Plan:
     """Prices, budget, workers and what they ask for."""
     chance = random.Random(seed)
@@ -130,7 +141,7 @@ def make_plan(seed: int) -> Plan:
     ):
         if chance.random() < share:
             limits[name] = _text(int(most * chance.uniform(0.2, 1.1)))
-    return Plan(
+    plan = Plan(
         seed=seed,
         money=money,
         keyed=keyed,
@@ -144,6 +155,8 @@ def make_plan(seed: int) -> Plan:
         on_doubt="ask again" if money == "flat" and chance.random() < 0.2 else "stop",
         workers=workers,
     )
+    # drawn last: seeds that were found before this was there keep their histories
+    return replace(plan, parts=plan.says_cost != "no" and chance.random() < 0.3)
 
 
 def _step(chance: random.Random, n: int, *, turned: bool, expires: bool) -> Step:

@@ -72,12 +72,17 @@ class SimulatedProvider:
             await asyncio.sleep(first)
             raise ConnectionResetError
         billed: list[Bill] = []
+        worked_on = ids
+        if self.plan.parts and kind == "answer" and len(ids) > 1 and self.chance.random() < 0.4:
+            self.faults["in part"] += 1
+            fails = self.chance.choice(ids)
+            worked_on = [i for i in ids if i != fails]
         self._coming += 1
-        self.loop.call_later(first, self._bill, ids, names, key, billed)
+        self.loop.call_later(first, self._bill, worked_on, names, key, billed)
         await asyncio.sleep(first + second)
         if kind == "broken after":
             raise ConnectionResetError
-        return self._answer(billed[0], kind)
+        return self._answer(billed[0], ids, kind)
 
     def _bill(self, ids: list[str], names: list[str], key: str | None, billed: list[Bill]) -> None:
         self._coming -= 1
@@ -105,17 +110,21 @@ class SimulatedProvider:
             return listed + self.chance.randrange(1, 3_000_000)
         return listed
 
-    def _answer(self, bill: Bill, kind: str) -> object:
-        rows: list[list[object]] = [[said(i, n) for n in bill.names] for i in bill.ids]
+    def _answer(self, bill: Bill, ids: list[str], kind: str) -> object:
+        rows: list[list[object]] = [[said(i, n) for n in bill.names] for i in ids]
         values: object = rows
         if kind == "malformed":
             values = self.chance.choice((None, rows[:-1], [[*r, 1] for r in rows], "sorry"))
         if self.plan.says_cost == "no":
             return values
-        costs = [Decimal(c) / 1_000_000 for c in bill.costs]
-        if self.plan.says_cost == "all":
+        each = {i: Decimal(c) / 1_000_000 for i, c in zip(bill.ids, bill.costs)}
+        costs = [each.get(i, Decimal(0)) for i in ids]
+        failed = None
+        if len(each) < len(ids):
+            failed = ["" if i in each else "not-billed" for i in ids]
+        if self.plan.says_cost == "all" and failed is None:
             return Answered(values, cost=sum(costs, Decimal(0)))
-        return Answered(values, cost=costs)  # type: ignore[arg-type]
+        return Answered(values, cost=costs, failed=failed)  # type: ignore[arg-type]
 
 
 def said(example: str, feature: str) -> object:

@@ -179,11 +179,14 @@ def _not_stale(world: World, as_of: float, example: str) -> None:
             world.found.append(f"stale: {example} w had expired {late:.0f} seconds before")
 
 
-async def resolve_all(world: World, ledger: Ledger, *, last: bool) -> None:
-    """What a truthful user does: the list, then the provider finishes, then its log."""
+async def resolve_all(world: World, ledger: Ledger, *, last: bool) -> bool:
+    """What a truthful user does: the list, then the provider finishes, then its log.
+
+    Whether there was anything to be resolved.
+    """
     waiting = ledger.open_purchases()
     if not waiting:
-        return
+        return False
     await world.provider.quiet()
     for purchase in waiting:
         if world.plan.keyed and purchase.status == "doubt" and not last:
@@ -193,6 +196,7 @@ async def resolve_all(world: World, ledger: Ledger, *, last: bool) -> None:
             _resolve(world, ledger, purchase, billed)
         except BadInput:
             world.happened["too late to resolve"] += 1
+    return True
 
 
 def _was_billed(world: World, ledger: Ledger, purchase: OpenPurchase) -> int | None:
@@ -200,10 +204,13 @@ def _was_billed(world: World, ledger: Ledger, purchase: OpenPurchase) -> int | N
     log = world.provider.log
     if world.plan.keyed:
         return next((b.amount for b in log if b.key == purchase.key), None)
-    cell = (purchase.examples[0], purchase.features[0])
-    mine = [b for b in log if cell[0] in b.ids and cell[1] in b.names]
-    accounted = ledger.book.read(lambda pages: _counted(pages, *cell))
-    return mine[accounted].amount if len(mine) > accounted else None
+    feature = purchase.features[0]
+    for example in purchase.examples if world.plan.parts else purchase.examples[:1]:
+        mine = [b for b in log if example in b.ids and feature in b.names]
+        accounted = ledger.book.read(lambda pages, e=example: _counted(pages, e, feature))  # type: ignore[misc]
+        if len(mine) > accounted:
+            return mine[accounted].amount
+    return None
 
 
 def _counted(pages: object, example: str, feature: str) -> int:

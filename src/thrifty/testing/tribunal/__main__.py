@@ -1,10 +1,16 @@
-"""``python -m thrifty.testing.tribunal``: the long run, with its figures."""
+"""``python -m thrifty.testing.tribunal``: the long run, with its figures.
+
+With ``--results FILE`` a run is a line of that file, and what is printed is the sum of all of
+them: a long run may be made in parts (``--seconds``, each with another ``--seed``).
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
+from pathlib import Path
 
 from thrifty.testing.postgres import postgres_server
 from thrifty.testing.tribunal.history import Judgement
@@ -18,25 +24,36 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m thrifty.testing.tribunal")
     parser.add_argument("--kills", type=int, default=2000)
     parser.add_argument("--pauses", type=int, default=1000)
+    parser.add_argument("--tasks", type=int, default=200)
+    parser.add_argument("--predictions", type=int, default=200)
     parser.add_argument("--workers", type=int, default=8)
+    parser.add_argument("--examples", type=int, default=60, help="in a room")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--stores", choices=("both", "sqlite"), default="both")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="at most, about")
+    parser.add_argument("--results", type=Path, help="a file with a line for each run")
     given = parser.parse_args()
+    before = _read(given.results)
     begun = time.monotonic()
 
     def progress(verdict: Judgement) -> None:
         print(
             f"{time.monotonic() - begun:6.0f} s  {verdict.kills} kills  {verdict.pauses} pauses  "
-            f"{'sound' if verdict.sound else 'NOT SOUND'}",
+            f"{verdict.tasks} tasks  {verdict.predictions} predictions  "
+            f"{'sound' if verdict.sound else 'NOT SOUND: ' + str(verdict.findings[-1:])}",
             file=sys.stderr,
             flush=True,
         )
 
     def run(**options: object) -> Judgement:
         return Tribunal(
-            given.kills,
-            given.pauses,
+            given.kills - before.kills,
+            given.pauses - before.pauses,
+            tasks=given.tasks - before.tasks,
+            predictions=given.predictions - before.predictions,
+            seconds=given.seconds,
             workers=given.workers,
+            n_examples=given.examples,
             seed=given.seed,
             progress=progress,
             **options,  # type: ignore[arg-type]
@@ -49,9 +66,18 @@ def main() -> int:
             verdict = run(
                 new_database=server.new_database, restart=lambda: server.restart(crash=True)
             )
-    print(verdict)
+    if given.results is not None:
+        with given.results.open("a") as f:
+            f.write(json.dumps(vars(verdict)) + "\n")
+    print(before + verdict)
     print(f"took           {time.monotonic() - begun:.0f} s")
-    return 0 if verdict.sound else 1
+    return 0 if (before + verdict).sound else 1
+
+
+def _read(results: Path | None) -> Judgement:
+    """What earlier runs have found."""
+    lines = results.read_text().splitlines() if results is not None and results.exists() else []
+    return sum((Judgement(**json.loads(line)) for line in lines), Judgement())
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from thrifty.typing import JsonLike
 
@@ -49,6 +49,14 @@ class Judgement:
         """Whether nothing was found."""
         found = self.twice + self.unknown + self.over + self.wrong + self.money + self.bills
         return not (found + self.open_at_the_end or self.strangers)
+
+    def __add__(self, other: Judgement) -> Judgement:
+        """What two runs have found together."""
+        both = {}
+        for one in fields(self):
+            mine, yours = getattr(self, one.name), getattr(other, one.name)
+            both[one.name] = mine + (Counter(yours) if isinstance(mine, Counter) else yours)
+        return Judgement(**both)
 
     def __str__(self) -> str:
         def counted(counter: Counter[str]) -> str:

@@ -18,7 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from thrifty.testing.tribunal.rooms import Room, amount, said
+from thrifty.testing.tribunal.chat_process import Chat
+from thrifty.testing.tribunal.rooms import Contract, Room, amount, said
 from thrifty.typing import Fields, JsonLike
 
 __all__ = ["Faults", "begin_billing", "tell"]
@@ -38,7 +39,7 @@ class Faults:
         return Faults(*(share * getattr(self, kind) for kind in self.__slots__))
 
 
-class _Biller:
+class Biller:
     """What was billed, for one room."""
 
     def __init__(self, room: Room, faults: Faults, seed: int) -> None:
@@ -48,6 +49,7 @@ class _Biller:
         self.active: set[int] = set()
         self.keys: dict[str, list[int]] = {}
         self.drawn: set[tuple[int, str]] = set()
+        self.chat = Chat(self)
         self.log = os.open(room.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def write(self, line: JsonLike) -> None:
@@ -62,13 +64,20 @@ class _Biller:
         if self.calm:
             return "", 0.0
         if wait < self.faults.slow:
-            seconds = 0.02 + 4 * wait  # some of them longer than callers wait
+            seconds = self.room.timeout * (0.1 + 1.4 * wait / self.faults.slow)  # some too long
         for name in ("refused", "cut", "malformed"):
             share = getattr(self.faults, name)
             if at < share:
                 return (name if name != "cut" or at < share / 2 else "cut after"), seconds
             at -= share
         return "", seconds
+
+    def wait(self, seconds: float) -> None:
+        """Be slow, and write it down."""
+        if seconds > 0.01:
+            with self.lock:
+                self.write({"fault": "slow"})
+        time.sleep(seconds)
 
     def bill(self, asked: JsonLike, fault: str) -> list[int]:
         """Write down what is billed, once for a key; what each example cost."""
@@ -80,18 +89,37 @@ class _Biller:
             costs = []
             for example in asked["ids"]:
                 cost = sum(contract.own[name] for name in asked["names"])
+                cost -= self.discount(contract, example, asked["names"])
                 for fee, members in contract.once:
                     mark = (hash(members), example)
                     if mark not in self.drawn and set(members) & set(asked["names"]):
                         self.drawn.add(mark)
                         cost += fee
                 costs.append(self.really(cost))
-            line = {"t": time.time(), "key": key, "ids": asked["ids"], "names": asked["names"],
-                    "amount": sum(costs), "fault": fault, "calm": self.calm}  # fmt: skip
-            self.write(line)
+            self._note(asked["ids"], asked["names"], sum(costs), fault, key)
             if key is not None:
                 self.keys[key] = costs
             return costs
+
+    def note(self, ids: list[str], names: list[str], amount: int, fault: str) -> None:
+        """Write a bill down."""
+        with self.lock:
+            self._note(ids, names, amount, fault, None)
+
+    def _note(
+        self, ids: list[str], names: list[str], amount: int, fault: str, key: str | None
+    ) -> None:
+        line = {"t": time.time(), "key": key, "ids": ids, "names": names, "amount": amount}
+        self.write({**line, "fault": fault, "calm": self.calm})
+
+    def discount(self, contract: Contract, example: str, names: list[str]) -> int:
+        """What is taken off tests of a group; the first pays in full, the one that loses least."""
+        off = {n: contract.own[n] - contract.less[n] for n in names if n in contract.less}
+        if not off:
+            return 0
+        first = (hash("group"), example) not in self.drawn
+        self.drawn.add((hash("group"), example))
+        return sum(off.values()) - (min(off.values()) if first else 0)
 
     def really(self, listed: int) -> int:
         """What is billed, where it may be something else than the list says."""
@@ -125,7 +153,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, biller: _Biller) -> None:
+    def __init__(self, biller: Biller) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.biller = biller
 
@@ -145,9 +173,16 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
+    def do_GET(self) -> None:
+        self._tell(self.server.biller.chat.looked_at(self.path))
+
     def do_POST(self) -> None:
         biller = self.server.biller
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        raw = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path.startswith("/v1/"):
+            self._tell(biller.chat.asked(self.path, raw))
+            return
+        asked = json.loads(raw)
         if self.path == "/quiet":
             before = set(biller.active) - {id(self.request)}
             while before & biller.active:
@@ -159,12 +194,9 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._cells(biller, asked)
 
-    def _cells(self, biller: _Biller, asked: JsonLike) -> None:
+    def _cells(self, biller: Biller, asked: JsonLike) -> None:
         fault, seconds = biller.fault()
-        if seconds > 0.01:
-            with biller.lock:
-                biller.write({"fault": "slow"})
-        time.sleep(seconds)
+        biller.wait(seconds)
         if fault in ("refused", "cut"):
             with biller.lock:
                 biller.write({"fault": fault})
@@ -177,8 +209,12 @@ class _Handler(BaseHTTPRequestHandler):
         told = None if biller.room.says == "no" else [amount(cost) for cost in costs]
         self._say(200, {"values": biller.answer(asked, fault), "costs": told})
 
+    def _tell(self, reply: tuple[int, object]) -> None:
+        if reply[0]:  # 0: cut
+            self._say(*reply)
+
     def _say(self, status: int, data: object) -> None:
-        body = json.dumps(data).encode()
+        body = data.encode() if isinstance(data, str) else json.dumps(data).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -198,7 +234,7 @@ def begin_billing(room: Room, faults: Faults, seed: int) -> tuple[int, int]:
             return pid, int(told.readline())
     try:
         os.close(reads)
-        server = _Server(_Biller(room, faults, seed))
+        server = _Server(Biller(room, faults, seed))
         os.write(writes, f"{server.server_address[1]}\n".encode())
         os.close(writes)
         server.serve_forever(poll_interval=0.5)

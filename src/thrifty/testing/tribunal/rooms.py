@@ -11,18 +11,24 @@ from typing import Any
 
 from thrifty.cells import Budget, PriceList
 from thrifty.cells.prices.money import UNIT
-from thrifty.typing import Json
+from thrifty.cells.sources.prompts import content_key
 
 __all__ = [
-    "FEATURES", "MONEY", "PROVIDERS", "WORDS", "Contract", "Room", "amount", "make_room", "said",
-    "truth",
+    "FEATURES", "MODELS", "MONEY", "PROVIDERS", "READ", "WORDS", "WRITTEN", "Contract", "Room",
+    "amount", "make_room", "said", "text_of", "truth",
 ]  # fmt: skip
 
 FEATURES = tuple(f"f{i}" for i in range(6))
 PROVIDERS = ("plain", "async", "keyed")
+#: a language model, asked one text at a time, or many in a batch
+MODELS = ("questions", "batches")
 #: flat: one price; fee: a fee once per example; derived: free once its parent is there; order: one
-#: price for two features; window: a value that expires; two prices: each opener has its own list
-MONEY = ("flat", "fee", "derived", "order", "window", "two prices")
+#: price for two features; discount: cheaper once another of its group is there; window: a value
+#: that expires; two prices: each opener has its own list
+MONEY = ("flat", "fee", "derived", "order", "discount", "window", "two prices")
+
+#: millionths for a token that a model reads, and writes; half of it in a batch
+READ, WRITTEN = 150, 600
 
 #: what a value that expires lasts, in seconds
 WINDOW = 0.6
@@ -38,6 +44,11 @@ def truth(example: str, feature: str) -> int:
     return hashlib.blake2b(f"{example}|{feature}".encode(), digest_size=1).digest()[0] & 1
 
 
+def text_of(example: str) -> str:
+    """What a language model is asked about."""
+    return f"Case {example}."
+
+
 def said(room: Room, example: str, feature: str) -> float | str:
     """A cell as the provider writes it: in mixed rooms f3 is a number, f4 a category."""
     if not room.mixed or feature not in ("f3", "f4"):
@@ -51,14 +62,13 @@ def said(room: Room, example: str, feature: str) -> float | str:
 class Contract:
     """What the provider charges, in its own words and in millionths: it knows no price list.
 
-    ``once`` are prices that are paid once per example for any of some features.
+    ``once`` are prices that are paid once per example for any of some features; ``less`` what each
+    feature of a group costs once another of the group is there, or comes with it.
     """
 
     own: Mapping[str, int]
     once: tuple[tuple[int, tuple[str, ...]], ...] = ()
-
-    def to_dict(self) -> Json:
-        return {"own": dict(self.own), "once": [list(o) for o in self.once]}
+    less: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -93,6 +103,22 @@ class Room:
         return [f"p{i}" for i in range(self.n_examples)]
 
     @property
+    def asks(self) -> bool:
+        """Whether a language model is asked about texts."""
+        return self.provider in MODELS
+
+    @property
+    def keys(self) -> list[str]:
+        """The examples as the ledger knows them: a text by its content."""
+        return [content_key(text_of(e), e) if self.asks else e for e in self.examples]
+
+    @property
+    def timeout(self) -> float:
+        """A call that takes longer has an unknown end."""
+        short = {"questions": 0.6, "batches": 1.5}.get(self.provider, 0.15)
+        return 10 * short if self.gentle else short
+
+    @property
     def limit(self) -> Budget | None:
         given = {"total": self.budget, "per_task": self.per_task, "per_example": self.per_example}
         some = {name: amount(minor) for name, minor in given.items() if minor is not None}
@@ -107,12 +133,14 @@ class Room:
 
 def make_room(store: str, log: Path, chance: random.Random, n_examples: int, **chosen: Any) -> Room:
     """A room of a random kind, where the kind is not chosen."""
-    provider = chosen.get("provider") or chance.choice(PROVIDERS)
-    money = chosen.get("money") or chance.choice(MONEY)
+    provider = chosen.get("provider") or chance.choice((*PROVIDERS, *PROVIDERS, *MODELS))
+    asks = provider in MODELS
+    money = "tokens" if asks else chosen.get("money") or chance.choice(MONEY)
     prices, contracts, valid = _money(money)
     cost = sum(contracts[0].own.values()) + sum(fee for fee, _ in contracts[0].once)
     comparable = not (provider == "keyed" and money == "two prices")
     says = chosen.get("says", chance.choice(SAYS) if comparable else "no")
+    says = "tokens" if asks else says
     limited = chosen.get("limited", chance.random() < 1 / 4) and money != "window"
     # A budget that is too small for everything, in one room of three; not where values expire,
     # since there is no such thing as everything.
@@ -122,8 +150,8 @@ def make_room(store: str, log: Path, chance: random.Random, n_examples: int, **c
         jumps=chosen.get("jumps", chance.random() < 0.5),
         budget=int(cost * n_examples * chance.uniform(0.3, 0.8)) if tight else None,
         prices=prices, contracts=contracts, valid=valid, says=says,
-        mixed=chosen.get("mixed", chance.random() < 0.4),
-        frames=chosen.get("frames", chance.random() < 0.3),
+        mixed=chosen.get("mixed", chance.random() < 0.4) and not asks,
+        frames=chosen.get("frames", chance.random() < 0.3) and not asks,
         gentle=chosen.get("gentle", chance.random() < 0.5),
         per_task=int(cost * chance.uniform(2, 6)) if limited else None,
         per_example=int(cost * chance.uniform(0.5, 1.2)) if limited else None,
@@ -156,6 +184,13 @@ def _money(kind: str) -> tuple[tuple[PriceList, ...], tuple[Contract, ...], dict
         prices = PriceList(alone, orders={"pair": ("6.005", ["f0", "f1"])})
         once = ((6_005_000, ("f0", "f1")),)
         return (prices,), (Contract({**own, "f0": 0, "f1": 0}, once),), {}
+    if kind == "discount":
+        less = {"f0": 1_500_000, "f1": 700_001, "f5": 5_000_000}
+        cheaper = {name: amount(minor) for name, minor in less.items()}
+        prices = PriceList(listed, discounts={"tube": cheaper})
+        return (prices,), (Contract(own, less=less),), {}
+    if kind == "tokens":  # about what all questions on a text cost
+        return (PriceList(0),), (Contract(dict.fromkeys(FEATURES, 15_000)),), {}
     if kind == "window":
         return (PriceList(listed, valid_for={"f5": WINDOW}),), (Contract(own),), {"f5": WINDOW}
     other = dict.fromkeys(FEATURES, 3_000_000)

@@ -27,6 +27,7 @@ from thrifty.testing.tribunal.rooms import FEATURES, WORDS, Room, amount, make_r
 from thrifty.testing.tribunal.worker import (
     STATES,
     open_lifetime,
+    prepare,
     run_worker,
     source_of,
     warm_up,
@@ -35,6 +36,11 @@ from thrifty.testing.tribunal.worker import (
 from thrifty.typing import Fields
 
 __all__ = ["Tribunal"]
+
+
+#: in gentle rooms: calls of the provider between two kills, tasks and predictions of a room
+_CALLS_PER_KILL = 12
+_TASKS_OF_A_ROOM = 15
 
 
 class Tribunal:
@@ -46,6 +52,8 @@ class Tribunal:
         how many processes are killed that had called the provider already
     pauses : int
         how often a process is stopped and goes on later
+    tasks, predictions : int
+        how many of each come to their end, at least
     workers : int
         how many processes buy at once, from 4 to this many
     faults : Faults or None
@@ -54,6 +62,8 @@ class Tribunal:
         gives the URL of an empty PostgreSQL database; None: SQLite alone
     restart : callable or None
         crashes the database server and starts it again, now and then
+    seconds : float
+        no new room is begun after so long
     seed : int
         the same rooms and faults again; the moments are the machine's
     chosen : object
@@ -69,6 +79,8 @@ class Tribunal:
         kills: int = 20,
         pauses: int = 10,
         *,
+        tasks: int = 0,
+        predictions: int = 0,
         workers: int = 6,
         n_examples: int = 120,
         faults: Faults | None = None,
@@ -77,13 +89,16 @@ class Tribunal:
         seed: int = 0,
         folder: Path | None = None,
         progress: Callable[[Judgement], None] | None = None,
+        seconds: float = float("inf"),
         **chosen: Any,
     ) -> None:
         self.kills, self.pauses, self.workers = kills, pauses, workers
+        self.tasks, self.predictions = tasks, predictions
         self.n_examples, self.faults = n_examples, faults or Faults()
         self.new_database, self.restart = new_database, restart
         self.chance, self.chosen = random.Random(seed), chosen
         self.folder, self.progress = folder, progress
+        self.until = time.monotonic() + seconds
         self.verdict = Judgement()
 
     def run(self) -> Judgement:
@@ -93,7 +108,7 @@ class Tribunal:
         base = self.folder or Path(tempfile.mkdtemp(dir=shm if shm.is_dir() else None))
         try:
             n = 0
-            while self.verdict.kills < self.kills or self.verdict.pauses < self.pauses:
+            while (self.killed_too_few or self.learned_too_few) and time.monotonic() < self.until:
                 self._room(base / f"room-{n}", n)
                 n += 1
                 if self.progress is not None:
@@ -103,13 +118,25 @@ class Tribunal:
                 shutil.rmtree(base, ignore_errors=True)
         return self.verdict
 
+    @property
+    def killed_too_few(self) -> bool:
+        return self.verdict.kills < self.kills or self.verdict.pauses < self.pauses
+
+    @property
+    def learned_too_few(self) -> bool:
+        verdict = self.verdict
+        return verdict.tasks < self.tasks or verdict.predictions < self.predictions
+
     def _room(self, folder: Path, n: int) -> None:
         folder.mkdir(parents=True)
         postgres = self.new_database is not None and n % 2 == 1
         where = str(folder / "clinic.db")
         if postgres and self.new_database is not None:
             where = self.new_database()
-        room = make_room(where, folder / "bill.log", self.chance, self.n_examples, **self.chosen)
+        chosen = dict(self.chosen)
+        if self.tasks:  # what is lacking most
+            chosen.setdefault("gentle", self.learned_too_few and n % 4 < 2)
+        room = make_room(where, folder / "bill.log", self.chance, self.n_examples, **chosen)
         faults = self.faults.scaled(0.15) if room.gentle else self.faults
         biller, port = begin_billing(room, faults, self.chance.randrange(1 << 30))
         room = replace(room, port=port)
@@ -136,11 +163,13 @@ class _Session:
         self.living: dict[int, int] = {}
         self.paused: dict[int, float] = {}
         self.user = 0  # the process that resolves at this moment
+        self.killed = 0
 
     def run(self) -> None:
         open_lifetime(self.room, self.room.limit)
+        prepare(self.room)
         n_workers = self.chance.randint(min(4, self.of.workers), self.of.workers)
-        until = time.monotonic() + 20
+        until = time.monotonic() + (60 if self.room.gentle else 20)
         ticks = 0
         while not self._enough(until, ticks):
             ticks += 1
@@ -149,9 +178,9 @@ class _Session:
             self._reap()
             self._resume()
             act = self.chance.random()
-            if act < (0.1 if self.room.gentle else 0.4):
+            if act < 0.4:
                 self._kill()
-            elif act < 0.7:
+            elif act < (0.45 if self.room.gentle else 0.7):
                 self._pause()
             elif act < 0.75:
                 self._begin_to_resolve()
@@ -166,12 +195,15 @@ class _Session:
     def _enough(self, until: float, ticks: int) -> bool:
         """The room is over when nearly everything is bought, or the time is up."""
         of = self.of
-        if self.verdict.kills >= of.kills and self.verdict.pauses >= of.pauses:
+        if not of.killed_too_few and not of.learned_too_few:
             return True
         if time.monotonic() > until:
             return True
         if ticks % 25:
             return False
+        if self.room.gentle:
+            kinds = Counter(note["kind"] for note in read_log(self.notes))
+            return min(kinds["learned"], kinds["predicted"]) >= _TASKS_OF_A_ROOM
         bills = [line for line in read_log(self.room.log) if "amount" in line]
         billed = {(e, f) for b in bills for e in b["ids"] for f in b["names"]}
         nearly = 0.85 * self.room.n_examples * len(FEATURES)
@@ -207,8 +239,9 @@ class _Session:
 
     def _kill(self) -> None:
         begun = self._begun()
-        if not begun:
+        if not begun or (self.room.gentle and self.killed > self._progress() / _CALLS_PER_KILL):
             return
+        self.killed += 1
         calling = [pid for pid in begun if self.state[self.living[pid]] == 2]
         victim = self.chance.choice(calling if calling and self.chance.random() < 0.5 else begun)
         when = STATES[self.state[self.living[victim]]]
@@ -219,6 +252,10 @@ class _Session:
             self.verdict.kills += 1
             self.verdict.kills_when[when] += 1
         self._gone(victim, code)
+
+    def _progress(self) -> float:
+        """About how many calls were made; by work, not by the clock, which a busy machine slows."""
+        return self.room.log.stat().st_size / 120 if self.room.log.exists() else 0
 
     def _pause(self) -> None:
         running = [pid for pid in self._begun() if pid not in self.paused]
@@ -239,7 +276,7 @@ class _Session:
     def _end_all(self) -> None:
         self.state[-1] = 1
         self._resume(everybody=True)
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300  # on a busy machine a task may take minutes
         while self.living and time.monotonic() < until:
             self._reap()
             time.sleep(0.005)
@@ -293,14 +330,15 @@ class _Session:
 
     def _resolve_one(self, life: Lifetime, purchase: OpenPurchase, bills: list[Fields]) -> None:
         room = self.room
-        cells = [(e, f) for e in purchase.examples for f in purchase.features]
+        examples = [key.split()[0] for key in purchase.examples]
+        cells = [(e, f) for e in examples for f in purchase.features]
         if room.provider == "keyed":
             if purchase.status == "doubt":
                 return  # it resolves itself when somebody asks again
             billed = True
         else:
             billed = purchase.status != "doubt" or self._was_billed(purchase, cells, bills)
-        values = [[said(room, e, f) for f in purchase.features] for e in purchase.examples]
+        values = [[said(room, e, f) for f in purchase.features] for e in examples]
         cost = self._real_cost(purchase, cells, bills)
         try:
             if not billed:
@@ -447,7 +485,7 @@ class _Session:
 
         def work(pages: Any) -> tuple[int, int, int]:
             accounts = [sum(a) for a in pages.accounts().values()]
-            numbers = pages.numbers("example", room.examples)
+            numbers = pages.numbers("example", room.keys)
             costs = pages.example_costs(numbers[numbers >= 0])
             return sum(pages.balance(None)), max(accounts, default=0), int(costs.max(initial=0))
 
@@ -476,11 +514,13 @@ class _Session:
         life = open_lifetime(self.room, None)
         spent, over = (round(x * 1e6) for x in (life.balance().spent, life.balance().over))
         rows = life.bill_rows()
-        told = sum(round(float(str(row["cost"])) * 1e6) for row in rows)
+        told, owed = (
+            sum(round(float(str(row[column])) * 1e6) for row in rows) for column in ("cost", "over")
+        )
 
         def work(pages: Any) -> tuple[int, int, int, int]:
             some = pages.purchases()
-            numbers = pages.numbers("example", self.room.examples)
+            numbers = pages.numbers("example", self.room.keys)
             each = int(pages.example_costs(numbers[numbers >= 0]).sum())
             return (
                 sum(p.spent for p in some),
@@ -492,7 +532,7 @@ class _Session:
         bought, beyond, each, accounts = life.ledger.book.read(work)
         facts = {"bill()": told, "purchases": bought, "examples": each, "accounts": accounts}
         off = [f"{what} {n}" for what, n in facts.items() if n != spent]
-        off += [f"purchases over {beyond} of {over}"] if beyond != over else []
+        off += [f"over {beyond} and {owed} of {over}"] if not beyond == owed == over else []
         for task in life.tasks:
             lines = sum(round(a * 1e6) for _, _, a in task.receipt.lines)
             if task.receipt.lines and abs(lines - round(task.receipt.cost * 1e6)) > 0:

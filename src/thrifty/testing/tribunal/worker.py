@@ -10,13 +10,18 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from http.client import HTTPConnection
+from mmap import mmap
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from thrifty.cells import Answered, Budget, Cells, Source
+from thrifty.cells.prices.tokens import Rates
+from thrifty.cells.sources.chat import ChatServer
+from thrifty.cells.sources.prompts import Question
 from thrifty.errors import (
     BadInput,
     BudgetExceeded,
@@ -27,18 +32,29 @@ from thrifty.errors import (
 )
 from thrifty.lifetime import Lifetime
 from thrifty.models import Models
-from thrifty.testing.tribunal.rooms import FEATURES, WORDS, Room, said, truth
+from thrifty.testing.tribunal.rooms import (
+    FEATURES,
+    READ,
+    WORDS,
+    WRITTEN,
+    Room,
+    said,
+    text_of,
+    truth,
+)
 from thrifty.trees import Trees
+from thrifty.typing import Json
 
-__all__ = ["STATES", "open_lifetime", "run_worker", "source_of", "warm_up", "write_note"]
+__all__ = ["STATES", "open_lifetime", "prepare", "run_worker", "source_of", "warm_up", "write_note"]
 
 #: what a worker's byte says: not begun, has called the provider before, is in a call
 STATES = ("not begun", "between calls", "in a call")
 
 #: examples of a task
 _ROWS = 12
-#: a call that takes longer has an unknown end
-TIMEOUT = 0.15
+#: prices of a million tokens
+_RATES = Rates(READ, WRITTEN)
+_QUESTIONS = {f: Question(f"Is {f} so?", "number") for f in FEATURES}
 
 
 def open_lifetime(room: Room, budget: Budget | None) -> Lifetime:
@@ -47,7 +63,9 @@ def open_lifetime(room: Room, budget: Budget | None) -> Lifetime:
     return Lifetime(family, store=room.store, budget=budget, random_state=0)
 
 
-def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **options: Any) -> Source:
+def source_of(
+    room: Room, which: int, state: mmap | None = None, slot: int = 0, **options: Any
+) -> Source:
     """The room's provider as a source, with the prices of one of its openers."""
 
     def post(ids: Sequence[str], names: Sequence[str], key: str | None) -> object:
@@ -76,10 +94,12 @@ def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **option
     def keyed(ids: Sequence[str], names: Sequence[str], idempotency_key: str) -> object:
         return post(ids, names, idempotency_key)
 
-    fn: Any = {"plain": plain, "async": later, "keyed": keyed}[room.provider]
-    options = {"max_examples": 3, "timeout": TIMEOUT, "attempts": 1, **options}
+    options = {"max_examples": 3, "timeout": room.timeout, "attempts": 1, **options}
     examples = options.pop("examples", room.examples)
     words = options.pop("words", WORDS)
+    if room.asks:
+        return _bank(room, examples, state, slot, **options)
+    fn: Any = {"plain": plain, "async": later, "keyed": keyed}[room.provider]
     if room.mixed:
         options["kinds"] = {"f3": "number", "f4": words}
     return Source.from_callable(
@@ -90,6 +110,47 @@ def source_of(room: Room, which: int, state: Any = None, slot: int = 0, **option
         name="lab",
         idempotent=room.provider == "keyed",
         **options,
+    )
+
+
+class _Watched(ChatServer):
+    """A chat server that says when it is asked."""
+
+    state: mmap | None = None
+    slot = 0
+
+    def body(self, prompt: str, longest: int | None = None) -> Json:
+        if self.state is not None:
+            self.state[self.slot] = 2
+        return super().body(prompt, longest)
+
+
+@lru_cache(maxsize=1)
+def _chat(port: int) -> _Watched:
+    """One for all banks of a process: it reads certificates, which takes longer than a call."""
+    return _Watched("small", base_url=f"http://127.0.0.1:{port}/v1", key_from=None, poll=0.01)
+
+
+def prepare(room: Room) -> None:
+    """What every worker of a room would do first, done once before they are forked."""
+    if room.asks:
+        _chat(room.port)._trust()
+
+
+def _bank(
+    room: Room, examples: Sequence[str], state: mmap | None, slot: int, **options: Any
+) -> Source:
+    ask = _chat(room.port)
+    ask.state, ask.slot = state, slot
+    return Source.from_questions(
+        {e: text_of(e) for e in examples},
+        _QUESTIONS,
+        ask=ask,
+        rates=_RATES,
+        batch=room.provider == "batches",
+        again=0,
+        name="lab",
+        **{"concurrency": 3, **options},
     )
 
 
@@ -119,7 +180,7 @@ def warm_up() -> None:
         life.predict("warm", source)
 
 
-def run_worker(room: Room, slot: int, state: object, seed: int, notes: Path) -> None:
+def run_worker(room: Room, slot: int, state: mmap, seed: int, notes: Path) -> None:
     """Buy until the byte after all slots says stop, or somebody kills us."""
     code = 3
     try:
@@ -131,7 +192,7 @@ def run_worker(room: Room, slot: int, state: object, seed: int, notes: Path) -> 
         os._exit(code)
 
 
-def _buy(room: Room, slot: int, state: Any, chance: random.Random, notes: Path) -> None:
+def _buy(room: Room, slot: int, state: mmap, chance: random.Random, notes: Path) -> None:
     life = open_lifetime(room, room.limit)
     offset = [0.0]
     if room.jumps:
@@ -142,6 +203,7 @@ def _buy(room: Room, slot: int, state: Any, chance: random.Random, notes: Path) 
     n, door = 0, None
     while not state[-1]:
         n += 1
+        state[slot] = min(state[slot], 1)
         if room.jumps and chance.random() < 0.2:
             offset[0] = chance.choice((0, 0, 600, -600, 86_400, chance.uniform(-100, 100)))
         try:
@@ -204,13 +266,7 @@ def _one_account(door: Cells, notes: Path) -> None:
 
 
 def _learn(
-    room: Room,
-    life: Lifetime,
-    which: int,
-    state: object,
-    slot: int,
-    chance: random.Random,
-    name: str,
+    room: Room, life: Lifetime, which: int, state: mmap, slot: int, chance: random.Random, name: str
 ) -> None:
     """A whole task over a few examples: its commit moves purchases into columns."""
     examples = chance.sample(room.examples, _ROWS)
@@ -232,7 +288,7 @@ def _predict(room: Room, life: Lifetime, source: Source, name: str, notes: Path)
     rows = round(float(sum(made.receipt.cost_per_row)) * 1e6)
     if rows != round(made.receipt.cost * 1e6):
         write_note(notes, "wrong", f"rows of {name} cost {rows}, not {made.receipt.cost}")
-    if room.mixed:  # what a model says of cells that were not bought is the model's own affair
+    if room.mixed or room.asks:  # what a model says of cells not bought is the model's own affair
         if ended is not None:
             raise ended
         return
