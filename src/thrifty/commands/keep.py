@@ -1,4 +1,4 @@
-"""``thrifty backup``, ``restore`` and ``purge``: for those who must keep, and must not keep."""
+"""``thrifty backup``, ``restore``, ``copy`` and ``purge``: for those who must keep, or must not."""
 
 from __future__ import annotations
 
@@ -11,17 +11,25 @@ from typing import Annotated
 
 import typer
 
+from thrifty.cells.ledger.answers import redacted
 from thrifty.cells.ledger.purge import purge_example
-from thrifty.commands.opening import LifetimeName, StorePlace, open_lifetime
+from thrifty.commands.opening import (
+    AsJson,
+    LifetimeName,
+    StorePlace,
+    open_lifetime,
+    print_json,
+    visible,
+)
 from thrifty.errors import BadInput, StoreError
-from thrifty.stores import PostgresStore, SQLiteStore, existing_store
+from thrifty.stores import PostgresStore, SQLiteStore, copy_store, existing_store
 from thrifty.stores.outcome_pages import OutcomePages
 from thrifty.stores.pages import SqlPages
 
-__all__ = ["copy_store", "register"]
+__all__ = ["copy_file", "register"]
 
 
-def copy_store(source: Path, target: Path, *, replace: bool = False) -> None:
+def copy_file(source: Path, target: Path, *, replace: bool = False) -> None:
     """A consistent copy of a store in a file, also while others write; readable by its owner."""
     existing_store(source).close()  # says what is wrong with it
     if target.exists() and not replace:
@@ -49,7 +57,8 @@ def copy_store(source: Path, target: Path, *, replace: bool = False) -> None:
 def _file(store: str) -> Path:
     if "://" in store:
         raise BadInput(
-            "a PostgreSQL store is backed up with PostgreSQL's own tools: pg_dump and pg_restore."
+            "a PostgreSQL store is backed up with PostgreSQL's own tools, pg_dump and pg_restore; "
+            "or copied into a file while nobody writes: thrifty copy URL clinic.db."
         )
     return Path(store)
 
@@ -60,12 +69,15 @@ def register(app: typer.Typer) -> None:
     @app.command()
     def backup(
         store: StorePlace,
-        to: Annotated[Path, typer.Argument(help="The copy; it must not be there yet.")],
+        to: Annotated[str, typer.Argument(help="The copy; it must not be there yet.")],
     ) -> None:
         """Copy a store, also while others are learning in it."""
-        if "://" in str(to):
-            raise BadInput(f"a backup is a file; {to} is the address of a server.")
-        copy_store(_file(store), to)
+        if "://" in to:
+            raise BadInput(
+                f"a backup is a file, and {redacted(to)} is the address of a server. To move the "
+                f"store there: thrifty copy {store} URL, while nobody writes."
+            )
+        copy_file(_file(store), Path(to))
         typer.echo(f"{store} copied to {to}.", err=True)
 
     @app.command()
@@ -75,10 +87,33 @@ def register(app: typer.Typer) -> None:
         replace: Annotated[bool, typer.Option(help="Replace a store that is there.")] = False,
     ) -> None:
         """Bring a copy back. What was bought since it was made is unknown to it."""
-        copy_store(copy, _file(store), replace=replace)
+        copy_file(copy, _file(store), replace=replace)
         typer.echo(
             f"{store} is as {copy} was. What was bought since then is not in it: compare the "
             "provider's bill.",
+            err=True,
+        )
+
+    @app.command()
+    def copy(
+        store: StorePlace,
+        to: Annotated[str, typer.Argument(help="A new file, or the URL of an empty database.")],
+        as_json: AsJson = False,
+    ) -> None:
+        """Copy everything to another store, of either kind, while nobody writes; it is verified."""
+        copied = copy_store(store, to)
+        if as_json:
+            print_json(
+                {
+                    "lifetimes": list(copied.lifetimes),
+                    "tables": copied.tables,
+                    "digests": copied.digests,
+                }
+            )
+            return
+        typer.echo(visible(str(copied)) + ".")
+        typer.echo(
+            "Go on in the new store alone: neither knows what the other pays for from now on.",
             err=True,
         )
 

@@ -1,0 +1,251 @@
+"""Moving house: everything in a store, to another one, counted and hashed on both sides.
+
+The whole of it is read under the lock of the old store, so that nobody writes meanwhile, and
+written in one transaction of the new one, which holds all of it or nothing. Before that transaction
+ends the new store is read back: every table must have as many rows as the old one and the same
+digest. A digest is the sum of the hashes of the rows, so it does not depend on the order in which a
+database gives them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from thrifty.cells.ledger.purchase import is_live
+from thrifty.errors import BadInput, StoreBusy, StoreError
+from thrifty.stores.base import Store, StoreLike, existing_store, open_store
+from thrifty.stores.in_memory import MemoryStore
+from thrifty.stores.pages import SqlPages
+from thrifty.stores.postgres import PostgresStore
+from thrifty.stores.task_pages import SqlRow
+
+__all__ = ["Copied", "copy_store"]
+
+#: rows that are in memory at once; a row may hold the values of a feature on all examples
+_AT_ONCE = 200
+_MODULUS = 1 << 256
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of our own schema."""
+
+    name: str
+    columns: tuple[str, ...]
+    keys: tuple[str, ...]
+
+    @property
+    def select(self) -> str:
+        """All rows, in an order that stays while nobody writes; the place is a parameter."""
+        order = ", ".join(self.keys or self.columns)
+        listed = ", ".join(self.columns)
+        return f"SELECT {listed} FROM {self.name} ORDER BY {order} LIMIT ? OFFSET ?"
+
+    @property
+    def insert(self) -> str:
+        marks = ", ".join("?" * len(self.columns))
+        return f"INSERT INTO {self.name} ({', '.join(self.columns)}) VALUES ({marks})"
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What was copied, table by table.
+
+    Attributes
+    ----------
+    tables : mapping
+        of each table, how many rows both stores hold
+    digests : mapping
+        of each table, the digest of its rows, the same in both
+    lifetimes : tuple of str
+        the names of the lifetimes
+    """
+
+    tables: dict[str, int]
+    digests: dict[str, str]
+    lifetimes: tuple[str, ...]
+
+    @property
+    def rows(self) -> int:
+        """All rows."""
+        return sum(self.tables.values())
+
+    def __str__(self) -> str:
+        named = ", ".join(map(repr, self.lifetimes)) or "no lifetime"
+        return (
+            f"{named}: {self.rows:,} rows of {len(self.tables)} tables, counted and hashed on both "
+            "sides"
+        )
+
+
+def copy_store(source: StoreLike, target: StoreLike) -> Copied:
+    """Copy everything of a store into another one that holds nothing, whatever their kinds.
+
+    Nobody can write in the old store meanwhile: others wait, and a purchase that is being made at
+    this moment is refused with :class:`thrifty.errors.StoreBusy`. The old store stays as it is; go
+    on in one of them alone, for two stores do not know what the other has paid for.
+
+    Parameters
+    ----------
+    source, target : Store, str or path
+        a file name or a ``postgresql://`` URL each
+
+    Examples
+    --------
+    >>> import thrifty
+    >>> from thrifty.stores import MemoryStore, copy_store
+    >>> old, new = MemoryStore(), MemoryStore()
+    >>> _ = thrifty.Lifetime(store=old).learn("t", [[0, 1], [1, 0]] * 5, [0, 1] * 5)
+    >>> print(copy_store(old, new))  # doctest: +ELLIPSIS
+    'lifetime': ... rows of ... tables, counted and hashed on both sides
+    >>> list(thrifty.Lifetime.open(new))
+    ['t']
+    """
+    _not_itself(source, target)
+    old = existing_store(source)
+    made = _makes_a_file(target)
+    try:
+        new = open_store(target)
+        new.read(0, _refuse_what_is_there)
+        tables = _schema()
+        return old.write(0, lambda pages: _copy(pages, new, tables))
+    except BaseException:
+        if made is not None:
+            made.unlink(missing_ok=True)
+        raise
+
+
+def _not_itself(source: StoreLike, target: StoreLike) -> None:
+    a, b = (s.place if isinstance(s, Store) else str(s) for s in (source, target))
+    same = source is target if isinstance(source, Store) else False
+    if not same and a and b and "://" not in a and "://" not in b:
+        same = Path(a).resolve() == Path(b).resolve()
+    if same or (a and a == b):
+        raise BadInput(f"a store cannot be copied onto itself: {a or source!r}.")
+
+
+def _makes_a_file(target: StoreLike) -> Path | None:
+    """The file that opening this would make; None where it is there, or no file."""
+    if target is None or isinstance(target, Store) or "://" in str(target):
+        return None
+    path = Path(target)
+    return None if path.exists() else path
+
+
+def _schema() -> list[Table]:
+    """Tables and columns as this version makes them: names come from no store of a stranger."""
+    run = MemoryStore().read(0, lambda pages: pages._run)
+    names = [str(n) for (n,) in run("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    # lifetimes first: the others point to them
+    tables = []
+    for name in sorted(names, key=lambda name: (name != "lifetimes", name)):
+        columns = run(f"PRAGMA table_info({name})")
+        keys = sorted((int(c[5]), str(c[1])) for c in columns if c[5])
+        tables.append(Table(name, tuple(str(c[1]) for c in columns), tuple(key for _, key in keys)))
+    return tables
+
+
+def _refuse_what_is_there(pages: SqlPages) -> None:
+    counts = {
+        name: int(pages._run(f"SELECT COUNT(*) FROM {name}")[0][0])
+        for name in ("lifetimes", "cell_names", "cell_blocks", "purchases")
+    }
+    if any(counts.values()):
+        lifetimes = pages._run("SELECT name FROM lifetimes ORDER BY id LIMIT 5")
+        named = ", ".join(repr(str(name)) for (name,) in lifetimes) or "none"
+        raise BadInput(
+            f"the store to copy to holds something already (lifetimes: {named}); nothing was "
+            "copied. Choose a new file, or an empty database or schema."
+        )
+
+
+def _copy(pages: SqlPages, new: Store, tables: list[Table]) -> Copied:
+    """With the old store's lock in hand."""
+    now = time.time()
+    open_ones = [purchase for purchase in pages.blocking() if is_live(purchase, now)]
+    if open_ones:
+        owner = open_ones[0].owner.split("/")
+        raise StoreBusy(
+            f"{len(open_ones)} purchases are being made in the store at this moment (process "
+            f"{owner[1] if len(owner) > 1 else owner[0]}); nothing was copied. Copy when they are "
+            "done."
+        )
+    lifetimes = tuple(str(n) for (n,) in pages._run("SELECT name FROM lifetimes ORDER BY id"))
+
+    def work(there: SqlPages) -> Copied:
+        _refuse_what_is_there(there)
+        there._run("DELETE FROM ledger")
+        counts: dict[str, int] = {}
+        digests: dict[str, str] = {}
+        for table in tables:
+            sums = _Sums()
+            for rows in _batches(pages, table):
+                sums.add(rows)
+                there._many(table.insert, rows)
+            back = _Sums()
+            for rows in _batches(there, table):
+                back.add(rows)
+            if (sums.rows, sums.digest) != (back.rows, back.digest):
+                raise StoreError(
+                    f"{table.name} has {sums.rows} rows in the old store (digest "
+                    f"{sums.digest[:12]}) and {back.rows} in the new one ({back.digest[:12]}); "
+                    "nothing was copied."
+                )
+            counts[table.name], digests[table.name] = sums.rows, sums.digest
+        if isinstance(new, PostgresStore):
+            _count_on(there, tables)
+        return Copied(counts, digests, lifetimes)
+
+    return new.write(0, work)
+
+
+def _count_on(pages: SqlPages, tables: list[Table]) -> None:
+    """PostgreSQL counts ids by itself: it goes on after those that were brought."""
+    for table in tables:
+        if "id" in table.keys and table.name != "ledger":
+            pages._run(
+                f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), "
+                f"(SELECT COALESCE(MAX(id), 1) FROM {table.name}), "
+                f"(SELECT COUNT(*) > 0 FROM {table.name}))"
+            )
+
+
+def _batches(pages: SqlPages, table: Table) -> Iterator[list[SqlRow]]:
+    at = 0
+    while rows := pages._run(table.select, (_AT_ONCE, at)):
+        yield [tuple(bytes(v) if isinstance(v, memoryview) else v for v in row) for row in rows]
+        at += len(rows)
+
+
+class _Sums:
+    """Rows counted, and the sum of their hashes."""
+
+    def __init__(self) -> None:
+        self.rows, self._sum = 0, 0
+
+    def add(self, rows: list[SqlRow]) -> None:
+        for row in rows:
+            hashed = hashlib.sha256(b"".join(map(_plain, row))).digest()
+            self._sum = (self._sum + int.from_bytes(hashed)) % _MODULUS
+        self.rows += len(rows)
+
+    @property
+    def digest(self) -> str:
+        return f"{self._sum:064x}"
+
+
+def _plain(value: object) -> bytes:
+    """A value and its kind as bytes that no other value has."""
+    if value is None:
+        return b"n"
+    if isinstance(value, float):
+        return b"f" + struct.pack(">d", value)
+    if isinstance(value, int):
+        return b"i%d;" % value
+    kind, data = (b"t", value.encode()) if isinstance(value, str) else (b"b", bytes(value))  # type: ignore[call-overload]
+    return kind + struct.pack(">Q", len(data)) + data
