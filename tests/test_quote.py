@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import thrifty
-from thrifty.errors import BadInput, TaskExists
+from thrifty.cli import app
+from thrifty.errors import BadInput, BadParameter, TaskExists, ThriftyError
 
 
 def tasks(n=20, **how):
@@ -145,3 +148,167 @@ def test_a_task_that_is_owned_in_part_is_quoted_for_the_rest():
     quote = life.quote("second", table(range(100)), ~X[:, 2])
     assert quote.scratch_cells_at_most == 40 * 6 and quote.scratch_cost_at_most == 2 * 40 * 6
     assert quote.reuse_cells == 40 and quote.reuse_cost == 80
+
+
+# -- families that stop where their money ends ------------------------------------------------
+
+NAMES = [f"t{i}" for i in range(10)]
+
+
+def clinic_rows(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, len(NAMES)))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.nan_to_num(X[:, 2] - X[:, 5]) + rng.normal(size=n) > 0.3
+    return X, y
+
+
+PRICE_LISTS = {
+    "flat": None,
+    "by feature": {name: 1.5 * (i + 1) for i, name in enumerate(NAMES)},
+    "fees": thrifty.PriceList(
+        dict.fromkeys(NAMES, 3), fees={"draw": (9, NAMES[:6])}, currency="USD"
+    ),
+    "panels": thrifty.PriceList(
+        dict.fromkeys(NAMES, 5),
+        orders={"basic": (8, NAMES[:4]), "large": (14, NAMES[:8])},
+        currency="EUR",
+    ),
+    "some free": {name: 0.0 if i < 3 else 7.0 for i, name in enumerate(NAMES)},
+}
+
+
+class Lab:
+    """A provider that counts its calls."""
+
+    def __init__(self, X):
+        self.X, self.calls = X, 0
+
+    def __call__(self, ids, names):
+        self.calls += 1
+        return [[self.X[int(i), NAMES.index(n)] for n in names] for i in ids]
+
+    def source(self, prices, rows=None, **limits):
+        n = len(self.X) if rows is None else rows
+        return thrifty.Source.from_callable(
+            self, examples=[str(i) for i in range(n)], features=NAMES, name="lab", prices=prices,
+            kinds=dict.fromkeys(NAMES, "number"), allow_missing=True, **limits,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("spend", ["5 %", "20 %"])
+@pytest.mark.parametrize("prices", PRICE_LISTS)
+def test_what_models_are_quoted_is_what_they_then_cost(prices, spend):
+    X, y = clinic_rows()
+    lab = Lab(X)
+    life = thrifty.Lifetime(random_state=0)
+    quote = life.quote("ill", lab.source(PRICE_LISTS[prices]), y, spend=spend)
+    assert lab.calls == 0 and len(life) == 0 and life.balance().spent == 0
+    receipt = life.learn("ill", lab.source(PRICE_LISTS[prices]), y, spend=spend).receipt
+    assert receipt.cost <= quote.scratch_cost_at_most == quote.spend
+    assert abs(quote.cost - receipt.cost) <= 0.05 * receipt.cost
+    assert 0.5 * receipt.cells <= quote.cells <= 2 * receipt.cells
+    assert 0.3 * lab.calls <= quote.calls <= 3 * lab.calls
+
+
+def test_a_quote_without_spend_is_no_longer_everything():
+    X, y = clinic_rows(3000)
+    life = thrifty.Lifetime(prices=2.0, random_state=0)
+    wide = np.hstack([X] * 7)
+    quote = life.quote("ill", wide, y)
+    assert quote.scratch_cost_at_most == 2 * 30_000 < 2 * wide.size
+    cost = life.learn("ill", wide, y).receipt.cost
+    assert cost <= quote.scratch_cost_at_most and 0.5 * cost <= quote.cost <= 2 * cost
+
+
+def test_what_is_owned_is_rehearsed_as_owned():
+    X, y = clinic_rows()
+    lab = Lab(X)
+    life = thrifty.Lifetime(random_state=0)
+    life.learn("first", lab.source(4), y, spend="30 %")
+    quote = life.quote("second", lab.source(4), ~y, spend="10 %")
+    receipt = life.learn("second", lab.source(4), ~y, spend="10 %").receipt
+    assert receipt.reused_cells > 0
+    assert abs(quote.cost - receipt.cost) <= 0.05 * receipt.cost
+    bought = life.background(lab.source(4), rows=300)
+    assert bought.cells > 0
+    nothing = life.quote("third", lab.source(4), y)
+    assert nothing.cells == nothing.cost == nothing.calls == 0
+
+
+def test_minutes_come_from_calls_that_were_made():
+    X, y = clinic_rows(60)
+
+    class Slow(Lab):
+        def __call__(self, ids, names):
+            time.sleep(0.3)
+            return super().__call__(ids, names)
+
+    lab = Slow(X)
+    life = thrifty.Lifetime(random_state=0)
+    first = life.quote("a", lab.source(1, max_examples=20), y, spend=100)
+    assert first.seconds_a_call is None and "none was made yet" in str(first)
+    life.learn("a", lab.source(1, max_examples=20), y, spend=100)
+    quote = life.quote("b", lab.source(1, max_examples=20), ~y, spend=100)
+    assert 0.3 <= quote.seconds_a_call < 3
+    assert quote.minutes >= quote.calls * 0.3 / 60
+    two = life.quote("b", lab.source(1, max_examples=20, concurrency=2), ~y, spend=100)
+    assert two.minutes < quote.minutes or quote.calls < 2
+    slow = life.quote("b", lab.source(1, max_examples=20, per_second=0.1), ~y, spend=100)
+    assert slow.minutes >= slow.calls / 0.1 / 60
+
+
+def test_budgets_numbers_and_categories_are_quoted():
+    X, y = clinic_rows(200)
+    life = thrifty.Lifetime(prices=1, budget=thrifty.Budget(total=250, per_task=200))
+    assert life.quote("few", X, y).scratch_cost_at_most == 200
+    dose = life.quote("dose", X, np.nan_to_num(X[:, 2]) + 0.25, spend=150)
+    assert 0 < dose.cost <= 150
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=NAMES).assign(ward=np.where(y, "north", "south"))
+    said = life.quote("where", frame, y, spend="10 %")
+    assert 0 < said.cost <= said.spend and json.dumps(said.to_dict())
+
+
+def test_bad_money_is_refused_as_learn_refuses_it():
+    X, y = clinic_rows(50)
+    life = thrifty.Lifetime(prices=thrifty.PriceList(2, currency="EUR"))
+    with pytest.raises(ThriftyError, match="one currency"):
+        life.quote("a", X, y, spend="5 USD")
+    with pytest.raises(BadInput, match="spend must be"):
+        life.quote("a", X, y, spend="much")
+    with pytest.raises(BadParameter, match="cannot stop"):
+        thrifty.Lifetime(thrifty.Trees(learner=thrifty.Paper())).quote("a", X > 0, y, spend=5)
+
+
+def test_the_command_quotes_and_writes_nothing(tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, y = clinic_rows(120)
+    table = tmp_path / "patients.csv"
+    frame = pd.DataFrame(X.round(3), columns=NAMES).assign(ill=y.astype(int))
+    frame.insert(0, "id", [f"p{i}" for i in range(120)])
+    frame.to_csv(table, index=False)
+    asked = ["quote", str(table), "--label", "ill", "--id", "id", "--spend", "10 %"]
+    said = CliRunner().invoke(app, asked)
+    assert said.exit_code == 0 and "ill: nothing bought yet" in said.stdout
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["patients.csv"]
+    (tmp_path / "clinic.toml").write_text(
+        'prices = {per_feature = 3, currency = "EUR"}\n[source]\ncsv = "patients.csv"\n'
+        'id = "id"\nwithout = ["ill"]\nallow_missing = true\n'
+        '[[tasks]]\nname = "ill"\nlabel = "ill"\nspend = "90 EUR"\n'
+    )
+    found = json.loads(
+        CliRunner().invoke(app, ["quote", str(tmp_path / "clinic.toml"), "--json"]).stdout
+    )
+    assert found[0]["currency"] == "EUR" and 80 < found[0]["cost"] <= 90
+    assert CliRunner().invoke(app, ["learn", str(tmp_path / "clinic.toml")]).exit_code == 0
+    before = (tmp_path / "clinic.db").read_bytes()
+    again = CliRunner().invoke(app, ["quote", str(tmp_path / "clinic.toml")])
+    assert "learned before" in str(again.exception)
+    (tmp_path / "clinic.toml").write_text(
+        (tmp_path / "clinic.toml").read_text().replace("per_feature = 3", "per_feature = 4")
+        + '[[tasks]]\nname = "well"\nlabel = "ill"\nspend = "60 EUR"\n'
+    )
+    more = CliRunner().invoke(app, ["quote", str(tmp_path / "clinic.toml"), "--json"])
+    assert json.loads(more.stdout)[0]["task"] == "well"
+    assert (tmp_path / "clinic.db").read_bytes() == before

@@ -32,6 +32,10 @@ _COMMANDS = {
         "learn",
         "Learn the tasks of a file. What is learned or paid for is kept: run it again to go on.",
     ),
+    "quote": (
+        "quote",
+        "Say what tasks would cost: cells, money, calls, minutes. Nothing is bought or written.",
+    ),
     "predict": (
         "predict",
         "Predict with a learned model. Cells that were paid for before cost nothing.",
@@ -68,6 +72,10 @@ _COMMANDS = {
     ),
     "backup": ("keep", "Copy a store, also while others are learning in it."),
     "restore": ("keep", "Bring a copy back. What was bought since it was made is unknown to it."),
+    "copy": (
+        "keep",
+        "Copy everything to another store, of either kind, while nobody writes; it is verified.",
+    ),
     "purge": ("keep", "Take out every value of one example; what it cost stays on the bill."),
     "report": ("report", "Write a lifetime's report: one HTML page that needs no network."),
     "dashboard": (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +10,20 @@ from rich.console import Console
 
 from thrifty.cells import Source
 from thrifty.commands.opening import AsJson, money, print_json, said_plainly, visible
+from thrifty.commands.table_options import (
+    Duplicates,
+    GapCodes,
+    GapsKnown,
+    IdColumn,
+    KindsOf,
+    Labels,
+    NoFeatures,
+    OnlyFeatures,
+    OnlyTasks,
+    OtherStore,
+    Spend,
+    TaskFilePath,
+)
 from thrifty.commands.task_file import TaskFile, TaskSpec, read_any_file
 from thrifty.commands.task_source import Knowledge, open_source
 from thrifty.errors import BadInput, StoreError, ThriftyError
@@ -89,51 +102,21 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def learn(
-        file: Annotated[
-            Path, typer.Argument(help="YAML or TOML (source, prices, tasks), or a CSV or Parquet.")
-        ],
-        label: Annotated[
-            list[str] | None,
-            typer.Option(help="Of a table: a column to learn; several are learned at once."),
-        ] = None,
-        id: Annotated[
-            str | None, typer.Option(help="Of a table: the column that names each example.")
-        ] = None,
-        feature: Annotated[
-            list[str] | None, typer.Option(help="Of a table: only these columns are features.")
-        ] = None,
-        without: Annotated[
-            list[str] | None,
-            typer.Option(help="Of a table: this column is no feature; may be given several times."),
-        ] = None,
-        spend: Annotated[
-            str | None, typer.Option(help='Of a table: what all labels may cost, such as "5 %".')
-        ] = None,
-        na: Annotated[
-            list[str] | None,
-            typer.Option(help="Of a table: this stands for a gap, such as 999; several times."),
-        ] = None,
-        kinds: Annotated[
-            list[str] | None,
-            typer.Option(help="Of a table: what a column is, such as tsh=number; several times."),
-        ] = None,
-        duplicates: Annotated[
-            str | None,
-            typer.Option(help="Of a table: an id that comes twice: refuse, first or newest."),
-        ] = None,
-        gaps_known: Annotated[
-            bool,
-            typer.Option("--gaps-known", help="Of a CSV: what is empty is known to be, and free."),
-        ] = False,
+        file: TaskFilePath,
+        label: Labels = None,
+        id: IdColumn = None,
+        feature: OnlyFeatures = None,
+        without: NoFeatures = None,
+        spend: Spend = None,
+        na: GapCodes = None,
+        kinds: KindsOf = None,
+        duplicates: Duplicates = None,
+        gaps_known: GapsKnown = False,
         list_features: Annotated[
             bool, typer.Option("--list-features", help="List every feature, and buy nothing.")
         ] = False,
-        store: Annotated[
-            str | None, typer.Option(help="Another place for the lifetime than the file says.")
-        ] = None,
-        task: Annotated[
-            list[str] | None, typer.Option(help="Only this task; may be given several times.")
-        ] = None,
+        store: OtherStore = None,
+        task: OnlyTasks = None,
         update: Annotated[
             bool,
             typer.Option("--update", help="Go on with new rows of tasks that were learned before."),

@@ -22,6 +22,7 @@ from thrifty.cells.cells import open_cells
 from thrifty.cells.ledger.allowance import ToBuy, read_spend
 from thrifty.cells.matching import Match
 from thrifty.cells.prices.money import minor_units
+from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import can_be_stored, default_names
 from thrifty.cells.sources.gaps import read_na, with_na
 from thrifty.cells.sources.some_rows import of_rows
@@ -145,12 +146,7 @@ class Booking:
             source = of_rows(source, rows)
         owned, place = self._doors.owned_of(X, source, rows, n)
         ledger = self._doors.ledger_for(source)
-        offered = source.feature_names if matched.match is None else matched.names
-        prices = prices_here(
-            self._doors.settings.prices,
-            source.feature_names,
-            set(offered) if self._doors.settings.retired else None,
-        )
+        prices = self.prices_of(source, matched)
 
         def door(most: float | None) -> Cells:
             cells = open_cells(
@@ -171,6 +167,15 @@ class Booking:
             cells = door(self._read_spend(spend, cells))
         self._doors.say_purged(source, cells, _TO_THE_CALLER + 1)
         return OpenTask(name, source, labels, matched, cells, owned, place, new, codes)
+
+    def prices_of(self, source: Source, matched: Features) -> PricesLike:
+        """The lifetime's prices of what a source offers."""
+        offered = source.feature_names if matched.match is None else matched.names
+        return prices_here(
+            self._doors.settings.prices,
+            source.feature_names,
+            set(offered) if self._doors.settings.retired else None,
+        )
 
     def open_again(self, task: OpenTask) -> Cells:
         """A door to what is owned of a task's rows by now; nothing can be bought through it."""

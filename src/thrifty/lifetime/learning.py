@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from thrifty.agnostic import Counts, after_attempt, learn_agnostic
 from thrifty.attempt import Found
 from thrifty.cells import Cells, Oracle, Receipt
+from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadParameter, GivesAway, LabelLeftOut
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
@@ -29,7 +30,8 @@ from thrifty.lifetime.feature_matching import label_name
 from thrifty.lifetime.labelled_tasks import LabelledTask, label_a_task
 from thrifty.lifetime.learned import Learned, model_to_store
 from thrifty.lifetime.progress import Progress
-from thrifty.lifetime.quote import Quote, quote_task
+from thrifty.lifetime.quote import CallsSoFar, Quote, quote_rehearsed, quote_task
+from thrifty.lifetime.rehearsal import MOST_CELLS, rehearse
 from thrifty.lifetime.shelf import Shelf
 from thrifty.protocol import AnyFamily, Representation, traits_of
 from thrifty.stores.saved import FeaturesMoved, Snapshot, task_exists
@@ -428,6 +430,8 @@ class Learning:
         y: LabelsLike,
         features: Sequence[str] | None,
         kinds: KindsLike,
+        spend: MoneyLike = None,
+        na: NaLike = None,
     ) -> Quote:
         """What a task would cost; see :meth:`thrifty.Lifetime.quote`."""
         shelf = self._shelf
@@ -435,11 +439,39 @@ class Learning:
         if name in shelf.tasks:
             raise task_exists(name)
         task = self._booking.open_task(
-            name, X, y, shelf.now, features=features, kinds=kinds, to_buy=False
+            name, X, y, shelf.now, spend=spend, features=features, kinds=kinds, na=na, to_buy=False
         )
+        n_classes = getattr(task.labels, "n_classes", None)
+        if traits_of(shelf.family).stops_anywhere and n_classes != 1:
+            return self._rehearse(task)
         latest = list(shelf.tasks.values())[-_HISTORY:]
         history = [(one.route, one.receipt) for one in latest]
-        n_classes = getattr(task.labels, "n_classes", None)
         return quote_task(
             name, shelf.family, shelf.now.representation, history, task.cells, n_classes
         )
+
+    def _rehearse(self, task: OpenTask) -> Quote:
+        shelf, cells = self._shelf, task.cells
+        found = None
+        if cells.n_examples * cells.n_features <= MOST_CELLS:
+            prices = self._booking.prices_of(task.source, task.features)
+            found = rehearse(shelf.family, shelf.now.representation, task, prices, cells.spend)
+        return quote_rehearsed(task.name, cells, cells.spend, found, self._calls_so_far(task))
+
+    def _calls_so_far(self, task: OpenTask) -> CallsSoFar:
+        """How long calls to this provider have taken, as far as the ledger knows."""
+        family: Any = self._shelf.family  # one that stops anywhere
+        allowed = getattr(family, "allowance", None)
+        allowance = None if allowed is None else allowed(task.cells)
+        source = task.source
+        if not isinstance(source, CallableSource):
+            return CallsSoFar(allowance=allowance)
+        latest = self._shelf.doors.ledger.book.read(lambda pages: pages.latest(_HISTORY))
+        took = [
+            one.settled_at - one.created_at
+            for one in latest
+            if one.provider == source.name and one.status == "settled"
+        ]
+        seconds = float(np.median(took)) if took else None
+        limits = source.limits
+        return CallsSoFar(True, seconds, limits.concurrency, limits.per_second, allowance)

@@ -1,27 +1,30 @@
 """A dry run: what a task would cost if it is reused, and what if it is learned from scratch.
 
-Not a cell is bought for it. What is certain before buying is said as an upper limit; what is likely
-comes from the lifetime's own receipts, scaled to the new task: reused tasks by their cells per
-example (by their cells alone under ``Tested``, whose bill does not grow with the examples), tasks
-from scratch by their share of the whole table. Before any task was reused the stored metafeatures
-themselves give an estimate. Whether a task *can* be reused is known only by trying; the share of
-the last tasks that were is in the quote.
+Not a cell is bought for it, and no provider is called. Families that stop where their money ends
+rehearse the task (:mod:`thrifty.lifetime.rehearsal`): cells, money, calls, and minutes as long as
+calls to the same provider have taken. For the others, what is certain before buying is said as an
+upper limit; what is likely comes from the lifetime's own receipts, scaled to the new task: reused
+tasks by their cells per example (by their cells alone under ``Tested``, whose bill does not grow
+with the examples), tasks from scratch by their share of the whole table. Before any task was reused
+the stored metafeatures themselves give an estimate. Whether a task *can* be reused is known only by
+trying; the share of the last tasks that were is in the quote.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
 from thrifty.attempt import Expected, Route
 from thrifty.cells import Cells, Receipt
 from thrifty.cells.prices.money import to_units
+from thrifty.lifetime.rehearsal import Rehearsed
 from thrifty.protocol import AnyFamily, Representation
 from thrifty.typing import Json
 
-__all__ = ["Quote", "quote_task"]
+__all__ = ["CallsSoFar", "Quote", "quote_rehearsed", "quote_task"]
 
 #: estimates look at this many tasks of a route, the latest ones
 _LATEST = 10
@@ -49,6 +52,16 @@ class Quote:
         where the likely numbers come from
     currency : str
         of the costs; "" where the prices have none
+    spend : float or None
+        what the task may spend, in the unit of the prices, as far as that was said
+    calls : int or None
+        to the provider, likely; 0 where cells are read from a table, None where nobody knows
+    minutes : float or None
+        likely, calls included where it is known how long one takes
+    seconds_a_call : float or None
+        as calls to this provider have taken so far; None where there were none
+
+    ``cells`` and ``cost`` are what is likely, whichever way the task is learned.
 
     Cells that are owned cost nothing and are in none of these numbers.
     """
@@ -64,12 +77,33 @@ class Quote:
     reuse_rate: float | None
     basis: str
     currency: str = ""
+    spend: float | None = None
+    calls: int | None = None
+    minutes: float | None = None
+    seconds_a_call: float | None = None
+    rehearsed: bool = False
+
+    @property
+    def cells(self) -> int:
+        """Cells that are likely to be bought."""
+        return self.scratch_cells if self._from_scratch else (self.reuse_cells or 0)
+
+    @property
+    def cost(self) -> float:
+        """What they are likely to cost."""
+        return self.scratch_cost if self._from_scratch else (self.reuse_cost or 0.0)
+
+    @property
+    def _from_scratch(self) -> bool:
+        return self.rehearsed or self.reuse_cells is None or (self.reuse_rate or 0.0) < 0.5
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
-        return asdict(self)
+        return {**asdict(self), "cells": self.cells, "cost": self.cost}
 
     def __str__(self) -> str:
+        if self.rehearsed:
+            return self._rehearsal_text()
         unit = f" {self.currency}" if self.currency else ""
         lines = [f"{self.task}: nothing bought yet"]
         if self.reuse_cells is None:
@@ -89,6 +123,84 @@ class Quote:
         if self.reuse_rate is not None:
             lines.append(f"  {self.reuse_rate:.0%} of the latest tasks were reused")
         return "\n".join([*lines, f"  {self.basis}"])
+
+    def _rehearsal_text(self) -> str:
+        unit = f" {self.currency}" if self.currency else ""
+        limit = "" if self.spend is None else ", what it may spend"
+        lines = [
+            f"{self.task}: nothing bought yet",
+            f"  about {self.scratch_cells:,} cells, {self.scratch_cost:,.2f}{unit}; at most "
+            f"{self.scratch_cost_at_most:,.2f}{unit}{limit}",
+        ]
+        if self.calls:
+            took = self.seconds_a_call
+            each = "of which none was made yet" if took is None else f"about {took:.2g} s each"
+            lines.append(f"  about {self.calls:,} calls, {each}")
+        if self.minutes is not None:
+            told = f"{self.minutes:.1f} minutes" if self.minutes >= 0.1 else "a few seconds"
+            without = self.calls and self.seconds_a_call is None
+            lines.append(f"  about {told}{' beside the calls' if without else ''}")
+        return "\n".join([*lines, f"  {self.basis}"])
+
+
+def quote_rehearsed(
+    name: str, cells: Cells, spend: float | None, found: Rehearsed | None, calls: CallsSoFar
+) -> Quote:
+    """The quote of a family that stops where its money ends; None: too large to rehearse."""
+    whole = cells.n_examples * cells.n_offered
+    most = whole - cells.meter.owned.count(cells.offered)
+    rest = _price_of_the_rest(cells, whole) if most else 0.0
+    limit = min(rest, *(x for x in (cells.allowance, calls.allowance) if x is not None))
+    basis = "rehearsed on made-up values, with these labels, prices and all that is owned"
+    if found is None:
+        share = limit / rest if rest else 1.0
+        found = Rehearsed(round(share * most), limit, 0, 0.0)
+        basis = "all that may be spent, at the mean price: too large to be rehearsed"
+        calls = replace(calls, is_paid=False)
+    basis += "" if spend is not None else "; it stops sooner where more would not pay"
+    # a table may be cheaper than its rehearsal, never dearer than what may be spent
+    cost = min(found.cost, limit)
+    minutes, n = found.seconds / 60, found.calls if calls.is_paid else 0
+    if n:
+        minutes += calls.minutes_of(n)
+    return Quote(
+        task=name,
+        reuse_cells=None,
+        reuse_cost=None,
+        reuse_cells_at_most=None,
+        scratch_cells=min(found.cells, most),
+        scratch_cost=cost,
+        scratch_cells_at_most=most,
+        scratch_cost_at_most=limit,
+        reuse_rate=None,
+        basis=basis,
+        currency=cells.currency,
+        spend=spend,
+        calls=n,
+        minutes=minutes,
+        seconds_a_call=calls.seconds,
+        rehearsed=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CallsSoFar:
+    """What is known of a provider's calls, and what a task may spend where nothing was said."""
+
+    is_paid: bool = False
+    seconds: float | None = None
+    concurrency: int = 1
+    per_second: float | None = None
+    allowance: float | None = None
+
+    def minutes_of(self, n: int) -> float:
+        """How long so many calls take.
+
+        >>> CallsSoFar(True, seconds=3.0, concurrency=2).minutes_of(40)
+        1.0
+        """
+        waits = 0.0 if self.per_second is None else n / self.per_second
+        return max((self.seconds or 0.0) * n / self.concurrency, waits) / 60
 
 
 def quote_task(

@@ -103,6 +103,11 @@ class Shelf:
         self.doors.use(self.family, settings)
         self.refresh()
 
+    def suppose(self, given: Settings) -> None:
+        """Go on as if these had been given; nothing is written."""
+        settings, _ = self.doors.settings.after(given)
+        self.doors.use(self.family, settings)
+
     def refresh(self) -> None:
         """Take in what other processes have learned in the same store."""
         if self.saved is None:

@@ -141,6 +141,12 @@ class Models:
         """Known from earlier receipts alone."""
         return Expected()
 
+    def allowance(self, cells: Cells) -> float:
+        """What a task may spend through this door, where nothing was said too."""
+        from thrifty.models.learning import allowance_of
+
+        return allowance_of(cells)
+
     def use_rep(
         self, representation: Memory, cells: Cells, labels: Labels | Numbers
     ) -> Found[LearnedTable]:
