@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from thrifty.lifetime.inputs import InputCounts
 from thrifty.lifetime.prediction import Prediction
 from thrifty.stores.outcome_pages import OutcomePages
 from thrifty.stores.pages import SqlPages
@@ -16,9 +17,18 @@ __all__ = ["note_answers"]
 
 
 def note_answers(
-    pages: SqlPages, account: str, task: str, version: int, ids: Sequence[str], made: Prediction
+    pages: SqlPages,
+    account: str,
+    task: str,
+    version: int,
+    ids: Sequence[str],
+    made: Prediction,
+    told: InputCounts | None = None,
 ) -> None:
-    """Keep what was answered, by example, so that outcomes can be held against it."""
+    """Keep what was answered, by example, so that outcomes can be held against it.
+
+    ``told``: what was asked for it, in bins.
+    """
     if made.probabilities is None or made.probabilities.shape[1] != 2:
         return
     there = np.flatnonzero(made.answered)
@@ -26,4 +36,6 @@ def note_answers(
         "examples": pages.number("example", [ids[i] for i in there.tolist()]).astype(np.int64),
         "scores": made.probabilities[there, 1].astype(np.float64),
     }
+    if told is not None:
+        arrays |= {"told": told.counts, "asked_rows": np.array([len(there)])}
     OutcomePages(pages).put_answers(account, task, version, time.time(), arrays)

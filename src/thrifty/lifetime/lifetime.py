@@ -494,6 +494,16 @@ class Lifetime:
             return self._outcomes.monitor(name)
         return self._outcomes.tell(name, ids, y, at)
 
+    def monitors(self) -> list[Monitor]:
+        """Of each model with outcomes, how its present version does on what became true.
+
+        >>> import thrifty
+        >>> thrifty.Lifetime().monitors()
+        []
+        """
+        self.refresh()
+        return self._outcomes.monitors()
+
     def retire(self, *names: str, undo: bool = False) -> tuple[str, ...]:
         """Say that features can no longer be had: nothing asks for them, nothing is paid for them.
 
@@ -591,18 +601,31 @@ class Lifetime:
         X: TableLike,
         y: LabelsLike,
         *,
+        spend: MoneyLike = None,
         features: Sequence[str] | None = None,
         kinds: KindsLike = None,
+        na: NaLike = None,
     ) -> Quote:
-        """What the task would cost, reused and from scratch; nothing is bought, nothing written.
+        """What a task would cost: cells, money, calls, minutes; nothing is bought or written.
 
+        No provider is called. ``thrifty.Models`` rehearses the task on made-up values with its
+        labels, its prices and all that is owned; trees and lists say what it costs reused and what
+        from scratch, by what earlier tasks did.
+
+        Parameters
+        ----------
+        spend, features, kinds, na : as there
+            as in :meth:`learn`
+
+        >>> import numpy as np
         >>> import thrifty
-        >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
-        >>> task = thrifty.streams.trees(1, 50, 2, 400, 3)[0]
-        >>> life.quote(task.name, task.X, task.y).scratch_cells
-        20000
+        >>> life = thrifty.Lifetime(prices=thrifty.PriceList([1, 1, 5], currency="EUR"))
+        >>> X = np.random.default_rng(0).normal(size=(200, 3))
+        >>> quote = life.quote("ill", X, X[:, 2] > 0, spend="300 EUR")
+        >>> quote.cost <= quote.scratch_cost_at_most == 300, len(life), life.balance().spent
+        (True, 0, 0.0)
         """
-        return self._learning.quote(name, X, y, features, kinds)
+        return self._learning.quote(name, X, y, features, kinds, spend, na)
 
     def forget(self, name: str) -> None:
         """Forget a task's model, so that it can be learned again; what it bought stays owned.
@@ -727,6 +750,17 @@ class Lifetime:
         """
         rule = None if agnostic is None else as_rule(agnostic)
         self._shelf.change(family, rule, Settings(prices, budget, kinds=kinds))
+
+    def suppose(self, *, prices: PricesLike = None, budget: Budget | None = None) -> None:
+        """Quote with other prices or another budget; the store keeps its own, nothing is written.
+
+        >>> import thrifty
+        >>> life = thrifty.Lifetime(prices=2)
+        >>> life.suppose(prices=3)
+        >>> life.quote("t", [[0, 1], [1, 0]] * 5, [0, 1] * 5).cost
+        60.0
+        """
+        self._shelf.suppose(Settings(prices, budget))
 
     def changes(self) -> list[tuple[float, str, object, object]]:
         """What was changed on purpose: (when, what, before, after)."""

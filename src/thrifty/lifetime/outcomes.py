@@ -2,27 +2,52 @@
 
 from __future__ import annotations
 
+import calendar
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.sources.checks import checked_ids
-from thrifty.errors import BadInput
+from thrifty.errors import BadInput, StoreUnwritable
 from thrifty.labels.partly import known_labels
+from thrifty.lifetime.inputs import HasTable, Moved, bins_of, moved_inputs
 from thrifty.lifetime.monitoring import Reference, watch
 from thrifty.lifetime.shelf import Shelf
 from thrifty.lifetime.versions import Versions
 from thrifty.stores.outcome_pages import OutcomePages
 from thrifty.stores.pages import SqlPages
-from thrifty.typing import AnyArray, LabelsLike
+from thrifty.stores.version_pages import VersionPages
+from thrifty.typing import AnyArray, Fields, LabelsLike
 
-__all__ = ["Monitor", "Outcomes"]
+__all__ = ["Monitor", "Outcomes", "Period", "read_monitor", "read_monitors"]
 
 _DAY = 86_400.0
+#: rows of either class that a period needs for an AUROC
+_FEW = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A day, a week or a month of outcomes; intervals are of 95 %.
+
+    ``expected`` is the share of positives that the probabilities promised, ``seen`` what came.
+    """
+
+    begins: float
+    outcomes: int
+    positives: int
+    auroc: float | None
+    auroc_low: float | None
+    auroc_high: float | None
+    expected: float
+    seen: float
+    seen_low: float
+    seen_high: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +65,23 @@ class Monitor:
     expected, seen : float or None
         how many positives the probabilities promised, as a share, and how many there were
     since : float or None
-        when it was first called worse, in seconds since 1970
+        since when it is worse, in seconds since 1970: outcomes from there on stand furthest below
     sentence : str
         "still as good as when it was learned", "worse since ...", or "too few to say"
     days : tuple of (float, int, float)
         of every day with outcomes: when, how many so far, and the AUROC so far
+    periods : tuple of Period
+        by the day, the week or the month, as long as outcomes have come
+    predictions : int
+        how many rows this version has answered
+    spent : float
+        what this task's predictions have cost, of all versions
+    moved : tuple of Moved
+        features whose values are not spread as those that were learned from, the farthest first
+    version : int
+        which version of the model
+    learned_low, learned_high : float or None
+        the interval of ``auroc_learned``
     """
 
     task: str
@@ -57,6 +94,13 @@ class Monitor:
     since: float | None
     sentence: str
     days: tuple[tuple[float, int, float], ...] = ()
+    periods: tuple[Period, ...] = ()
+    predictions: int = 0
+    spent: float = 0.0
+    moved: tuple[Moved, ...] = ()
+    version: int = 1
+    learned_low: float | None = None
+    learned_high: float | None = None
 
     def __str__(self) -> str:
         told = f"{self.task}: {self.sentence} ({self.outcomes} outcomes, {self.positives} positive"
@@ -64,7 +108,14 @@ class Monitor:
             told += f"; AUROC {self.auroc:.3f}, {self.auroc_learned:.3f} when it was learned"
         if self.expected is not None and self.seen is not None:
             told += f"; {self.expected:.1%} expected, {self.seen:.1%} came"
-        return f"{told})"
+        return f"{told}){self._moved_text()}"
+
+    def _moved_text(self) -> str:
+        if not self.moved:
+            return ""
+        named = ", ".join(one.feature for one in self.moved[:5])
+        more = f" and {len(self.moved) - 5} more" if len(self.moved) > 5 else ""
+        return f". Inputs have moved: {named}{more}"
 
 
 class Outcomes:
@@ -72,7 +123,7 @@ class Outcomes:
 
     def __init__(self, shelf: Shelf, versions: Versions) -> None:
         self._shelf, self._versions = shelf, versions
-        self._references: dict[tuple[str, int], Reference] = {}
+        self._kept: set[tuple[str, int]] = set()
 
     @property
     def _book(self) -> Any:
@@ -113,43 +164,119 @@ class Outcomes:
             arrays: dict[str, AnyArray] = {"examples": numbers, "labels": labels}
             told.add_outcomes(name, time.time() if at is None else at, arrays)
 
+        self._keep_reference(name)
         self._book.write(work)
         return self.monitor(name)
 
+    def monitors(self) -> list[Monitor]:
+        """Of each model with outcomes."""
+        if not self._shelf.doors.has_ledger:
+            return []
+        names: list[str] = self._book.read(lambda pages: OutcomePages(pages).tasks())
+        return [self.monitor(name) for name in names if name in self._shelf.tasks]
+
     def monitor(self, name: str) -> Monitor:
         """How the present model of a task does on what became true."""
-        model = self._versions.model(name)
         version = self._versions.present(name)
-        scores, y, when = self._book.read(lambda pages: _joined(pages, name, version))
-        n, positives = len(y), int(y.sum())
-        reference = self._reference(name, version, model) if n else None
-        if reference is None:
-            return Monitor(name, n, positives, None, None, None, None, None, "too few to say")
-        watched = watch(reference, scores, y)
-        sentence, since = watched.sentence, None
-        if watched.alarm_at is not None:
-            since = float(when[watched.alarm_at])
-            sentence = f"worse since {time.strftime('%Y-%m-%d', time.gmtime(since))}"
-        auroc = Reference(scores[~y], scores[y]).auroc if 0 < positives < n else None
-        return Monitor(
-            name, n, positives, auroc, reference.auroc, float(scores.mean()), float(y.mean()),
-            since, sentence, _days(scores, y, when),
-        )  # fmt: skip
+        self._keep_reference(name)
+        return cast(Monitor, self._book.read(lambda pages: read_monitor(pages, name, version)))
 
-    def _reference(self, name: str, version: int, model: Any) -> Reference | None:
-        key = (name, version)
-        if key not in self._references:
-            left_out = getattr(model, "scores_left_out", None)
-            found = None if left_out is None else left_out()
-            if found is None:
-                return None
-            self._references[key] = Reference(*found)
-        return self._references[key]
+    def _keep_reference(self, name: str) -> None:
+        """Scores of rows left out are worked out once, and kept for every look after that."""
+        version = self._versions.present(name)
+        if (name, version) in self._kept:
+            return
+        self._kept.add((name, version))
+        if self._book.read(lambda pages: OutcomePages(pages).reference(name, version)) is not None:
+            return
+        model = self._versions.model(name)
+        left_out = getattr(model, "scores_left_out", None)
+        found = None if left_out is None else left_out()
+        if found is None:
+            return
+        arrays: dict[str, AnyArray] = {"negatives": found[0], "positives": found[1]}
+        if isinstance(model, HasTable):
+            bins = bins_of(model.table_)
+            arrays |= {"features": bins.features, "shares": bins.shares, "counted": bins.counted}
+        with suppress(StoreUnwritable):  # a store that is only read: the next look works it out
+            self._book.write(lambda pages: OutcomePages(pages).put_reference(name, version, arrays))
 
 
-def _joined(pages: SqlPages, name: str, version: int) -> tuple[Floats, Bools, Floats]:
-    """Scores, outcomes and when they were told, in that order; the last answer and word count."""
+def read_monitors(pages: SqlPages) -> list[Monitor]:
+    """Of each model with outcomes, how its present version does."""
+    found = []
+    for name in OutcomePages(pages).tasks():
+        heads = VersionPages(pages).heads(name)
+        version = next((head.number for head in heads if head.state == "present"), 1)
+        found.append(read_monitor(pages, name, version))
+    return found
+
+
+def read_monitor(pages: SqlPages, name: str, version: int) -> Monitor:
+    """How a version of a task's model does, from what a store holds."""
     told = OutcomePages(pages)
+    scores, y, when = _joined(told, name, version)
+    n, positives = len(y), int(y.sum())
+    answers = [arrays for by, _, arrays in told.answers(name) if by == version]
+    common: Fields = {
+        "predictions": sum(len(arrays["examples"]) for arrays in answers),
+        "spent": _spent(pages, name),
+        "version": version,
+        "periods": _periods(scores, y, when),
+        "days": _days(scores, y, when),
+    }
+    kept = told.reference(name, version)
+    if kept is None:
+        return Monitor(name, n, positives, None, None, None, None, None, "too few to say", **common)
+    reference = Reference(kept["negatives"], kept["positives"])
+    watched = watch(reference, scores, y)
+    sentence, since = watched.sentence, None
+    if watched.since is not None:
+        since = float(when[watched.since])
+        sentence = f"worse since {time.strftime('%Y-%m-%d', time.gmtime(since))}"
+    low, high = reference.interval()
+    return Monitor(
+        name,
+        n,
+        positives,
+        Reference(scores[~y], scores[y]).auroc if 0 < positives < n else None,
+        reference.auroc,
+        float(scores.mean()) if n else None,
+        float(y.mean()) if n else None,
+        since,
+        sentence,
+        moved=_moved(pages, kept, answers),
+        learned_low=low,
+        learned_high=high,
+        **common,
+    )
+
+
+def _spent(pages: SqlPages, name: str) -> float:
+    """What predictions of a task, of any version, have cost."""
+    return sum(
+        float(one.receipt["cost"])
+        for one in pages.predictions()
+        if one.receipt is not None and one.task.partition("@")[0] == name
+    )
+
+
+def _moved(
+    pages: SqlPages, kept: Mapping[str, AnyArray], answers: Sequence[Mapping[str, AnyArray]]
+) -> tuple[Moved, ...]:
+    """Over all runs that have counted what they were told."""
+    counted = [a for a in answers if "told" in a and a["told"].shape == kept["shares"].shape]
+    if "features" not in kept or not counted:
+        return ()
+    known = pages.state().features or ()
+    names = tuple(known[f] if f < len(known) else f"x{f}" for f in kept["features"].tolist())
+    told = np.sum([a["told"] for a in counted], axis=0)
+    rows = sum(int(a["asked_rows"][0]) for a in counted)
+    return moved_inputs(names, kept["shares"], kept["counted"], told, rows)
+
+
+def _joined(told: OutcomePages, name: str, version: int) -> tuple[Floats, Bools, Floats]:
+    """Scores, outcomes and when they were told, in that order; the last answer and word count."""
     score: dict[int, float] = {}
     for by, _, arrays in told.answers(name):
         if by == version:
@@ -177,3 +304,39 @@ def _days(scores: Floats, y: Bools, when: Floats) -> tuple[tuple[float, int, flo
         if 0 < now.sum() < n:
             out.append((day * _DAY, n, Reference(s[~now], s[now]).auroc))
     return tuple(out)
+
+
+def _periods(scores: Floats, y: Bools, when: Floats) -> tuple[Period, ...]:
+    """Months where outcomes came over more than two, weeks or days where over less."""
+    if not len(y):
+        return ()
+    span = float(when[-1] - when[0])
+    if span > 62 * _DAY:
+        begins = np.array([_month(at) for at in when.tolist()])
+    else:
+        length = 7 * _DAY if span > 14 * _DAY else _DAY
+        begins = when // length * length
+    return tuple(
+        _period(begin, scores[begins == begin], y[begins == begin])
+        for begin in np.unique(begins).tolist()
+    )
+
+
+def _month(at: float) -> float:
+    now = time.gmtime(at)
+    return float(calendar.timegm((now.tm_year, now.tm_mon, 1, 0, 0, 0)))
+
+
+def _period(begins: float, scores: Floats, y: Bools) -> Period:
+    n, positives = len(y), int(y.sum())
+    auroc, low, high = None, None, None
+    if positives >= _FEW and n - positives >= _FEW:
+        here = Reference(scores[~y], scores[y])
+        auroc, (low, high) = here.auroc, here.interval()
+    share, z2 = positives / n, 1.96**2
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)  # Wilson's interval
+    reach = 1.96 * float(np.sqrt(share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    return Period(
+        begins, n, positives, auroc, low, high, float(scores.mean()), share,
+        middle - reach, middle + reach,
+    )  # fmt: skip

@@ -24,6 +24,7 @@ from thrifty.lifetime.answers import note_answers
 from thrifty.lifetime.asked_tasks import read_weights
 from thrifty.lifetime.doors import Doors, Words
 from thrifty.lifetime.feature_matching import check_read, prices_here, without_lacking
+from thrifty.lifetime.inputs import HasTable, InputCounts, bins_of
 from thrifty.lifetime.prediction import Prediction, out_of_money, prediction_receipt
 from thrifty.lifetime.progress import Progress
 from thrifty.stores.kept_pages import KeptPages
@@ -105,6 +106,7 @@ class PredictionRuns:
         model, lacking = without_lacking(name, model, X, self._doors.settings.retired)
         run = self.open_prediction(name, model, X, spend, per_row)
         self.remember_for(model)
+        told = self._count_inputs(model, run) if version and not lacking else None
         try:
             with self._progress.shown(name, run.cells, self._doors):
                 asked, ended = ask_within_budget(
@@ -120,11 +122,23 @@ class PredictionRuns:
         if ids is not None and version:
             task = name.removesuffix(f"@{version}")
             self._doors.ledger.book.write(
-                lambda pages: note_answers(pages, run.account, task, version, ids, prediction)
+                lambda pages: note_answers(pages, run.account, task, version, ids, prediction, told)
             )
         if ended is not None:
             raise out_of_money(name, prediction, ended) from ended
         return prediction
+
+    @staticmethod
+    def _count_inputs(model: Asks, run: Run) -> InputCounts | None:
+        """What is told is counted in bins, where rows have ids and the model knows its own."""
+        if run.source.examples is None or not isinstance(model, HasTable):
+            return None
+        bins = vars(model).get("_input_bins")
+        if bins is None:
+            bins = vars(model)["_input_bins"] = bins_of(model.table_)
+        counts = InputCounts(bins)
+        run.cells.watch = counts
+        return counts
 
     def predict_jointly(
         self,

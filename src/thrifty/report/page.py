@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from thrifty.errors import ThriftyError
 from thrifty.report.lineage import Lineage, lineage_of
+from thrifty.report.outcomes import monitor_rows
 from thrifty.report.pictures import Picture, pictures_of
 from thrifty.report.rows import (
     beside_columns,
@@ -86,6 +87,7 @@ def report_page(view: LifetimeView, scores: Mapping[str, float] | None = None) -
             sentences=summary(view),
             learned=knows(view, lineage),
             cards=cards_of(view),
+            outcome_rows=monitor_rows(view),
             measured=any(task.quality is not None for task in view.tasks),
             pictures=[_inline(picture) for picture in pictures_of(view, lineage, scores)],
             metafeatures=len(view.metafeature_texts),

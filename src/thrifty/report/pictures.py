@@ -12,12 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thrifty.lifetime.outcomes import Monitor
 from thrifty.report import (
     costs,
     cumulative,
     features,
     growth,
     metafeature,
+    outcomes,
     prediction,
     quality,
     routes,
@@ -35,7 +37,7 @@ __all__ = ["CURIOUS", "PICTURES", "Picture", "pictures_of", "save_pictures"]
 
 #: the names, in the order in which they are shown; the second list under a heading of its own
 CURIOUS = ("routes", "growth", "reuse")
-PICTURES = ("bill", "costs", "quality", "features", "prediction", *CURIOUS)
+PICTURES = ("bill", "costs", "quality", "outcomes", "features", "prediction", *CURIOUS)
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ def pictures_of(
     found = [_bill(view), _costs(view)]
     if points := quality.quality_of(view, scores):
         found.append(_quality(points, view, theirs=scores is not None))
+    if watched := outcomes.shown_monitors(view):
+        found.append(_outcomes(watched))
     found.append(_features(view))
     if prices := prediction.prediction_prices(view):
         found.append(_prediction(view, prices))
@@ -157,6 +161,18 @@ def _quality(points: list[quality.QualityPoint], view: LifetimeView, theirs: boo
         f"{what[0].upper()}{what[1:]}, task by task.{how}{rest}",
         partial(quality.draw_quality, points=points, what=what, unit=view.unit),
         height=_by_name(len(points)),
+    )
+
+
+def _outcomes(watched: list[Monitor]) -> Picture:
+    told = "; ".join(f"{one.task}: {one.sentence}" for one in watched)
+    return Picture(
+        "outcomes",
+        "On what became true",
+        f"{told}. Left, the AUROC of the present version, with the figure from rows left out when "
+        "it was learned; right, how many positives its probabilities promised and how many came.",
+        partial(outcomes.draw_outcomes, monitors=watched),
+        height=0.3 + 2.3 * len(watched),
     )
 
 

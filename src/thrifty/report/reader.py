@@ -21,6 +21,7 @@ from thrifty.cells.prices.price_list import PricesLike
 from thrifty.errors import StoreError
 from thrifty.lifetime.bill import balance_of, rows_beside
 from thrifty.lifetime.learned import Learned, parts_of_row
+from thrifty.lifetime.outcomes import read_monitors
 from thrifty.report.view import (
     LedgerView,
     LifetimeView,
@@ -117,6 +118,7 @@ class Reader:
             title=self.title,
             balance=balance,
             beside=tuple(beside),
+            monitors=tuple(saved.book.read(read_monitors)),
             family=saved.family.to_dict(),
             feature_names=names,
             **prices_by_name(self.prices or saved.settings.prices, names),

@@ -14,6 +14,7 @@ from thrifty.cells import Balance, Receipt
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.prices.price_list import PricesLike, as_price_list
 from thrifty.lifetime import Learned, Lifetime
+from thrifty.lifetime.outcomes import Monitor
 from thrifty.models import ModelClassifier
 from thrifty.models.card import Card
 from thrifty.models.fits.quality import Quality
@@ -130,6 +131,8 @@ class LifetimeView:
         spent on learning and on predictions, in doubt, left; what everything would cost
     beside : tuple of mapping
         rows of the bill that are no learned task: predictions, and what was not learned
+    monitors : tuple of Monitor
+        of each model with outcomes, how it does on what became true
     """
 
     title: str = "lifetime"
@@ -146,6 +149,7 @@ class LifetimeView:
     ledger: LedgerView | None = None
     balance: Balance | None = None
     beside: tuple[JsonLike, ...] = ()
+    monitors: tuple[Monitor, ...] = ()
 
     @cached_property
     def cells(self) -> int:
@@ -284,6 +288,7 @@ def view_of(life: Lifetime, title: str = "lifetime", prices: PricesLike = None) 
         title=title,
         balance=life.balance(),
         beside=tuple(life.rows_beside()),
+        monitors=tuple(life.monitors()),
         family=_family(life),
         feature_names=names,
         **prices_by_name(life.prices if prices is None else prices, names),

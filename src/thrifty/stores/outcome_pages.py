@@ -11,6 +11,10 @@ from thrifty.typing import AnyArray
 __all__ = ["OutcomePages"]
 
 
+#: arrays of answers that are of all their rows together
+_OF_ALL_ROWS = ("told", "asked_rows")
+
+
 class OutcomePages:
     """Answers and outcomes of one lifetime, inside one transaction."""
 
@@ -51,6 +55,27 @@ class OutcomePages:
         )
         return [(float(at), unpack_arrays(bytes(b))) for at, b in rows]
 
+    def put_reference(self, task: str, version: int, arrays: dict[str, AnyArray]) -> None:
+        """What a version said of rows left out when it was learned, and how inputs were spread."""
+        self._run(
+            "INSERT INTO references_left_out (lifetime, task, version, block) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (lifetime, task, version) DO UPDATE SET block = excluded.block",
+            (self._id, task, version, pack_arrays(arrays)),
+        )
+
+    def reference(self, task: str, version: int) -> dict[str, AnyArray] | None:
+        """The inverse; None where it was never worked out."""
+        rows = self._run(
+            "SELECT block FROM references_left_out WHERE lifetime = ? AND task = ? AND version = ?",
+            (self._id, task, version),
+        )
+        return unpack_arrays(bytes(rows[0][0])) if rows else None
+
+    def tasks(self) -> list[str]:
+        """Tasks of which an outcome is known."""
+        rows = self._run("SELECT DISTINCT task FROM outcomes WHERE lifetime = ?", (self._id,))
+        return [str(task) for (task,) in rows]
+
     def take_out(self, example: int) -> None:
         """Every answer and outcome of one example, of the whole store."""
         for table, key in (("answers", "account"), ("outcomes", "batch")):
@@ -60,7 +85,10 @@ class OutcomePages:
                 keep = arrays["examples"] != example
                 if keep.all():
                     continue
-                left = {k: np.ascontiguousarray(v[keep]) for k, v in arrays.items()}
+                left = {  # counts of what all rows were told have no rows to leave out
+                    k: v if k in _OF_ALL_ROWS else np.ascontiguousarray(v[keep])
+                    for k, v in arrays.items()
+                }
                 self._run(
                     f"UPDATE {table} SET block = ? WHERE lifetime = ? AND task = ? AND {key} = ?",
                     (pack_arrays(left), lifetime, task, name),

@@ -121,7 +121,9 @@ class VersionPages:
                     f"UPDATE {table} SET task = ? WHERE lifetime = ? AND task = ?",
                     (before, self._id, head.name),
                 )
-        for table in ("versions", "task_examples", "answers", "outcomes"):
+        for table in (
+            "versions", "task_examples", "answers", "outcomes", "references_left_out"
+        ):  # fmt: skip
             self._run(f"DELETE FROM {table} WHERE lifetime = ? AND task = ?", (self._id, task))
 
     def put_examples(self, task: str, number: int, examples: NDArray[np.int64]) -> None:

@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from thrifty.errors import ThriftyError
 from thrifty.report.dashboard.watch import Scene, Watcher
+from thrifty.report.outcomes import monitor_rows
 from thrifty.report.page import cards_of, moment, static_text, templates
 from thrifty.report.pictures import PICTURES
 from thrifty.report.rows import metafeature_rows, task_columns, task_detail
@@ -102,7 +103,11 @@ class _Pages:
         scene = self.watcher.scene
         said = summary(scene.view) if scene.seen_at else [_READING]
         return self._page(
-            "overview.html", sentences=said, cards=cards_of(scene.view), pictures=scene.pictures
+            "overview.html",
+            sentences=said,
+            cards=cards_of(scene.view),
+            pictures=scene.pictures,
+            outcome_rows=monitor_rows(scene.view),
         )
 
     async def tasks(self, request: Request) -> Response:

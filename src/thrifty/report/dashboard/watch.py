@@ -138,7 +138,8 @@ class Watcher:
 
 
 def _drawing_mark(view: LifetimeView) -> tuple[object, ...]:
-    return (len(view.tasks), view.metafeature_texts, len(view.beside))
+    told = tuple((one.task, one.version, one.outcomes) for one in view.monitors)
+    return (len(view.tasks), view.metafeature_texts, len(view.beside), told)
 
 
 def _mark(view: LifetimeView) -> tuple[object, ...]:
@@ -153,4 +154,5 @@ def _mark(view: LifetimeView) -> tuple[object, ...]:
             tuple(p.id for p in ledger.in_doubt),
             tuple(ledger.running),
         )
-    return (len(view.tasks), len(view.metafeature_texts), len(view.beside), *spent)
+    told = sum(one.outcomes for one in view.monitors)
+    return (len(view.tasks), len(view.metafeature_texts), len(view.beside), told, *spent)
