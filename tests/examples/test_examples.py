@@ -18,7 +18,7 @@ def load(name: str) -> ModuleType:
 
 
 def test_every_example_is_tested_here() -> None:
-    named = {"clinic", "filter_texts", "question_bank", "wide_table"}
+    named = {"clinic", "clinic_year", "filter_texts", "question_bank", "wide_table"}
     assert {path.stem for path in FOLDER.glob("*.py")} == named
 
 

@@ -39,17 +39,18 @@ def test_still_as_good_then_worse(life):
     few, y = month(10, 1, 1000)
     life.predict("ill", source(few))
     assert life.outcomes("ill", few.index, y).sentence == "too few to say"
-    same, y = month(300, 2, 2000)
+    same, y = month(400, 2, 2000)
     life.predict("ill", source(same))
     found = life.outcomes("ill", same.index, y, at=1e9)
     assert found.sentence == "still as good as when it was learned"
-    assert found.outcomes == 310 and abs(found.auroc - found.auroc_learned) < 0.08
+    assert found.outcomes == 410 and abs(found.auroc - found.auroc_learned) < 0.08
     other, y = month(400, 3, 3000, noise=8.0)
     life.predict("ill", source(other))
     found = life.outcomes("ill", other.index, y, at=1.1e9)
     assert found.sentence == "worse since 2004-11-09" and found.since == 1.1e9
+    assert [p.outcomes for p in found.periods] == [400, 400, 10]
     assert life.outcomes("ill").sentence == found.sentence
-    assert found.days[-1][1] == 710
+    assert found.days[-1][1] == 810
 
 
 def test_a_new_version_is_watched_anew(life):
@@ -79,16 +80,16 @@ def test_on_the_command_line_and_purged(tmp_path):
     place = tmp_path / "clinic.db"
     life = thrifty.Lifetime(store=place, random_state=0)
     life.learn("ill", source(month(500, 0, 0)[0]), month(500, 0, 0)[1])
-    new, y = month(200, 1, 1000)
+    new, y = month(400, 1, 1000)
     life.predict("ill", source(new))
     truth = tmp_path / "truth.csv"
     pd.DataFrame({"id": new.index, "ill": y}).to_csv(truth, index=False)
     said = CliRunner().invoke(app, ["outcomes", str(place), "ill", str(truth)])
     assert said.exit_code == 0 and "still as good as when it was learned" in said.stdout
     assert CliRunner().invoke(app, ["purge", str(place), "p1000"]).exit_code == 0
-    assert thrifty.Lifetime.open(place).outcomes("ill").outcomes == 199
+    assert thrifty.Lifetime.open(place).outcomes("ill").outcomes == 399
     kept = life.ledger.book.read(lambda pages: OutcomePages(pages).answers("ill"))
-    assert [len(a["examples"]) for _, _, a in kept] == [199]
+    assert [len(a["examples"]) for _, _, a in kept] == [399]
 
 
 def test_a_prediction_as_a_frame(life):
@@ -104,3 +105,64 @@ def test_a_prediction_as_a_frame(life):
         "cost",
     ]
     pytest.importorskip("polars").from_pandas(frame)
+
+
+def test_a_fall_in_autumn_is_dated_there(life):
+    day = 86_400.0
+    for k in range(9):
+        noise = 0.8 if k < 5 else 12.0
+        rows, y = month(150, 20 + k, 5000 + 1000 * k, noise)
+        life.predict("ill", source(rows))
+        found = life.outcomes("ill", rows.index, y, at=1.7e9 + 30 * k * day)
+        if k < 5:
+            assert "worse" not in found.sentence
+    assert found.sentence.startswith("worse since")
+    assert abs(found.since - (1.7e9 + 150 * day)) <= 31 * day
+    assert len(found.periods) >= 8 and all(p.seen_low < p.seen < p.seen_high for p in found.periods)
+    assert found.periods[0].auroc_low < found.auroc_learned < found.periods[0].auroc_high + 0.1
+    assert found.predictions == 9 * 150 and found.version == 1
+
+
+def test_inputs_that_have_moved_are_named(life):
+    rows, _ = month(300, 30, 20_000)
+    life.predict("ill", source(rows))
+    assert life.outcomes("ill").moved == ()
+    asked = life["ill"].feature_names_[int(life["ill"].features_[0])]
+    for k in range(3):
+        rows, _ = month(300, 31 + k, 21_000 + 1000 * k)
+        rows[asked] += 1.5
+        life.predict("ill", source(rows))
+    found = life.outcomes("ill")
+    assert [one.feature for one in found.moved] == [asked] and found.moved[0].distance > 0.1
+    assert f"Inputs have moved: {asked}" in str(found)
+
+
+def test_what_predictions_cost_since_is_said():
+    prices = thrifty.PriceList({f"t{i}": 2 for i in range(4)}, currency="EUR")
+    life = thrifty.Lifetime(prices=prices, random_state=0)
+    X, y = month(300, 0, 0)
+    life.learn("ill", source(X), y)
+    new, y = month(40, 1, 1000)
+    cost = life.predict("ill", source(new)).receipt.cost
+    found = life.outcomes("ill", new.index, y)
+    assert found.spent == cost > 0 and found.predictions == 40
+
+
+def test_the_report_shows_it(tmp_path):
+    from thrifty.report import lineage_of, pictures_of, read_store, report_page, view_of
+
+    place = tmp_path / "clinic.db"
+    life = thrifty.Lifetime(store=place, random_state=0)
+    life.learn("ill", source(month(300, 0, 0)[0]), month(300, 0, 0)[1])
+    assert "outcomes" not in [p.name for p in pictures_of(view_of(life), lineage_of(view_of(life)))]
+    for k in range(4):
+        new, y = month(120, 1 + k, 1000 * (k + 1), 0.8 if k < 2 else 12.0)
+        life.predict("ill", source(new))
+        said = life.outcomes("ill", new.index, y, at=1.75e9 + k * 31 * 86_400)
+    for view in (view_of(life), read_store(str(place))):
+        assert [one.sentence for one in view.monitors] == [said.sentence]
+        drawn = {p.name: p for p in pictures_of(view, lineage_of(view))}
+        assert said.sentence in drawn["outcomes"].caption
+        assert "AUROC" in drawn["outcomes"].svg()
+        page = report_page(view)
+        assert "Still as good?" in page and said.sentence in page

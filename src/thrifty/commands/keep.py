@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from thrifty.cells.ledger.answers import redacted
-from thrifty.cells.ledger.purge import purge_example
 from thrifty.commands.opening import (
     AsJson,
     LifetimeName,
@@ -22,9 +20,7 @@ from thrifty.commands.opening import (
     visible,
 )
 from thrifty.errors import BadInput, StoreError
-from thrifty.stores import PostgresStore, SQLiteStore, copy_store, existing_store
-from thrifty.stores.outcome_pages import OutcomePages
-from thrifty.stores.pages import SqlPages
+from thrifty.stores import copy_store, existing_store
 
 __all__ = ["copy_file", "register"]
 
@@ -125,22 +121,12 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Take out every value of one example; what it cost stays on the bill."""
         life = open_lifetime(store, lifetime, write=True, whole_store=True)
-        book = life.ledger.book
-
-        def work(pages: SqlPages) -> int:
-            number = int(pages.numbers("example", [example])[0])
-            found = purge_example(pages, example, time.time())
-            OutcomePages(pages).take_out(number)
-            return found
-
-        gone = book.write(work)
-        kept = getattr(book, "store", None)
-        if isinstance(kept, SQLiteStore | PostgresStore):
-            kept.shrink()
-        typer.echo(
-            f"{gone} features had a value of {example!r}; none has now, and its bill stays. Copies "
-            "that were made before still hold the values. So may models that were learned from "
-            "them: thrifty.Models keep the cells they were fitted on, without ids "
-            "(life.forget(task) takes a model out).",
-            err=True,
-        )
+        gone = life.purge(example)
+        said = f"{gone.features} features had a value of {example!r}; none has now, and its bill "
+        said += "stays. Copies that were made before still hold the values."
+        if gone.fitted_again:
+            said += f" Fitted again without it: {', '.join(gone.fitted_again)}."
+        if gone.forgotten:
+            said += f" Forgotten, for without it they tell nothing: {', '.join(gone.forgotten)}."
+        said += " Trees and lists keep thresholds and counts of the rows they were learned from."
+        typer.echo(visible(said), err=True)

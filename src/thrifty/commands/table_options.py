@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 __all__ = [
-    "Duplicates", "GapCodes", "GapsKnown", "IdColumn", "KindsOf", "Labels", "NoFeatures", "OnlyFeatures",
-    "OnlyTasks", "OtherStore", "Spend", "TaskFilePath",
+    "Duplicates", "GapCodes", "GapsKnown", "IdColumn", "KindsOf", "Labels", "NoFeatures",
+    "OnlyFeatures", "OnlyTasks", "OtherStore", "Spend", "TaskFilePath",
 ]  # fmt: skip
 
 TaskFilePath = Annotated[

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
-from scipy.special import chdtrc
 
 from thrifty.array_types import Floats, Ints
 from thrifty.typing import AnyArray
@@ -130,6 +129,8 @@ def moved_inputs(
     ...              900)
     (Moved(feature='tsh', distance=0.33..., rows=900),)
     """
+    from scipy.special import chdtrc  # takes long to load
+
     asked = np.flatnonzero((counts.sum(axis=1) == rows) & (rows > 0) & (counted > 0))
     found = []
     for i in asked.tolist():

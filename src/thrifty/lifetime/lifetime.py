@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, overload
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from thrifty.lifetime.interview import Interview
     from thrifty.lifetime.joint_prediction import JointPrediction
+    from thrifty.lifetime.purging import Purged
 
 __all__ = ["Learned", "Lifetime"]
 
@@ -136,7 +138,7 @@ class Lifetime:
         self._answering = Answering(doors, self._runs)
         self._learning = Learning(shelf, self._booking, shown)
         self._versions = Versions(shelf, self._booking, shown)
-        self._outcomes = Outcomes(shelf, self._versions)
+        self._outcomes = Outcomes(shelf, self._versions, self._runs)
         self._bills = Bills(doors, self._booking.to_buy, self._runs.in_memory)
 
     @overload
@@ -666,6 +668,32 @@ class Lifetime:
         Returns how many there were.
         """
         return self.ledger.forget_gaps(source, features, examples)
+
+    def purge(self, example: str) -> Purged:
+        """Take out every value of an example and its id, of the whole store; its bill stays.
+
+        Cells and bought labels, answers, outcomes, interviews, and its rows in the tables of models
+        of every version and lifetime: those models are fitted again without it. Copies that were
+        made before still hold it.
+
+        >>> import numpy as np
+        >>> import thrifty
+        >>> X = np.random.default_rng(0).normal(size=(60, 2))
+        >>> source = thrifty.Source.from_array(X, examples=[f"p{i}" for i in range(60)], name="lab")
+        >>> life = thrifty.Lifetime(store=thrifty.stores.MemoryStore(), random_state=0)
+        >>> _ = life.learn("ill", source, X[:, 0] + X[:, 1] > 0)
+        >>> life.purge("p7").fitted_again
+        ('ill',)
+        """
+        from thrifty.lifetime.purging import purge_everywhere  # models take long to load
+
+        book, at = self.ledger.book, time.time()
+        found: Purged = book.write(lambda pages: purge_everywhere(pages, str(example), at))
+        store = getattr(book, "store", None)
+        if hasattr(store, "shrink"):
+            store.shrink()
+        self.refresh()
+        return found
 
     def note_label(self, source: Source, name: str) -> None:
         """Say that a column of a named source is a label: it is no feature of later tasks."""

@@ -17,10 +17,11 @@ from thrifty.errors import BadInput, StoreUnwritable
 from thrifty.labels.partly import known_labels
 from thrifty.lifetime.inputs import HasTable, Moved, bins_of, moved_inputs
 from thrifty.lifetime.monitoring import Reference, watch
+from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.shelf import Shelf
 from thrifty.lifetime.versions import Versions
 from thrifty.stores.outcome_pages import OutcomePages
-from thrifty.stores.pages import SqlPages
+from thrifty.stores.pages import PredictionRow, SqlPages
 from thrifty.stores.version_pages import VersionPages
 from thrifty.typing import AnyArray, Fields, LabelsLike
 
@@ -121,8 +122,8 @@ class Monitor:
 class Outcomes:
     """Takes down what became true, and watches the models of one lifetime."""
 
-    def __init__(self, shelf: Shelf, versions: Versions) -> None:
-        self._shelf, self._versions = shelf, versions
+    def __init__(self, shelf: Shelf, versions: Versions, runs: PredictionRuns) -> None:
+        self._shelf, self._versions, self._runs = shelf, versions, runs
         self._kept: set[tuple[str, int]] = set()
 
     @property
@@ -179,7 +180,14 @@ class Outcomes:
         """How the present model of a task does on what became true."""
         version = self._versions.present(name)
         self._keep_reference(name)
-        return cast(Monitor, self._book.read(lambda pages: read_monitor(pages, name, version)))
+        known = self._versions.model(name).feature_names_
+        in_memory = None if self._shelf.saved is not None else self._runs.in_memory
+
+        def work(pages: SqlPages) -> Monitor:
+            runs = pages.predictions() if in_memory is None else in_memory
+            return read_monitor(pages, name, version, runs, known)
+
+        return cast(Monitor, self._book.read(work))
 
     def _keep_reference(self, name: str) -> None:
         """Scores of rows left out are worked out once, and kept for every look after that."""
@@ -208,19 +216,22 @@ def read_monitors(pages: SqlPages) -> list[Monitor]:
     for name in OutcomePages(pages).tasks():
         heads = VersionPages(pages).heads(name)
         version = next((head.number for head in heads if head.state == "present"), 1)
-        found.append(read_monitor(pages, name, version))
+        known = pages.state().features or ()
+        found.append(read_monitor(pages, name, version, pages.predictions(), known))
     return found
 
 
-def read_monitor(pages: SqlPages, name: str, version: int) -> Monitor:
-    """How a version of a task's model does, from what a store holds."""
+def read_monitor(
+    pages: SqlPages, name: str, version: int, runs: Sequence[PredictionRow], features: Sequence[str]
+) -> Monitor:
+    """How a version of a task's model does; ``features`` are the names of all that it knows."""
     told = OutcomePages(pages)
     scores, y, when = _joined(told, name, version)
     n, positives = len(y), int(y.sum())
     answers = [arrays for by, _, arrays in told.answers(name) if by == version]
     common: Fields = {
         "predictions": sum(len(arrays["examples"]) for arrays in answers),
-        "spent": _spent(pages, name),
+        "spent": _spent(runs, name),
         "version": version,
         "periods": _periods(scores, y, when),
         "days": _days(scores, y, when),
@@ -245,30 +256,29 @@ def read_monitor(pages: SqlPages, name: str, version: int) -> Monitor:
         float(y.mean()) if n else None,
         since,
         sentence,
-        moved=_moved(pages, kept, answers),
+        moved=_moved(features, kept, answers),
         learned_low=low,
         learned_high=high,
         **common,
     )
 
 
-def _spent(pages: SqlPages, name: str) -> float:
+def _spent(runs: Sequence[PredictionRow], name: str) -> float:
     """What predictions of a task, of any version, have cost."""
     return sum(
         float(one.receipt["cost"])
-        for one in pages.predictions()
+        for one in runs
         if one.receipt is not None and one.task.partition("@")[0] == name
     )
 
 
 def _moved(
-    pages: SqlPages, kept: Mapping[str, AnyArray], answers: Sequence[Mapping[str, AnyArray]]
+    known: Sequence[str], kept: Mapping[str, AnyArray], answers: Sequence[Mapping[str, AnyArray]]
 ) -> tuple[Moved, ...]:
     """Over all runs that have counted what they were told."""
     counted = [a for a in answers if "told" in a and a["told"].shape == kept["shares"].shape]
     if "features" not in kept or not counted:
         return ()
-    known = pages.state().features or ()
     names = tuple(known[f] if f < len(known) else f"x{f}" for f in kept["features"].tolist())
     told = np.sum([a["told"] for a in counted], axis=0)
     rows = sum(int(a["asked_rows"][0]) for a in counted)

@@ -143,6 +143,12 @@ class SqlPages(TaskPages):
             by_number.update((int(number), str(name)) for number, name in rows)
         return [by_number[n] for n in wanted]
 
+    def rename(self, kind: str, number: int, name: str) -> None:
+        """Another name for what has this number."""
+        self._run(
+            "UPDATE cell_names SET name = ? WHERE kind = ? AND number = ?", (name, kind, number)
+        )
+
     def numbered(self, kind: str, source: str) -> dict[str, int]:
         rows = self._run(
             "SELECT name, number FROM cell_names WHERE kind = ? AND source = ?", (kind, source)
@@ -235,6 +241,10 @@ class SqlPages(TaskPages):
     def answered(self) -> list[Purchase]:
         """Every purchase of the store whose answer is kept with it."""
         return [_purchase(row) for row in self._run(_PURCHASE + "WHERE answer IS NOT NULL")]
+
+    def purchases_in_store(self) -> list[Purchase]:
+        """Every purchase, of every lifetime."""
+        return [_purchase(row) for row in self._run(_PURCHASE + "ORDER BY id")]
 
     def take_answer(self, id: int, note: str) -> None:
         """Forget what was answered; the line of the bill stays, with a note."""
@@ -513,7 +523,8 @@ def _reading(method: Callable[..., object]) -> Callable[..., object]:
 for _name in (
     "number", "numbers", "names", "numbered", "sources_of", "knows_source", "words",
     "with_keys", "purchase", "as_now", "blocking",
-    "answered", "settled_after", "all_settled", "settled_of", "purchases", "latest",
+    "answered", "purchases_in_store", "settled_after", "all_settled", "settled_of", "purchases",
+    "latest",
     "purchases_of", "last_settled", "last_compacted", "columns", "balance", "over", "accounts",
     "over_by_task", "example_costs", "_chunk", "currency",
     "version", "state", "forgets", "changes", "n_features", "task_token", "heads", "task",

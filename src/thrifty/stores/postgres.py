@@ -47,6 +47,11 @@ _SPELLING = {
 #: connections of a parent process, kept so that nothing closes them in a child
 _OF_PARENTS: list[object] = []
 _UPGRADE_LOCK = 0x54687279
+#: tables that hold values or names of single examples
+_WITH_VALUES = (
+    "cell_blocks", "purchases", "cell_names", "tasks", "versions", "task_examples", "answers",
+    "outcomes", "references_left_out", "known_blocks", "kept", "lifetimes",
+)  # fmt: skip
 
 
 #: a connection that failed for one of these will fail again
@@ -260,8 +265,8 @@ class PostgresStore(Store):
         """
 
         def work(connection: Connection) -> None:
-            connection.execute("VACUUM (FULL) cell_blocks")
-            connection.execute("VACUUM (FULL) purchases")
+            for table in _WITH_VALUES:
+                connection.execute(f"VACUUM (FULL) {table}")
 
         self._again_and_again(work)
 

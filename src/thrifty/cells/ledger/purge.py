@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from thrifty.cells.ledger.book import Pages
@@ -13,6 +14,8 @@ from thrifty.errors import BadInput
 __all__ = ["purge_example", "purged_rows"]
 
 
+#: how the fingerprint of an id begins
+_PURGED = "purged "
 #: in the place of what a purchase said, which may quote a value
 _NOTE = "the values of an example were taken out"
 
@@ -25,6 +28,8 @@ class PurgePages(Pages, Protocol):
     def drop_known_rows(self) -> None: ...
     def note_purge(self, at: float, example: int) -> None: ...
     def purged(self) -> dict[int, float]: ...
+    def rename(self, kind: str, number: int, name: str) -> None: ...
+    def purchases_in_store(self) -> Sequence[Purchase]: ...
 
 
 def purge_example(pages: PurgePages, example: str, at: float) -> int:
@@ -32,17 +37,21 @@ def purge_example(pages: PurgePages, example: str, at: float) -> int:
 
     Its cells are not owned any more: whoever needs them buys them again, and is told. Purchases
     keep their lines and their money, without what was answered. Rows that a representation keeps
-    (controls for later tasks) have no ids, so that all of them go: later tasks buy their own.
+    (controls for later tasks) have no ids, so that all of them go: later tasks buy their own. A
+    fingerprint takes the place of its id.
     """
     number = int(pages.numbers("example", [example])[0])
     if number < 0:
         raise BadInput(f"the store knows no example {example!r}.")
     compact_all(pages)
     gone = _from_columns(pages, number)
-    for purchase in pages.answered():
-        if number in purchase.block.examples.tolist():
+    for purchase in pages.purchases_in_store():
+        said = purchase.answer is not None or purchase.note
+        if said and number in purchase.block.examples.tolist():
             pages.take_answer(purchase.id, _NOTE)
     pages.drop_known_rows()
+    again = sum(name.startswith(_fingerprint(example)) for name in _names(pages, pages.purged()))
+    pages.rename("example", number, f"{_fingerprint(example)} {again}")
     pages.note_purge(at, number)
     return gone
 
@@ -52,8 +61,23 @@ def purged_rows(pages: PurgePages, examples: Sequence[str]) -> dict[int, float]:
     gone: dict[int, float] = pages.purged()
     if not gone:
         return {}
-    numbers = pages.numbers("example", examples).tolist()
-    return {row: gone[number] for row, number in enumerate(numbers) if number in gone}
+    when: dict[str, float] = {}
+    for number, name in zip(gone, _names(pages, gone)):
+        # a store that was purged before ids were taken out has the id itself
+        known = name.rpartition(" ")[0] if name.startswith(_PURGED) else name
+        when[known] = max(gone[number], when.get(known, 0.0))
+    names = [(_fingerprint(example), example) for example in examples]
+    both = [when.get(mark, when.get(example)) for mark, example in names]
+    return {row: at for row, at in enumerate(both) if at is not None}
+
+
+def _names(pages: PurgePages, numbers: Iterable[int]) -> list[str]:
+    return pages.names("example", list(numbers))
+
+
+def _fingerprint(example: str) -> str:
+    """What stands for the id of an example that was taken out: tells it again, does not say it."""
+    return _PURGED + hashlib.sha256(example.encode()).hexdigest()[:32]
 
 
 def _from_columns(pages: Pages, number: int) -> int:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from thrifty.cells.sources.base import Source
 
-__all__ = ["row_keys"]
+__all__ = ["key_of", "row_keys"]
 
 Keys = NDArray[np.uint64]
 
@@ -36,8 +36,8 @@ def row_keys(source: Source) -> Keys:
     [2, 1]
     """
     if source.examples is not None:
-        named = [f"{source.name}\0{example}" for example in source.examples]
-        return np.array([_of_text(text) for text in named], dtype=np.uint64)
+        keys = [key_of(source.name, example) for example in source.examples]
+        return np.array(keys, dtype=np.uint64)
     features, salts = _told_by(source.feature_names)
     total = np.zeros(source.n_examples, dtype=np.uint64)
     whole = len(features) == source.n_features
@@ -51,6 +51,11 @@ def row_keys(source: Source) -> Keys:
         values[np.isnan(values)] = np.nan  # one of the many spellings of a gap
         total += _mixed(values.view(np.uint64) ^ salts[i])
     return _mixed(total)
+
+
+def key_of(source: str, example: str) -> int:
+    """The number of an example that has an id."""
+    return _of_text(f"{source}\0{example}")
 
 
 @lru_cache(maxsize=8)

@@ -122,6 +122,25 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
             self._fewer[gone] = made
         return self._fewer[gone]
 
+    def of_rows(self, rows: NDArray[np.int64]) -> Self:
+        """The same, fitted again on some of the rows of its table, by their places there.
+
+        >>> from thrifty.models import ModelClassifier
+        >>> X = np.random.default_rng(0).normal(size=(300, 3))
+        >>> model = ModelClassifier().fit(X, X[:, 0] > 0)
+        >>> model.of_rows(np.arange(100)).table_.n_rows
+        100
+        """
+        table = self.table_.of_rows(rows)
+        lost = np.setdiff1d(self.table_.labels, table.labels) if hasattr(self, "classes_") else ()
+        if len(lost) or not len(rows):
+            raise BadInput("no row is left of a class that the model tells.")
+        made = type(self)(self.estimator, self.spend, self.random_state)
+        if hasattr(self, "classes_"):
+            made.classes_ = self.classes_
+        fitted = self._fit(table, self.estimator, seed=self.random_state or 0)
+        return made._set(table, fitted, self.feature_names_, self.words_)
+
     def _values(self, X: TableLike) -> NDArray[np.float64]:
         """The values of ``features_`` on every row of X."""
         check_is_fitted(self, "estimator_")

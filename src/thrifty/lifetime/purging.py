@@ -1,0 +1,225 @@
+"""Forgetting one example, wherever a store has put something of it.
+
+Its cells and bought labels, what was answered of it and what became true, interviews, and its rows
+in the tables that models were fitted on, of every version: those models are fitted again without
+it. Rows that a task borrowed from earlier ones have no ids; those that hold the example's values
+are taken out too. What models keep for speed and what a memory knows of single values (controls,
+cohorts, quantiles, hypotheses) is made anew when it is needed. In the place of its id a fingerprint
+stays, so that whoever asks for it again is told. What it cost stays on the bill.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from thrifty.array_types import Bools, Ints
+from thrifty.cells.ledger.compacted import read_column
+from thrifty.cells.ledger.purge import purge_example
+from thrifty.cells.sources.row_keys import key_of
+from thrifty.errors import ThriftyError
+from thrifty.models.table import Table, table_from_dict
+from thrifty.stores.families import family_from_dict
+from thrifty.stores.outcome_pages import OutcomePages
+from thrifty.stores.pages import SqlPages
+from thrifty.stores.version_pages import VersionPages
+from thrifty.typing import Json, JsonLike
+from thrifty.untrusted import readable
+
+__all__ = ["Purged", "purge_everywhere"]
+
+#: parts of a representation that hold single values, by how their names begin
+_SINGLE = ("rows %", "spreads %", "note % model %")
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What a purge found: features that had a value, models fitted again, models that could not be.
+
+    A model that cannot be fitted without the example is forgotten.
+    """
+
+    features: int
+    fitted_again: tuple[str, ...] = ()
+    forgotten: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class _Kept:
+    """A model in a store: of which lifetime, task and version (0: the task's own row)."""
+
+    pages: SqlPages
+    lifetime: int
+    task: str
+    version: int
+    numbered: int
+    family: JsonLike
+    data: JsonLike
+    names: tuple[str, ...]
+    table: Table
+    gone: Bools = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.gone = np.zeros(self.table.n_rows, dtype=bool)
+
+    def values(self, rows: Bools) -> Iterator[tuple[str, float]]:
+        """What these rows hold, by the feature's name."""
+        for row in np.flatnonzero(rows).tolist():
+            for j in np.flatnonzero(self.table.bought[row]).tolist():
+                yield self.names[int(self.table.features[j])], float(self.table.values[row, j])
+
+
+def purge_everywhere(pages: SqlPages, example: str, at: float) -> Purged:
+    """Take out every value of an example, and its id, in the transaction of these pages."""
+    number = int(pages.numbers("example", [example])[0])
+    values = _values_in_columns(pages, number) if number >= 0 else {}
+    features = purge_example(pages, example, at)
+    told = OutcomePages(pages)
+    told.take_out(number)
+    keys = _keys(pages, example)
+    kept = list(_models(pages))
+    for one in kept:
+        numbers = VersionPages(one.pages).examples(one.task, one.numbered)
+        if numbers is not None and len(numbers) == one.table.n_rows:
+            one.gone |= numbers == number
+        if one.table.keys is not None:
+            one.gone |= np.isin(one.table.keys, keys)
+        for name, value in one.values(one.gone):
+            values.setdefault(name, set()).add(value)
+    for one in kept:
+        one.gone |= _borrowed(one, values)
+    again, forgotten = _fit_again([one for one in kept if one.gone.any()])
+    for pattern in _SINGLE:
+        pages._run("DELETE FROM known_blocks WHERE name LIKE ?", (pattern,))
+    pages._run("DELETE FROM kept WHERE kind = ?", ("prefixes",))
+    _old_representations(pages)
+    pages._run("UPDATE lifetimes SET version = version + 1, forgets = forgets + 1")
+    return Purged(features, again, forgotten)
+
+
+def _values_in_columns(pages: SqlPages, number: int) -> dict[str, set[float]]:
+    """What a provider has answered of it, by the feature's name, whichever source."""
+    found: dict[str, set[float]] = {}
+    named = pages.sources_of("feature")
+    for column in pages.columns("feature"):
+        facts = read_column(column)
+        for value in facts.values[facts.examples == number].tolist():
+            found.setdefault(named[column.number][1], set()).add(float(value))
+    return found
+
+
+def _keys(pages: SqlPages, example: str) -> Ints:
+    """What its rows are called in tables, in whichever source."""
+    sources = {source for kind in ("feature", "counted") for source, _ in
+               pages.sources_of(kind).values()}  # fmt: skip
+    return np.array([key_of(source, example) for source in sources], dtype=np.uint64)
+
+
+def _models(pages: SqlPages) -> Iterator[_Kept]:
+    """Every model of the store that keeps a table."""
+    lifetimes = pages._run("SELECT id, family FROM lifetimes")
+    for lifetime, family in lifetimes:
+        there = SqlPages(pages._run, pages._many, int(lifetime))
+        names = there.state().features or ()
+        versions = VersionPages(there)
+        present = {h.task: h.number for h in versions.heads() if h.state == "present"}
+        rows = there._run(
+            "SELECT name, 0, model, family FROM tasks WHERE lifetime = ?", (int(lifetime),)
+        ) + there._run(
+            "SELECT task, version, model, family FROM versions WHERE lifetime = ?", (int(lifetime),)
+        )
+        for task, version, model, own in rows:
+            with readable(f"the task {str(task)!r} in the store"):
+                data = json.loads(model)
+                if not isinstance(data, dict) or "table" not in data:
+                    continue
+                told, n = data.get("feature_names"), int(version)
+                here = tuple(names[:told] if isinstance(told, int) else told)
+                numbered = n or present.get(str(task), 1)
+                yield _Kept(
+                    there, int(lifetime), str(task), n, numbered, json.loads(own or family), data,
+                    here, table_from_dict(data["table"]),
+                )  # fmt: skip
+
+
+def _borrowed(one: _Kept, values: Mapping[str, set[float]]) -> Bools:
+    """Rows without an id that hold what the example holds, and nothing else."""
+    table = one.table
+    alike = np.zeros(table.n_rows, dtype=bool)
+    for row in np.flatnonzero(table.rows < 0).tolist():
+        cells = [
+            (one.names[int(table.features[j])], float(table.values[row, j]))
+            for j in np.flatnonzero(table.bought[row]).tolist()
+        ]
+        known = [(values[name], value) for name, value in cells if name in values]
+        alike[row] = bool(known) and all(_among(value, held) for held, value in known)
+    return alike
+
+
+def _among(value: float, held: set[float]) -> bool:
+    # a table may keep a value in fewer digits than a provider gave
+    return any(np.isclose(value, one, rtol=1e-6, atol=0, equal_nan=True) for one in held)
+
+
+def _fit_again(kept: list[_Kept]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The same models on the other rows; names of those fitted again, and of those forgotten."""
+    again: list[str] = []
+    forgotten: list[str] = []
+    for one in kept:
+        name = one.task if one.version in (0, 1) else f"{one.task}@{one.version}"
+        rest = np.flatnonzero(~one.gone)
+        try:
+            data = _without(one, rest)
+        except ThriftyError:
+            forgotten.append(one.task)
+            VersionPages(one.pages).drop(one.task)
+            one.pages.forget(one.task)
+            continue
+        if one.task in forgotten:
+            continue
+        _put(one, data, rest)
+        again.append(name)
+    return tuple(dict.fromkeys(again)), tuple(dict.fromkeys(forgotten))
+
+
+def _without(one: _Kept, rest: Ints) -> Json:
+    """A model's plain data without some rows; one of a user's estimator is fitted when opened."""
+    if one.data.get("fitted") is None:
+        return {**one.data, "table": one.table.of_rows(rest).to_dict()}
+    whole = {**one.data, "feature_names": list(one.names)}
+    model = family_from_dict(one.family).load_estimator(whole).of_rows(rest)
+    return {**model.to_dict(), "feature_names": one.data["feature_names"]}
+
+
+def _put(one: _Kept, data: Json, rest: Ints) -> None:
+    versions = VersionPages(one.pages)
+    if one.version:
+        versions.put_model(one.task, one.version, data)
+    else:
+        one.pages.put_model(one.task, data)
+    numbers = versions.examples(one.task, one.numbered)
+    if numbers is not None and len(numbers) == one.table.n_rows:
+        versions.put_examples(one.task, one.numbered, numbers[rest])
+    one.pages._run(
+        "DELETE FROM references_left_out WHERE lifetime = ? AND task = ?", (one.lifetime, one.task)
+    )
+
+
+def _old_representations(pages: SqlPages) -> None:
+    """Representations that earlier versions wrote whole: their notes hold rows, too."""
+    for lifetime, text in pages._run("SELECT id, representation FROM lifetimes"):
+        with readable("the store"):
+            state = json.loads(text)
+        known = state.get("representation") if isinstance(state, dict) else None
+        known = known if isinstance(known, dict) else state
+        notes = known.get("notes") if isinstance(known, dict) else None
+        if not isinstance(notes, dict):
+            continue
+        known["notes"] = {k: v for k, v in notes.items() if k.startswith("words of ")}
+        known.pop("spreads", None)
+        pages._run(
+            "UPDATE lifetimes SET representation = ? WHERE id = ?", (json.dumps(state), lifetime)
+        )
