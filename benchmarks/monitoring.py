@@ -2,6 +2,7 @@
 
     python benchmarks/monitoring.py                 # what is reported: seed 0
     python benchmarks/monitoring.py --choose        # the seeds on which the levels were chosen
+    python benchmarks/monitoring.py 3 4             # some lines alone
 
 Scores are normal in both classes, a third of the rows positive, AUROC .80 (a reference of 1,000 or
 4,000 rows left out). False alarms: years of daily looks in which the test cries though nothing has
@@ -60,24 +61,33 @@ def found(rng, rows, how, before=0, after=300):
     return found / RUNS
 
 
+CELLS = [
+    (rows, what, given)
+    for rows in (1000, 4000)
+    for what, given in (
+        *(("false alarms", each_day) for each_day in (1, 3, 10)),
+        *(("found", (how, 0, 300)) for how in ("positives", "both", "some")),
+        *(("found", ("both", 600, after)) for after in (300, 600)),
+    )
+]
+
+
 def main():
-    rng = np.random.default_rng(20_000 if "--choose" in sys.argv else 0)
-    print(f"{RUNS} runs")
-    for rows in (1000, 4000):
-        for each_day in (1, 3, 10):
-            said = false_alarms(rng, rows, each_day)
-            print(
-                f"reference {rows}: {each_day} outcomes a day, false alarms in a year {said:.3f}",
-                flush=True,
-            )
-        for how in ("positives", "both", "some"):
-            said = found(rng, rows, how)
-            print(f"reference {rows}: a fall to .70 ({how} moved) found {said:.3f}", flush=True)
-        for after in (300, 600):
-            said = found(rng, rows, "both", 600, after)
-            print(
-                f"reference {rows}: after 600 good outcomes, within {after}: {said:.3f}", flush=True
-            )
+    seed = 20_000 if "--choose" in sys.argv else 0
+    which = [int(a) for a in sys.argv[1:] if a.isdecimal()]
+    for i, (rows, what, given) in enumerate(CELLS):
+        if which and i not in which:
+            continue
+        rng = np.random.default_rng([seed, i])
+        if what == "false alarms":
+            said = f"{given} outcomes a day, false alarms in a year"
+            figure = false_alarms(rng, rows, given)
+        else:
+            how, before, after = given
+            good = f"after {before} good outcomes, " if before else ""
+            said = f"{good}a fall to .70 ({how} moved) found within {after}"
+            figure = found(rng, rows, *given)
+        print(f"{i}: reference {rows}: {said} {figure:.3f} ({RUNS} runs)", flush=True)
 
 
 if __name__ == "__main__":

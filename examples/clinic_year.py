@@ -211,7 +211,8 @@ def main(folder: str | Path = ".", house: str | None = None, each: int = 300) ->
     year.facts["spent"] = life.balance().spent
     life.close()
     moved(year, house or str(folder / "house.db"))
-    forgotten(year, months[0].ids[7])
+    labelled = [i for i, d in zip(months[0].ids, months[0].died) if d is not None]
+    forgotten(year, labelled[int(year.life[f"{TASK}@1"].table_.rows[0])])
     reported(year)
     return year
 

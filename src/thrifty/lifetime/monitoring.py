@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
@@ -66,11 +67,12 @@ class Reference:
         >>> low < 0.76 < high and 0.05 < high - low < 0.15
         True
         """
-        p, n = self._places()
+        p, n = self._places
         error = np.sqrt(p.var() / len(p) + n.var() / len(n))
         value = self.auroc
         return float(max(value - 1.96 * error, 0)), float(min(value + 1.96 * error, 1))
 
+    @cached_property
     def _places(self) -> tuple[Floats, Floats]:
         """Of each positive the share of negatives below it; of each negative, positives above."""
         p = _share_below(self.negatives, self.positives)
@@ -78,28 +80,39 @@ class Reference:
 
     def fallen(self, scores: Floats, y: Bools) -> float:
         """How far below it outcomes stand, in standard errors."""
-        p, n = self._places()
+        p, n = self._places
         n1, n0 = int(y.sum()), int((~y).sum())
         of_p, of_n = _variance(p, n1), _variance(n, n0)
         now = float(_share_below(scores[~y], scores[y]).mean())
-        by_auroc = (self.auroc - now) / np.sqrt(of_p + of_n)
+        by_auroc = (p.mean() - now) / np.sqrt(of_p + of_n)
         by_both = _NORMAL_PART * self._distance_fallen(scores, y) + (1 - _NORMAL_PART) * by_auroc
-        positives = (p.mean() - _share_below(self.negatives, scores[y]).mean()) / np.sqrt(of_p)
-        negatives = (n.mean() - 1 + _share_below(self.positives, scores[~y]).mean()) / np.sqrt(of_n)
-        alone = positives - _LESS if negatives > -_ALONG else -np.inf
+        here = self._ordered
+        positives = p.mean() - _share_below(here.negatives, scores[y]).mean()
+        negatives = n.mean() - 1 + _share_below(here.positives, scores[~y]).mean()
+        along = negatives < -_ALONG * np.sqrt(of_n)
+        alone = -np.inf if along else positives / np.sqrt(of_p) - _LESS
         return float(max(by_both, alone))
 
     def _distance_fallen(self, scores: Floats, y: Bools) -> float:
-        p, n = self._normal(self.positives), self._normal(self.negatives)
+        p, n = self._normal_scores
         new_p, new_n = self._normal(scores[y]), self._normal(scores[~y])
         fallen = (p.mean() - n.mean()) - (new_p.mean() - new_n.mean())
         return float(fallen / np.sqrt(_variance(p, len(new_p)) + _variance(n, len(new_n))))
+
+    @cached_property
+    def _normal_scores(self) -> tuple[Floats, Floats]:
+        return self._normal(self.positives), self._normal(self.negatives)
+
+    @cached_property
+    def _ordered(self) -> Reference:
+        return Reference(np.sort(self.negatives), np.sort(self.positives))
 
     def _normal(self, scores: Floats) -> Floats:
         """Normal scores in the reference, both classes counting alike."""
         from scipy.special import ndtri  # takes long to load
 
-        share = (_share_below(self.negatives, scores) + _share_below(self.positives, scores)) / 2
+        here = self._ordered
+        share = (_share_below(here.negatives, scores) + _share_below(here.positives, scores)) / 2
         least = 0.5 / (len(self.negatives) + len(self.positives))
         return np.asarray(ndtri(np.clip(share, least, 1 - least)))
 
@@ -162,7 +175,8 @@ def _ends(y: Bools, worth: float) -> Ints:
     >>> _ends(np.arange(1000) % 3 == 0, 66.5)
     array([299, 598, 898])
     """
-    ends, start = [], 0
+    ends: list[int] = []
+    start = 0
     while True:
         n1, n0 = np.cumsum(y[start:]), np.cumsum(~y[start:])
         full = np.flatnonzero(n1 * n0 >= worth * (n1 + n0))
