@@ -345,6 +345,8 @@ def _note_examples(pages: SqlPages, task: OpenTask, learned: Learned) -> None:
     table, ids = getattr(learned.model, "table_", None), task.source.examples
     if table is None or ids is None or "@" in task.name:
         return
+    if learned.route == "reused":  # an earlier model as it is, with the rows of its own task
+        return
     numbers = pages.number("example", ids).astype(np.int64)
     rows = table.rows
     VersionPages(pages).put_examples(task.name, 1, np.where(rows >= 0, numbers[rows], -1))

@@ -460,8 +460,7 @@ class Learning:
 
     def _calls_so_far(self, task: OpenTask) -> CallsSoFar:
         """How long calls to this provider have taken, as far as the ledger knows."""
-        family: Any = self._shelf.family  # one that stops anywhere
-        allowed = getattr(family, "allowance", None)
+        allowed = getattr(self._shelf.family, "allowance", None)
         allowance = None if allowed is None else allowed(task.cells)
         source = task.source
         if not isinstance(source, CallableSource):

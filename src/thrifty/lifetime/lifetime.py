@@ -689,9 +689,9 @@ class Lifetime:
 
         book, at = self.ledger.book, time.time()
         found: Purged = book.write(lambda pages: purge_everywhere(pages, str(example), at))
-        store = getattr(book, "store", None)
-        if hasattr(store, "shrink"):
-            store.shrink()
+        shrink = getattr(getattr(book, "store", None), "shrink", None)
+        if shrink is not None:
+            shrink()
         self.refresh()
         return found
 

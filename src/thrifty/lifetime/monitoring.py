@@ -19,7 +19,7 @@ most 5 % (`python benchmarks/monitoring.py`; the levels were chosen on other see
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
@@ -28,7 +28,7 @@ import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
 
-__all__ = ["BLOCK", "Reference", "Watched", "watch"]
+__all__ = ["BLOCK", "Reference", "Watched", "begins", "watch"]
 
 #: what a block of outcomes is worth: n1 n0 / (n1 + n0) of its positives and negatives
 BLOCK = 66.5
@@ -131,13 +131,12 @@ def _share_below(reference: Floats, scores: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """What the test has decided: at which outcome it cried, and where the fall begins.
+    """What the test has decided: at which outcome it cried.
 
     ``decided`` is the last outcome at which it has decided anything, None before the first block.
     """
 
     alarm_at: int | None
-    since: int | None
     decided: int | None
 
     @property
@@ -165,8 +164,8 @@ def watch(reference: Reference, scores: Floats, y: Bools) -> Watched:
     decided = int(ends[0]) if len(ends) else None
     for start, end, chance in _decisions(y, ends):
         if reference.fallen(scores[start:end], y[start:end]) > -_NORMAL.inv_cdf(chance):
-            return Watched(end - 1, _begins(reference, scores[:end], y[:end]), end - 1)
-    return Watched(None, None, decided)
+            return Watched(end - 1, end - 1)
+    return Watched(None, decided)
 
 
 def _ends(y: Bools, worth: float) -> Ints:
@@ -205,12 +204,19 @@ def _decisions(y: Bools, ends: Ints) -> Iterator[tuple[int, int, float]]:
     yield from sorted(found, key=lambda one: (one[1], -one[0]))
 
 
-def _begins(reference: Reference, scores: Floats, y: Bools) -> int:
-    """Where the fall begins, most likely: outcomes from there stand furthest below."""
-    starts = [0]
-    for start in range(0, len(y), max(1, len(y) // 200)):
-        rest = y[start:]
-        n1, n0 = int(rest.sum()), int((~rest).sum())
-        if n1 * n0 >= BLOCK / 4 * (n1 + n0) > 0:
-            starts.append(start)
-    return max(starts, key=lambda start: reference.fallen(scores[start:], y[start:]))
+def begins(reference: Reference, scores: Floats, y: Bools, places: Sequence[int]) -> int:
+    """Where a fall begins, most likely, among some places: from there on they stand lowest.
+
+    >>> rng = np.random.default_rng(0)
+    >>> learned = Reference(rng.normal(size=600), rng.normal(1.2, 1, 300))
+    >>> y = rng.random(600) < 0.3
+    >>> scores = rng.normal(size=600) + 1.2 * y * (np.arange(600) < 300)
+    >>> begins(learned, scores, y, range(0, 600, 100))
+    300
+    """
+    worth = []
+    for start in places:
+        n1, n0 = int(y[start:].sum()), int((~y[start:]).sum())
+        if n1 * n0 > 0 and n1 * n0 >= BLOCK / 4 * (n1 + n0):
+            worth.append(start)
+    return max(worth or [0], key=lambda start: reference.fallen(scores[start:], y[start:]))

@@ -16,7 +16,7 @@ from thrifty.cells.sources.checks import checked_ids
 from thrifty.errors import BadInput, StoreUnwritable
 from thrifty.labels.partly import known_labels
 from thrifty.lifetime.inputs import HasTable, Moved, bins_of, moved_inputs
-from thrifty.lifetime.monitoring import Reference, watch
+from thrifty.lifetime.monitoring import Reference, begins, watch
 from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.shelf import Shelf
 from thrifty.lifetime.versions import Versions
@@ -242,8 +242,12 @@ def read_monitor(
     reference = Reference(kept["negatives"], kept["positives"])
     watched = watch(reference, scores, y)
     sentence, since = watched.sentence, None
-    if watched.since is not None:
-        since = float(when[watched.since])
+    if watched.alarm_at is not None:
+        end = watched.alarm_at + 1
+        batches = np.flatnonzero(np.diff(when[:end], prepend=-np.inf) > 0)
+        every = max(1, len(batches) // 200)
+        start = begins(reference, scores[:end], y[:end], batches[::every].tolist())
+        since = float(when[start])
         sentence = f"worse since {time.strftime('%Y-%m-%d', time.gmtime(since))}"
     low, high = reference.interval()
     return Monitor(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -33,6 +34,14 @@ __all__ = ["Purged", "purge_everywhere"]
 
 #: parts of a representation that hold single values, by how their names begin
 _SINGLE = ("rows %", "spreads %", "note % model %")
+
+
+@runtime_checkable
+class KeepsRows(Protocol):
+    """A model that can be fitted again on some of its rows."""
+
+    def of_rows(self, rows: Ints) -> Self: ...
+    def to_dict(self) -> Json: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +69,13 @@ class _Kept:
     data: JsonLike
     names: tuple[str, ...]
     table: Table
+    #: rows of the example, and rows of which nobody knows whose they are
     gone: Bools = field(init=False)
+    nameless: Bools = field(init=False)
 
     def __post_init__(self) -> None:
         self.gone = np.zeros(self.table.n_rows, dtype=bool)
+        self.nameless = np.ones(self.table.n_rows, dtype=bool)
 
     def values(self, rows: Bools) -> Iterator[tuple[str, float]]:
         """What these rows hold, by the feature's name."""
@@ -85,8 +97,10 @@ def purge_everywhere(pages: SqlPages, example: str, at: float) -> Purged:
         numbers = VersionPages(one.pages).examples(one.task, one.numbered)
         if numbers is not None and len(numbers) == one.table.n_rows:
             one.gone |= numbers == number
+            one.nameless &= numbers < 0
         if one.table.keys is not None:
             one.gone |= np.isin(one.table.keys, keys)
+            one.nameless &= one.table.keys == 0
         for name, value in one.values(one.gone):
             values.setdefault(name, set()).add(value)
     for one in kept:
@@ -137,7 +151,7 @@ def _models(pages: SqlPages) -> Iterator[_Kept]:
                 if not isinstance(data, dict) or "table" not in data:
                     continue
                 told, n = data.get("feature_names"), int(version)
-                here = tuple(names[:told] if isinstance(told, int) else told)
+                here = tuple(names[:told] if isinstance(told, int) else told or ())
                 numbered = n or present.get(str(task), 1)
                 yield _Kept(
                     there, int(lifetime), str(task), n, numbered, json.loads(own or family), data,
@@ -149,7 +163,7 @@ def _borrowed(one: _Kept, values: Mapping[str, set[float]]) -> Bools:
     """Rows without an id that hold what the example holds, and nothing else."""
     table = one.table
     alike = np.zeros(table.n_rows, dtype=bool)
-    for row in np.flatnonzero(table.rows < 0).tolist():
+    for row in np.flatnonzero(one.nameless & ~one.gone).tolist():
         cells = [
             (one.names[int(table.features[j])], float(table.values[row, j]))
             for j in np.flatnonzero(table.bought[row]).tolist()
@@ -190,8 +204,9 @@ def _without(one: _Kept, rest: Ints) -> Json:
     if one.data.get("fitted") is None:
         return {**one.data, "table": one.table.of_rows(rest).to_dict()}
     whole = {**one.data, "feature_names": list(one.names)}
-    model = family_from_dict(one.family).load_estimator(whole).of_rows(rest)
-    return {**model.to_dict(), "feature_names": one.data["feature_names"]}
+    model = family_from_dict(one.family).load_estimator(whole)
+    assert isinstance(model, KeepsRows), "a model with a table"
+    return {**model.of_rows(rest).to_dict(), "feature_names": one.data["feature_names"]}
 
 
 def _put(one: _Kept, data: Json, rest: Ints) -> None:
