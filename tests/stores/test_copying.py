@@ -216,3 +216,20 @@ def test_a_backup_to_a_server_says_what_to_do(tmp_path):
     assert isinstance(asked.exception, BadInput) and "thrifty copy" in str(asked.exception)
     assert "secret" not in str(asked.exception)
     assert open_store(None).lifetimes() == []
+
+
+def test_an_interview_goes_on_in_postgresql(tmp_path, postgres):
+    """Its name held a character that PostgreSQL refuses."""
+    life = clinic(tmp_path / "a.db")
+    first = life.ask("high", id="p900")
+    asked = first.next.feature
+    first.tell(3.0)
+    life.close()
+    with sqlite3.connect(tmp_path / "a.db") as connection:  # as it was written before
+        connection.execute("UPDATE kept SET name = replace(name, char(31), char(0))")
+        connection.execute("PRAGMA user_version = 10")
+    url = postgres.new_database()
+    copy_store(tmp_path / "a.db", url)
+    again = thrifty.Lifetime.open(url).ask("high", id="p900")
+    assert again.next is None or again.next.feature != asked
+    assert thrifty.Lifetime.open(url).ask("high", id="p901").next.feature == asked

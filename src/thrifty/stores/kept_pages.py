@@ -10,10 +10,19 @@ from thrifty.stores.pages import SqlPages
 from thrifty.typing import Json, JsonLike
 from thrifty.untrusted import readable
 
-__all__ = ["KeptPages"]
+__all__ = ["KeptPages", "storable"]
 
 #: bytes of JSON that a page may hold when it is unpacked; a bomb is refused
 _MOST = 1 << 28
+
+
+def storable(name: str) -> str:
+    """A name as PostgreSQL can hold it too: without the character 0, which parts others.
+
+    >>> storable("ward\\0p7")
+    'ward\\x1fp7'
+    """
+    return name.replace("\0", "\x1f")
 
 
 class KeptPages:
@@ -26,7 +35,7 @@ class KeptPages:
         """A page, or None."""
         rows = self._run(
             "SELECT block FROM kept WHERE lifetime = ? AND kind = ? AND name = ?",
-            (self._id, kind, name),
+            (self._id, kind, storable(name)),
         )
         if not rows:
             return None
@@ -44,11 +53,12 @@ class KeptPages:
         self._run(
             "INSERT INTO kept (lifetime, kind, name, block) VALUES (?, ?, ?, ?) "
             "ON CONFLICT (lifetime, kind, name) DO UPDATE SET block = excluded.block",
-            (self._id, kind, name, block),
+            (self._id, kind, storable(name), block),
         )
 
     def drop(self, kind: str, name: str) -> None:
         """Take a page out."""
         self._run(
-            "DELETE FROM kept WHERE lifetime = ? AND kind = ? AND name = ?", (self._id, kind, name)
+            "DELETE FROM kept WHERE lifetime = ? AND kind = ? AND name = ?",
+            (self._id, kind, storable(name)),
         )

@@ -260,9 +260,20 @@ CREATE TABLE kept (
 );
 """
 
+
+def _names_without_zero(run: Run) -> None:
+    """Names of interviews held the character 0, which PostgreSQL cannot."""
+    for lifetime, kind, name in run("SELECT lifetime, kind, name FROM kept"):
+        if "\0" in str(name):
+            run(
+                "UPDATE kept SET name = ? WHERE lifetime = ? AND kind = ? AND name = ?",
+                (str(name).replace("\0", "\x1f"), lifetime, kind, name),
+            )
+
+
 STEPS: tuple[str | Move, ...] = (
     _FIRST, _SECOND, _THIRD, move_cells, _AFTER_THIRD, _SIXTH, _SEVENTH, _EIGHTH, _NINTH,
-    _KEPT,
+    _KEPT, _names_without_zero,
 )  # fmt: skip
 LATEST = len(STEPS)
 
