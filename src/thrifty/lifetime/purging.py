@@ -18,7 +18,7 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 
 from thrifty.array_types import Bools, Ints
-from thrifty.cells.ledger.compacted import read_column
+from thrifty.cells.ledger.compacted import compact_all, read_column
 from thrifty.cells.ledger.purge import purge_example
 from thrifty.cells.sources.row_keys import key_of
 from thrifty.errors import ThriftyError
@@ -87,6 +87,7 @@ class _Kept:
 def purge_everywhere(pages: SqlPages, example: str, at: float) -> Purged:
     """Take out every value of an example, and its id, in the transaction of these pages."""
     number = int(pages.numbers("example", [example])[0])
+    compact_all(pages)  # what was answered stands in columns then
     values = _values_in_columns(pages, number) if number >= 0 else {}
     features = purge_example(pages, example, at)
     told = OutcomePages(pages)
@@ -168,7 +169,7 @@ def _borrowed(one: _Kept, values: Mapping[str, set[float]]) -> Bools:
             (one.names[int(table.features[j])], float(table.values[row, j]))
             for j in np.flatnonzero(table.bought[row]).tolist()
         ]
-        known = [(values[name], value) for name, value in cells if name in values]
+        known = [(values[name], v) for name, v in cells if name in values and not np.isnan(v)]
         alike[row] = bool(known) and all(_among(value, held) for held, value in known)
     return alike
 
