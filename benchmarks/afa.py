@@ -2,8 +2,9 @@
 
 Made sets, by generators of our own from the descriptions in the papers:
 indicator: eight random bits and a number that says which of them is the label (SEFA's pointer);
-cube: twenty numbers, eight classes; class c has means at the corner c of a cube in the features
-  c, c + 1 and c + 2, all else is uniform noise (Ruckstiess et al.; AFABench);
+cube: twenty numbers, eight classes; class c lies at the corner c of a cube in the features c, c + 1
+  and c + 2, with a spread of .1, all else is noise around .5 with .3 (Ruckstiess et al.; Zannone et
+  al., ODIN; AFABench);
 cube-nm: cube behind a context of five features that says in which of five blocks it stands.
 Real ones: digits (scikit-learn), spam on the split that GDFS published, physionet_icu, ckd.
 Printed: accuracy (AUROC for spam, F1 of the rare class for physionet_icu and ckd) with at most k
@@ -48,11 +49,11 @@ def indicator(n, rng):
     return X, bits[np.arange(n), which]
 
 
-def cube(n, rng, features=20, spread=0.3):
+def cube(n, rng, features=20, spread=0.1):
     y = rng.integers(0, 8, n)
-    X = rng.uniform(-1, 2, (n, features))
+    X = rng.normal(0.5, 0.3, (n, features))
     for bit in range(3):
-        corner = (y >> (2 - bit)) & 1
+        corner = (y >> bit) & 1
         X[np.arange(n), y + bit] = corner + spread * rng.normal(size=n)
     return X, y
 
@@ -60,8 +61,8 @@ def cube(n, rng, features=20, spread=0.3):
 def cube_nm(n, rng, blocks=5, each=10):
     context = rng.integers(0, blocks, n)
     shown, y = cube(n, rng, each)
-    X = rng.uniform(-1, 2, (n, blocks + blocks * each))
-    X[:, :blocks] = (context[:, None] == np.arange(blocks)) + 0.3 * rng.normal(size=(n, blocks))
+    X = rng.normal(0.5, 0.3, (n, blocks + blocks * each))
+    X[:, :blocks] = context[:, None] == np.arange(blocks)
     for b in range(blocks):
         here = context == b
         X[here, blocks + b * each : blocks + (b + 1) * each] = shown[here]

@@ -8,6 +8,8 @@ beginning of the order is fitted when it is first needed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
@@ -23,6 +25,8 @@ from thrifty.models.asking.certificate import Certificate, certify, seen_of
 from thrifty.models.asking.cross_fitted import Choose
 from thrifty.models.asking.horizon import prefix_lengths
 from thrifty.models.asking.order import find_order
+from thrifty.models.asking.own_order import OwnOrder, own_order
+from thrifty.models.asking.own_rounds import ask_in_own_order
 from thrifty.models.asking.prefixes import Prefixes, fit_prefixes
 from thrifty.models.asking.rounds import ask_in_order
 from thrifty.models.asking.stored import fingerprint, prefixes_from_dict, prefixes_to_dict
@@ -37,6 +41,7 @@ __all__ = [
     "Keeper",
     "ask_classes",
     "ask_numbers",
+    "best_order_of",
     "prefixes_of",
 ]
 
@@ -56,7 +61,7 @@ class AsksForClasses(Protocol):
     classes_: AnyArray
     estimator: EstimatorLike | None
     random_state: int | None
-    _prefixes: dict[object, Prefixes]
+    _prefixes: dict[object, tuple[Prefixes, OwnOrder | None]]
     _certificates: dict[object, Certificate]
     _keeper: Keeper | None
 
@@ -96,6 +101,7 @@ def ask_classes(
     if stop is not None:
         stop.check_classes(model.classes_)
     prefixes, stop, promise = _ready(model, cells, stop)
+    asked = len(rows)
 
     def get(some: Ints, features: Ints) -> AnyArray:
         return np.asarray(cells.get(rows[some], features), dtype=np.float64)
@@ -105,16 +111,20 @@ def ask_classes(
         new = prefixes.parts[end].features[had:]
         return cells.row_costs(rows[some], list(new)) if new else np.zeros(len(some))
 
-    answers = ask_in_order(
-        prefixes,
-        get,
-        len(rows),
-        stop=stop,
-        spend=spend,
-        per_row=per_row,
-        owned_price=price,
-        sold_together=cells.sells_together,
-    )
+    def cost(some: Ints, features: Sequence[int]) -> Floats:
+        return cells.row_costs(rows[some], list(features)) if features else np.zeros(len(some))
+
+    together = cells.sells_together
+    if isinstance(prefixes, OwnOrder):
+        answers = ask_in_own_order(
+            prefixes, get, asked, cost, stop=stop, spend=spend, per_row=per_row,
+            sold_together=together,
+        )  # fmt: skip
+    else:
+        answers = ask_in_order(
+            prefixes, get, asked, stop=stop, spend=spend, per_row=per_row, owned_price=price,
+            sold_together=together,
+        )  # fmt: skip
     p = np.zeros((len(rows), len(model.classes_)))
     p[:, np.asarray(prefixes.classes, dtype=np.int64)] = answers.probabilities
     values = model.classes_[np.asarray(answers.values, dtype=np.int64)]
@@ -124,13 +134,17 @@ def ask_classes(
 def _ready(
     model: AsksForClasses, cells: Cells, stop: StoppingRule | None
 ) -> tuple[Prefixes, StoppingRule | None, str]:
-    """Prefixes and rule of a prediction, and what is promised of them."""
+    """Prefixes and rule of a prediction, and what is promised of them.
+
+    A rule that weighs falls, and a certificate, keep the fixed order.
+    """
     if not isinstance(stop, Sure):
-        return prefixes_of(model, cells), stop, ""
+        weighs = stop is not None and stop.weighs_falls
+        return prefixes_of(model, cells) if weighs else best_order_of(model, cells), stop, ""
     if stop.certified:
         made = certificate_of(model, cells, stop)
         return made.prefixes, made.rule, made.words
-    prefixes = prefixes_of(model, cells)
+    prefixes = best_order_of(model, cells)
     return prefixes, stop, seen_of(prefixes, stop)
 
 
@@ -147,6 +161,16 @@ def _choose(model: AsksForClasses, cells: Cells) -> Choose:
 
 def prefixes_of(model: AsksForClasses, cells: Cells) -> Prefixes:
     """Order and prefixes of a model at the prices of a door; made once for these prices."""
+    return _made(model, cells)[0]
+
+
+def best_order_of(model: AsksForClasses, cells: Cells) -> Prefixes:
+    """The same, or the rows' own order where that pays (:class:`OwnOrder`)."""
+    fixed, own = _made(model, cells)
+    return fixed if own is None else own
+
+
+def _made(model: AsksForClasses, cells: Cells) -> tuple[Prefixes, OwnOrder | None]:
     kept, signature = model._prefixes, _signature(model, cells)
     if signature not in kept and model._keeper is not None:
         name = fingerprint(model.table_, signature, model.estimator)
@@ -157,15 +181,14 @@ def prefixes_of(model: AsksForClasses, cells: Cells) -> Prefixes:
         choose, seed = _choose(model, cells), model.random_state or 0
         # Small fits: more threads than one only wait for each other.
         with threadpool_limits(1):
-            kept[signature] = fit_prefixes(
-                model.table_,
-                choose(model.table_),
-                cells.price_between,
-                model.estimator,
-                seed=seed,
-                choose=choose,
+            order = choose(model.table_)
+            price = cells.price_between
+            fixed = fit_prefixes(
+                model.table_, order, price, model.estimator, seed=seed, choose=choose
             )
-        made = prefixes_to_dict(kept[signature])
+            own = own_order(model.table_, fixed, order, price, seed)
+        kept[signature] = replace(fixed, pipelines=None), own
+        made = prefixes_to_dict(*kept[signature])
         if model._keeper is not None and made is not None:
             model._keeper.put(fingerprint(model.table_, signature, model.estimator), made)
     return kept[signature]

@@ -28,6 +28,7 @@ __all__ = [
     "Choose",
     "CrossFitted",
     "Parted",
+    "Pipelines",
     "all_classes",
     "cross_fitted",
     "parted_by",
@@ -51,6 +52,18 @@ class CrossFitted:
 
     p: Floats
     known: Bools
+
+
+@dataclass(frozen=True, eq=False)
+class Pipelines:
+    """What whole pipelines without some rows said of them, before any scaling.
+
+    ``judged``: the rows, by their positions in the table, that prefixes are scaled and judged on.
+    """
+
+    parted: Parted
+    p: Floats
+    judged: Ints
 
 
 def cross_fitted(

@@ -17,6 +17,7 @@ from thrifty.array_types import Floats, Ints
 from thrifty.models.asking.cross_fitted import (
     Choose,
     Parted,
+    Pipelines,
     all_classes,
     cross_fitted,
     parted_by,
@@ -95,6 +96,8 @@ class Prefixes:
         (rows,) the class of each row of the table
     weights : array of float
         (rows,) what each row stands for
+    pipelines : Pipelines or None
+        what ``seen`` was made from; None where no pipeline left rows out, or from a store
     """
 
     parts: tuple[Prefix, ...]
@@ -103,6 +106,7 @@ class Prefixes:
     seen: Floats
     codes: Ints
     weights: Floats
+    pipelines: Pipelines | None = None
 
     def __len__(self) -> int:
         return len(self.parts)
@@ -185,7 +189,13 @@ def fit_prefixes(
         parts.append(Prefix(tuple(features), paid, model, scaling, after))
         seen.append(scaling(p[judged]) if model is not None else p[judged])
     return Prefixes(
-        tuple(parts), classes, shares, np.array(seen), codes[judged].astype(np.int64), weights
+        tuple(parts),
+        classes,
+        shares,
+        np.array(seen),
+        codes[judged].astype(np.int64),
+        weights,
+        Pipelines(parted, p_of, judged) if parted else None,
     )
 
 

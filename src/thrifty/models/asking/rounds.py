@@ -25,7 +25,7 @@ from thrifty.models.asking.plan import StoppingPlan, expected_falls, plan_for
 from thrifty.models.asking.prefixes import Prefixes
 from thrifty.typing import AnyArray
 
-__all__ = ["Answers", "ask_in_order"]
+__all__ = ["Answers", "Asking", "Get", "ask_in_order"]
 
 #: from so many rows on a plan is followed by its shares instead of its entropy; spam showed that it
 #: should be (docs/predicting.md, How it works: 3), the number itself was set by hand
@@ -92,13 +92,15 @@ def ask_in_order(
     if stop is None and spend is not None and n_rows:
         plan = plan_for(prefixes, min(spend / n_rows, np.inf if per_row is None else per_row))
         stop = plan.rule
-    asking = _Asking(prefixes, get, n_rows, stop, spend, per_row, plan, owned_price)
+    asking = Asking(prefixes, get, n_rows, stop, spend, per_row, plan, owned_price)
     if sold_together and owned_price is not None:
         asking.bound()
     return asking.run()
 
 
-class _Asking:
+class Asking:
+    """Rows that are being asked, and what is known and owed of each."""
+
     def __init__(
         self,
         prefixes: Prefixes,
@@ -162,8 +164,12 @@ class _Asking:
             going = self._decide(going, k)
         p = self.p
         chosen = p.argmax(axis=1) if self.stop is None else self.stop.decide(p)
+        return Answers(self.prefixes.classes[chosen], p, self.why, self.asked(), self.cost)
+
+    def asked(self) -> Ints:
+        """How many features each row was asked."""
         sizes = np.array([0] + [len(part.features) for part in self.prefixes.parts])
-        return Answers(self.prefixes.classes[chosen], p, self.why, sizes[self.at + 1], self.cost)
+        return np.asarray(sizes[self.at + 1])
 
     def _to_the_end(self, rows: Ints, k: int) -> Ints:
         """Who goes on step by step; the others have bought all that is left, or can no more."""

@@ -9,6 +9,8 @@ import numpy as np
 
 from thrifty.array_types import Floats
 from thrifty.errors import StoreError
+from thrifty.models.asking.any_subset import any_subset_from_dict
+from thrifty.models.asking.own_order import Chooser, OwnOrder, along
 from thrifty.models.asking.prefixes import Prefix, Prefixes
 from thrifty.models.fits.calibration import Scaling
 from thrifty.models.fits.fitted import classes_from_dict
@@ -33,7 +35,7 @@ def fingerprint(table: Table, signature: object, estimator: object) -> str:
     return made.hexdigest()
 
 
-def prefixes_to_dict(prefixes: Prefixes) -> Json | None:
+def prefixes_to_dict(prefixes: Prefixes, own: OwnOrder | None = None) -> Json | None:
     """Plain data, for JSON; None where the models are a user's own, which are fitted again."""
     parts = []
     for part in prefixes.parts:
@@ -57,10 +59,44 @@ def prefixes_to_dict(prefixes: Prefixes) -> Json | None:
         "seen": _packed(prefixes.seen),
         "codes": prefixes.codes.tolist(),
         "weights": prefixes.weights.tolist(),
+        **({} if own is None else {"own": _own_to_dict(own)}),
     }
 
 
-def prefixes_from_dict(data: JsonLike) -> Prefixes:
+def _own_to_dict(own: OwnOrder) -> Json:
+    chooser = own.chooser
+    return {
+        "model": chooser.model.to_dict(),
+        "units": [list(unit) for unit in chooser.units],
+        "prices": chooser.prices.tolist(),
+        "first": chooser.first,
+        "exponent": chooser.exponent,
+        "steps": [
+            [part.price, part.price_after, part.scaling.slope, part.scaling.shift.tolist()]
+            for part in own.parts[1 : own.steps + 1]
+        ],
+        "seen": _packed(own.seen[1 : own.steps + 1]),
+    }
+
+
+def _own_from_dict(data: JsonLike, fixed: Prefixes) -> OwnOrder:
+    model = any_subset_from_dict(data["model"])
+    units = tuple(tuple(int(i) for i in unit) for unit in data["units"])
+    if any(not unit or min(unit) < 0 or max(unit) >= len(model.bins) for unit in units):
+        raise StoreError("an order in the store asks for features that it does not have.")
+    prices = np.array(data["prices"], dtype=np.float64)
+    chooser = Chooser(model, units, prices, int(data["first"]), float(data["exponent"]))
+    steps = [
+        Prefix((), float(price), None, Scaling(float(slope), np.array(shift)), float(after))
+        for price, after, slope, shift in data["steps"]
+    ]
+    if not 0 <= chooser.first < len(units) or len(prices) != len(units):
+        raise StoreError("an order in the store begins with a question that it does not have.")
+    seen = _unpacked(data["seen"], (len(steps), len(fixed.codes), len(fixed.shares)))
+    return along(chooser, fixed, steps, seen)
+
+
+def prefixes_from_dict(data: JsonLike) -> tuple[Prefixes, OwnOrder | None]:
     """The inverse of :func:`prefixes_to_dict`."""
     parts = tuple(
         Prefix(
@@ -75,14 +111,10 @@ def prefixes_from_dict(data: JsonLike) -> Prefixes:
     codes = np.array(data["codes"], dtype=np.int64)
     shares = np.array(data["shares"], dtype=np.float64)
     seen = _unpacked(data["seen"], (len(parts), len(codes), len(shares)))
-    return Prefixes(
-        parts,
-        np.array(data["classes"]),
-        shares,
-        seen,
-        codes,
-        np.array(data["weights"], dtype=np.float64),
-    )
+    weights = np.array(data["weights"], dtype=np.float64)
+    fixed = Prefixes(parts, np.array(data["classes"]), shares, seen, codes, weights)
+    own = data.get("own")
+    return fixed, None if own is None else _own_from_dict(own, fixed)
 
 
 def _packed(array: Floats) -> str:
