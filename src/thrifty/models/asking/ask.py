@@ -39,11 +39,16 @@ __all__ = [
     "AsksForClasses",
     "AsksForNumbers",
     "Keeper",
+    "Orders",
     "ask_classes",
     "ask_numbers",
     "best_order_of",
     "prefixes_of",
 ]
+
+
+#: the fixed order, and the rows' own where it pays
+Orders = tuple[Prefixes, OwnOrder | None]
 
 
 class Keeper(Protocol):
@@ -61,7 +66,7 @@ class AsksForClasses(Protocol):
     classes_: AnyArray
     estimator: EstimatorLike | None
     random_state: int | None
-    _prefixes: dict[object, tuple[Prefixes, OwnOrder | None]]
+    _prefixes: dict[object, Orders]
     _certificates: dict[object, Certificate]
     _keeper: Keeper | None
 
@@ -101,7 +106,6 @@ def ask_classes(
     if stop is not None:
         stop.check_classes(model.classes_)
     prefixes, stop, promise = _ready(model, cells, stop)
-    asked = len(rows)
 
     def get(some: Ints, features: Ints) -> AnyArray:
         return np.asarray(cells.get(rows[some], features), dtype=np.float64)
@@ -117,12 +121,12 @@ def ask_classes(
     together = cells.sells_together
     if isinstance(prefixes, OwnOrder):
         answers = ask_in_own_order(
-            prefixes, get, asked, cost, stop=stop, spend=spend, per_row=per_row,
+            prefixes, get, len(rows), cost, stop=stop, spend=spend, per_row=per_row,
             sold_together=together,
         )  # fmt: skip
     else:
         answers = ask_in_order(
-            prefixes, get, asked, stop=stop, spend=spend, per_row=per_row, owned_price=price,
+            prefixes, get, len(rows), stop=stop, spend=spend, per_row=per_row, owned_price=price,
             sold_together=together,
         )  # fmt: skip
     p = np.zeros((len(rows), len(model.classes_)))
@@ -170,7 +174,7 @@ def best_order_of(model: AsksForClasses, cells: Cells) -> Prefixes:
     return fixed if own is None else own
 
 
-def _made(model: AsksForClasses, cells: Cells) -> tuple[Prefixes, OwnOrder | None]:
+def _made(model: AsksForClasses, cells: Cells) -> Orders:
     kept, signature = model._prefixes, _signature(model, cells)
     if signature not in kept and model._keeper is not None:
         name = fingerprint(model.table_, signature, model.estimator)

@@ -31,11 +31,11 @@ from thrifty.models.table import Table
 
 __all__ = ["Chooser", "OwnOrder", "along", "answer", "longest", "own_order"]
 
-#: questions that a row is asked in its own order; the prototype's (../spec)
+#: questions that a row is asked in its own order; set by hand
 MOST_STEPS = 12
 #: features of the fixed order that may be asked out of turn, for speed
 MOST_FEATURES = 64
-#: another cell must promise so many times what the next of the fixed order does
+#: another cell must promise so many times what the next of the fixed order does; set by hand
 BEATS = 1.5
 #: standard errors by which rows left out must be answered better
 CLEAR = 3.0
@@ -174,9 +174,9 @@ def _chooser(
     names = order.features()[: units[-1][-1] + 1]
     at = {int(f): j for j, f in enumerate(table.features)}
     part = table.of_features(np.array([at[f] for f in names], dtype=np.int64))
-    model = fit_any_subset(
-        part.filled(), part.labels, part.weights, which_categories(part), n_classes, seed
-    )
+    told = which_categories(part)
+    kinds = [False] * part.width if told is None else told.tolist()
+    model = fit_any_subset(part.filled(), part.labels, part.weights, kinds, n_classes, seed)
     free = order.features(1)
     prices = np.array([price(free, [names[i] for i in unit]) for unit in units])
     blind = Chooser(model, tuple(units), prices, 0, exponent)

@@ -102,8 +102,9 @@ class _OwnAsking(Asking):
     def _learn(self, rows: Ints, places: list[int]) -> None:
         """Buy cells, by their places in the fixed order."""
         features = np.array([self.names[i] for i in places], dtype=np.int64)
-        self.values[np.ix_(rows, places)] = self.get(rows, features)
-        self.known[np.ix_(rows, places)] = True
+        here = np.ix_(rows, np.array(places, dtype=np.int64))
+        self.values[here] = self.get(rows, features)
+        self.known[here] = True
         for i in places:
             if i < self.width:
                 bins = self.own.chooser.model.bins[i]
@@ -117,7 +118,7 @@ class _OwnAsking(Asking):
         for i, pattern in enumerate(lacking):
             if pattern.any():
                 self._learn(rows[which.reshape(-1) == i], np.flatnonzero(pattern).tolist())
-        self.p[rows] = part.probabilities(self.values[np.ix_(rows, range(n))], self.prefixes.shares)
+        self.p[rows] = part.probabilities(self.values[rows, :n], self.prefixes.shares)
         self.wants[rows] = -1
         self.at[rows] = k
 
@@ -131,7 +132,7 @@ class _OwnAsking(Asking):
             here, part = at == b, base[b]
             p = np.repeat(shares[None, :], int(here.sum()), axis=0)
             if part.model is not None:
-                some = self.values[np.ix_(rows[here], range(sizes[b]))]
+                some = self.values[rows[here], : sizes[b]]
                 p = all_classes(part.model, some, len(shares))
             logs[here] = np.log(np.clip(p, 1e-6, 1.0))
         said = answer(self.own.chooser, logs, np.array(sizes)[at], codes, known)

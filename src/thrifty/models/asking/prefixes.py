@@ -159,10 +159,10 @@ def fit_prefixes(
     shares = shares / shares.sum()
     at = {int(f): i for i, f in enumerate(table.features)}
     first = np.array([at[f] for f in order.features()[:FIRST]], dtype=np.int64)
-    judged = _judged(table, first)
-    weights = table.of_rows(judged).weighing_as(table).weights
     if choose is not None:
         parted = parted_by(table, choose, seed)
+    judged = _judged(table, first, everyone=bool(parted))
+    weights = table.of_rows(judged).weighing_as(table).weights
     fits: list[tuple[list[int], float, FittedClasses | None, Floats]] = []
     steps = [0, *(s + 1 for s in (sizes or prefix_sizes(len(order.steps) - 1)))]
     for n in [s for s in steps if s <= len(order.steps)]:
@@ -206,15 +206,19 @@ def _enough_of(judged: Ints, there: NDArray[np.bool_], codes: Ints) -> Ints:
     return some if counts.min() >= _ENOUGH else judged
 
 
-def _judged(table: Table, first: Ints) -> Ints:
+def _judged(table: Table, first: Ints, *, everyone: bool) -> Ints:
     """Rows to calibrate and to plan with: those on which the first features were all bought, and
-    that chose none of the features.
+    that chose none of the features; ``everyone``: those that did, too.
 
     A row that was never asked says nothing of what asking it brings, one of an earlier task has no
-    label.
+    label. Where whole pipelines leave rows out, order and model were found without them, and more
+    rows say more than the choice of features flatters: spam at a 10 % bill, Sure(.9), was right in
+    .87 and .92 of the rows sure of either class (stated .94, .95) with the others alone, .90 and
+    .92 (.94, .94) with all. Chosen on spam, made_numbers, nhanes, medical, emotions, tox21_maccs
+    and thyroid0387_cost.
     """
     own = table.rows >= 0
-    fresh = own & (np.arange(table.n_rows) >= table.looked)
+    fresh = own & (everyone | (np.arange(table.n_rows) >= table.looked))
     for some in (
         fresh & table.bought[:, first].all(axis=1),
         fresh,

@@ -16,8 +16,7 @@ from thrifty.html import pre_html
 from thrifty.labels.classes import read_classes
 from thrifty.lazy import Asked
 from thrifty.lazy.stopping import StoppingRule
-from thrifty.models.asking.ask import ask_classes
-from thrifty.models.asking.prefixes import Prefixes
+from thrifty.models.asking.ask import Orders, ask_classes
 from thrifty.models.card import Card
 from thrifty.models.fits.estimators import check_estimator
 from thrifty.models.fits.fitted import FittedClasses, classes_from_dict
@@ -35,7 +34,7 @@ from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, LabelsLike, 
 __all__ = ["ModelClassifier"]
 
 
-class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Prefixes, Quality]):
+class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Orders, Quality]):
     """A classifier that was fitted on the few cells it needs.
 
     Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` reads only the cells it chooses.

@@ -1,0 +1,111 @@
+"""An order of its own for each row: a pointer is found; where it does not pay nothing changes."""
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+
+import thrifty
+from thrifty.errors import StoreError
+from thrifty.models.asking.any_subset import any_subset_from_dict, fit_any_subset
+from thrifty.models.asking.order import each_costs, find_order
+from thrifty.models.asking.own_order import own_order
+from thrifty.models.asking.prefixes import fit_prefixes
+from thrifty.models.table import Table
+
+
+def pointer(n, seed, bits=4):
+    """Bits, and a number that says which of them is the label."""
+    rng = np.random.default_rng(seed)
+    shown, which = rng.integers(0, 2, (n, bits)), rng.integers(0, bits, n)
+    return np.column_stack([shown, which]).astype(float), shown[np.arange(n), which]
+
+
+@pytest.fixture(scope="module")
+def pointed():
+    life = thrifty.Lifetime(random_state=0)
+    life.learn("task", *pointer(600, 0), spend="100 %")
+    return life
+
+
+def test_a_cell_that_says_which_other_counts_is_asked_first(pointed):
+    X, y = pointer(400, 1)
+    two = pointed.predict("task", X, per_row=2)
+    assert (two.values == y).mean() == 1.0
+    steps = two.explain(0).steps
+    assert {step.feature for step in steps} == {"x4", f"x{int(X[0, 4])}"}
+
+
+def test_sure_rows_stop_after_the_cell_that_counts(pointed):
+    X, y = pointer(400, 2)
+    got = pointed.predict("task", X, stop=thrifty.Sure(0.95))
+    assert got.receipt.cells <= 3 * len(X)
+    assert (got.values == y).mean() > 0.97
+
+
+def test_limits_hold_and_explanations_sum_to_the_receipt(pointed):
+    X, _ = pointer(100, 3)
+    for given in ({"per_row": 1}, {"spend": 150.0}, {"spend": 90.0, "per_row": 2}):
+        got = pointed.predict("task", X.copy(), **given)
+        assert got.receipt.cost <= given.get("spend", np.inf)
+        each = [got.explain(i).cost for i in range(len(X))]
+        assert max(each) <= given.get("per_row", 5)
+        assert sum(each) == pytest.approx(got.receipt.cost)
+
+
+def test_a_row_costs_at_most_what_everything_costs_with_orders():
+    X, y = pointer(600, 0)
+    prices = thrifty.PriceList({f"x{f}": 2.0 for f in range(5)})
+    life = thrifty.Lifetime(prices=prices, random_state=0)
+    life.learn("task", X, y, spend="100 %")
+    new, _ = pointer(60, 5)
+    got = life.predict("task", new, stop=thrifty.Sure(0.999))
+    assert max(got.explain(i).cost for i in range(60)) <= 10.0
+
+
+def test_it_comes_back_from_the_store(tmp_path):
+    X, y = pointer(600, 0)
+    new, _ = pointer(50, 4)
+    with thrifty.Lifetime(store=tmp_path / "life.db", random_state=0) as life:
+        life.learn("task", X, y, spend="100 %")
+        before = life.predict("task", new.copy(), stop=thrifty.Sure(0.95))
+    with thrifty.Lifetime.open(tmp_path / "life.db") as again:
+        after = again.predict("task", new.copy(), stop=thrifty.Sure(0.95))
+        (made,) = again["task"]._prefixes.values()
+    assert made[1] is not None
+    assert np.allclose(before.probabilities, after.probabilities, atol=1e-6)
+    assert before.receipt.cells == after.receipt.cells
+
+
+def table_of(X, y):
+    n, d = X.shape
+    return Table(np.arange(d), np.arange(n), X, np.ones((n, d), bool), np.ones(n), y)
+
+
+def test_where_rows_do_not_differ_the_fixed_order_stays():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    y = (X @ [2.0, 1.5, 1.0, 0.5, 0.0] + rng.logistic(size=300) > 0).astype(int)
+    table, price = table_of(X, y), each_costs(np.ones(5))
+    choose = partial(find_order, price=price)
+    fixed = fit_prefixes(table, choose(table), price, choose=choose)
+    assert own_order(table, fixed, choose(table), price, 0) is None
+
+
+def test_trees_from_a_store_that_ask_for_strange_features_are_refused():
+    X, y = pointer(200, 0)
+    model = fit_any_subset(X, y, np.ones(200), [False] * 5, 2, 0)
+    data = json.loads(json.dumps(model.to_dict()))
+    codes = model.codes(X)
+    assert np.allclose(any_subset_from_dict(data).logs(codes), model.logs(codes))
+    with pytest.raises(StoreError, match="no set of trees"):
+        any_subset_from_dict({**data, "bins": data["bins"][:2]})
+
+
+def test_a_cell_that_was_not_asked_says_nothing():
+    X, y = pointer(300, 0)
+    model = fit_any_subset(X, y, np.ones(300), [False] * 5, 2, 0)
+    hidden = np.zeros((2, 5), dtype=np.uint8)
+    one, two = np.exp(model.logs(hidden))
+    assert (one == two).all() and abs(one[1] - y.mean()) < 0.1
