@@ -26,9 +26,9 @@ __all__ = ["AnySubset", "any_subset_from_dict", "fit_any_subset"]
 
 Codes = NDArray[np.uint8]
 
-# Chosen on the made sets indicator and cube and on digits (`python benchmarks/afa.py`): a rate of .3
-# or leaves with a ridge of .3 lost .05 to .3 of the accuracy at four to ten cells, trees of depth 5
-# and 6, 24 bins or a ridge of 5 gained nothing.
+# Chosen on the made sets indicator and cube and on digits (`python benchmarks/afa.py`): a rate of
+# .3, or leaves with a ridge of .3, lost .05 to .3 of the accuracy at four to ten cells; trees of
+# depth 5 and 6, 24 bins or a ridge of 5 gained nothing.
 TREES, DEPTH, RATE, RIDGE, LEAST = 150, 4, 0.1, 1.0, 1.0
 BINS = 16
 #: groups of a feature's values, when it is asked what it would bring
