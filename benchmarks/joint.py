@@ -4,14 +4,18 @@ Labels of a set are learned on the same rows with ids, at a total bill of 40 % o
 rows that nobody saw are answered, first the tasks one after another (each at most ``k`` cells, what
 one has bought is there for the next), then all at once with at most ``k`` cells a row. Printed are
 the mean average precision and the cells a row of both, and what the joint walk needs for the mean
-AP of the other. Sets but digits (scikit-learn's) are looked for in THRIFTY_DATA or shared/data.
+AP of the other. The labels are learned at once. With ``--out`` every split is written down when it
+is done, and not made again. Sets but digits (scikit-learn's) are looked for in THRIFTY_DATA or
+shared/data.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -52,6 +56,17 @@ def mean_ap(Y, p):
     return float(np.mean([average_precision_score(y, q) for y, q in zip(Y.T, p)]))
 
 
+def need_of(curve, ap):
+    """What a curve of (AP, cost) needs for an AP, between its points on a line; inf: never."""
+    best, found = curve[0], np.inf if curve[0][0] < ap else curve[0][1]
+    for point in curve[1:]:
+        if best[0] < ap <= point[0]:
+            share = (ap - best[0]) / (point[0] - best[0])
+            found = min(found, best[1] + share * (point[1] - best[1]))
+        best = max(best, point)
+    return found
+
+
 def measured(name, split, rows, tests, bill):
     X, Y = rows_of(name, split)
     n = min(rows, int(0.65 * len(X)))
@@ -59,10 +74,9 @@ def measured(name, split, rows, tests, bill):
     tasks = [f"label {t}" for t in range(Y.shape[1])]
     life = thrifty.Lifetime(thrifty.Models(), random_state=split)
     began = time.process_time()
-    known = source(train, "t", range(n))
-    for t, task in enumerate(tasks):
-        life.learn(task, known, Y[:n, t], spend=bill / len(tasks) * train.size)
+    life.learn(tasks, source(train, "t", range(n)), Y[:n], spend=bill * train.size)
     learning = time.process_time() - began
+    began = time.process_time()
     alone = []
     for k in ALONE:
         some = source(new, f"a{k}-", range(len(new)))
@@ -72,6 +86,7 @@ def measured(name, split, rows, tests, bill):
             p.append(got.probabilities[:, list(got.classes).index(1)])
             cells += got.receipt.cells
         alone.append((mean_ap(truth, p), cells / len(new)))
+    first = time.process_time() - began
     began = time.process_time()
     joint, is_joint = [], False
     for k in JOINT:
@@ -81,7 +96,26 @@ def measured(name, split, rows, tests, bill):
         p = [part.probabilities[:, list(part.classes).index(1)] for part in got.values()]
         joint.append((mean_ap(truth, p), got.receipt.cells / len(new)))
         is_joint = got.joint
-    return alone, joint, is_joint, learning, time.process_time() - began
+    return {
+        "set": name, "split": split, "alone": alone, "joint": joint, "one order": is_joint,
+        "learning": learning, "asking alone": first, "asking": time.process_time() - began,
+    }  # fmt: skip
+
+
+def told(one):
+    """A split in words, and the share of the cells that asking at once needs."""
+    way = "one order" if one["one order"] else "in turn"
+    yield (
+        f"{one['set']} split {one['split']} ({way}; learning {one['learning']:.0f} s, asking alone "
+        f"{one['asking alone']:.0f} s, at once {one['asking']:.0f} s)"
+    )
+    yield "  joint: " + "  ".join(f"{ap:.3f} ({cells:.1f})" for ap, cells in one["joint"])
+    for ap, cells in one["alone"]:
+        need = need_of([tuple(point) for point in one["joint"]], ap)
+        yield (
+            f"  one after another {ap:.3f} for {cells:.1f} cells; at once {need:.1f}: "
+            f"{need / cells:.0%}"
+        )
 
 
 def main():
@@ -91,24 +125,23 @@ def main():
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--tests", type=int, default=600)
     parser.add_argument("--bill", type=float, default=0.4)
+    parser.add_argument("--out", type=Path, help="a file for what was measured, a line a split")
     given = parser.parse_args()
     warnings.filterwarnings("ignore")
     one_thread()
+    done = {}
+    if given.out and given.out.exists():
+        known = [json.loads(line) for line in given.out.open()]
+        done = {(one["set"], one["split"]): one for one in known}
     for name in given.sets:
         for split in range(given.splits):
-            alone, joint, is_joint, learning, asking = measured(
-                name, split, given.rows, given.tests, given.bill
-            )
-            way = "one order" if is_joint else "in turn"
-            print(f"{name} split {split} ({way}; learning {learning:.0f} s, asking {asking:.0f} s)")
-            print("  joint:", "  ".join(f"{ap:.3f} ({cells:.1f})" for ap, cells in joint))
-            for ap, cells in alone:
-                need = min((c for a, c in joint if a >= ap), default=np.inf)
-                print(
-                    f"  one after another {ap:.3f} for {cells:.1f} cells; at once {need:.1f}: "
-                    f"{need / cells:.0%}",
-                    flush=True,
-                )
+            one = done.get((name, split))
+            if one is None:
+                one = measured(name, split, given.rows, given.tests, given.bill)
+                if given.out:
+                    with given.out.open("a") as lines:
+                        lines.write(json.dumps(one) + "\n")
+            print("\n".join(told(one)), flush=True)
 
 
 if __name__ == "__main__":

@@ -182,3 +182,14 @@ def test_the_command_in_a_real_terminal(place):
         os.close(ours)
     with thrifty.Lifetime.open(place) as life:
         assert list(life.ask("ill", id="n77", source="ward").known) == [first]
+
+
+def test_a_purge_takes_the_interviews_of_its_example_alone(place):
+    with thrifty.Lifetime.open(place) as life:
+        for name in ("p902", "p903"):
+            life.ask("ill", id=name, source="ward").tell(0.5)
+    program = "import sys; from thrifty.cli import main; sys.exit(main())"
+    subprocess.run([sys.executable, "-c", program, "purge", str(place), "p902"], check=True)
+    with thrifty.Lifetime.open(place) as life:
+        assert life.ask("ill", id="p902", source="ward").known == {}
+        assert list(life.ask("ill", id="p903", source="ward").known.values()) == [0.5]

@@ -243,7 +243,20 @@ class TaskPages:
         A representation says so in the name of such a part: it begins with ``rows``.
         """
         self._run("DELETE FROM known_blocks WHERE name LIKE ?", ("rows %",))
-        self._run("DELETE FROM kept WHERE kind = ?", ("interview",))
+
+    def drop_interviews(self, example: str) -> None:
+        """Take out the interviews about an example, of every lifetime; others go on.
+
+        An interview is kept under its source, the example and its tasks.
+        """
+        for lifetime, name in self._run(
+            "SELECT lifetime, name FROM kept WHERE kind = ?", ("interview",)
+        ):
+            if str(name).split("\0")[1:2] == [example]:
+                self._run(
+                    "DELETE FROM kept WHERE lifetime = ? AND kind = ? AND name = ?",
+                    (lifetime, "interview", name),
+                )
 
     def n_features(self) -> int | None:
         """How many features the lifetime knows; they only grow, so this says which."""
