@@ -252,7 +252,7 @@ class TaskPages:
         for lifetime, name in self._run(
             "SELECT lifetime, name FROM kept WHERE kind = ?", ("interview",)
         ):
-            if str(name).split("\0")[1:2] == [example]:
+            if str(name).split("\x1f")[1:2] == [example]:
                 self._run(
                     "DELETE FROM kept WHERE lifetime = ? AND kind = ? AND name = ?",
                     (lifetime, "interview", name),
