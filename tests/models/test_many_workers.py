@@ -1,4 +1,4 @@
-"""``learn_many`` with Models: the result of learning one by one, whatever the workers."""
+"""``learn_many`` with Models: in waves of one as one by one, and whatever the workers."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def tasks(n=3):
         yield f"t{t}", X[rows], y[rows] ^ (rng.random(200) < 0.05)
 
 
-def learned_by(n_jobs, engine, prices):
+def learned_by(n_jobs, engine, prices, wave=1):
     life = thrifty.Lifetime(FAMILIES[prices], prices=PRICES[prices], random_state=3)
-    life.learn_many(tasks(), n_jobs=n_jobs, engine=engine)
+    life.learn_many(tasks(), n_jobs=n_jobs, engine=engine, wave=wave)
     return life
 
 
@@ -47,7 +47,7 @@ def learned_by_hand(prices):
         ("priced", 2, "loky"),
     ],
 )
-def test_the_result_does_not_depend_on_the_workers(prices, n_jobs, engine):
+def test_a_wave_of_one_is_one_by_one(prices, n_jobs, engine):
     by_hand = learned_by_hand(prices)
     other = learned_by(n_jobs, engine, prices)
     assert list(other) == list(by_hand)
@@ -63,3 +63,110 @@ def test_nothing_is_tried_that_would_be_thrown_away(monkeypatch):
     monkeypatch.setattr(thrifty.Models, "use_rep", lambda *given: tried.append(1) or real(*given))
     learned_by(2, "threads", "priced")
     assert len(tried) == 3
+
+
+def same(one, other):
+    """Bills, memory and every probability, to the last bit."""
+    assert list(one) == list(other)
+    assert one.representation.to_dict() == other.representation.to_dict()
+    assert (
+        one.bill()
+        .drop(columns="when", errors="ignore")
+        .equals(other.bill().drop(columns="when", errors="ignore"))
+    )
+    X = next(iter(tasks()))[1]
+    for name in one:
+        assert np.array_equal(one[name].predict_proba(X), other[name].predict_proba(X))
+
+
+@cache
+def in_waves(prices):
+    return learned_by(1, "threads", prices, wave=2)
+
+
+@pytest.mark.parametrize(
+    ("prices", "n_jobs", "engine"),
+    [("priced", 2, "threads"), ("priced", 2, "loky"), ("cells", 4, "loky")],
+)
+def test_a_wave_depends_on_no_worker(prices, n_jobs, engine):
+    same(in_waves(prices), learned_by(n_jobs, engine, prices, wave=2))
+
+
+def test_the_tasks_of_a_wave_see_what_was_known_at_its_start():
+    """The second of a wave knows nothing of the first; the third, in the next wave, does."""
+    waves, by_hand = in_waves("priced"), learned_by_hand("priced")
+    alone = thrifty.Lifetime(FAMILIES["priced"], prices=PRICES["priced"], random_state=3)
+    name, X, y = list(tasks())[1]
+    alone.learn(name, X, y)
+    assert np.array_equal(waves[name].predict_proba(X), alone[name].predict_proba(X))
+    assert not np.array_equal(waves[name].predict_proba(X), by_hand[name].predict_proba(X))
+    assert len(waves.representation.to_dict()) == len(by_hand.representation.to_dict())
+
+
+def by_id(n=3):
+    """Tasks over rows that partly are the same people."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(260, 12))
+    for t in range(n):
+        rows = np.arange(30 * t, 30 * t + 200)
+        ids = [f"p{i}" for i in rows]
+        people = thrifty.Source.from_array(X[rows], examples=ids, name="people")
+        yield f"t{t}", people, (X[rows, t] + X[rows, t + 1] > 0).astype(int)
+
+
+@pytest.mark.parametrize("engine", ["threads", "loky"])
+def test_a_cell_that_two_want_is_booked_to_the_first(engine, tmp_path):
+    life = thrifty.Lifetime(
+        thrifty.Models(LogisticRegression()), store=tmp_path / "ids.db", random_state=0
+    )
+    life.learn_many(by_id(), n_jobs=2, engine=engine, wave=3, spend="60 %")
+    first, second, _ = (life._shelf.tasks[name].receipt for name in life)
+    assert first.reused_cells == 0
+    assert second.reused_cells > 0
+    counted = life.bill()["cost"].sum()
+    assert counted == life.balance().spent, "each cell once, at 1 each"
+
+
+def test_labels_over_one_table_are_learned_at_once():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 8))
+    labels = {f"above 0 in {f}": (X, (X[:, f] > 0).astype(int)) for f in range(3)}
+    waves = thrifty.Lifetime(random_state=0)
+    waves.learn_many(labels, n_jobs=2, spend="5 %")
+    at_once = thrifty.Lifetime(random_state=0)
+    at_once.learn(list(labels), X, {name: y for name, (_, y) in labels.items()}, spend="15 %")
+    for name in labels:
+        assert waves._shelf.tasks[name].receipt == at_once._shelf.tasks[name].receipt
+        assert np.array_equal(waves[name].predict_proba(X), at_once[name].predict_proba(X))
+
+
+def test_what_is_paid_for_is_bought_in_turn_and_never_twice():
+    rng = np.random.default_rng(3)
+    X, sold = rng.normal(size=(150, 5)), []
+
+    def ask(ids, names):
+        sold.extend((i, name) for i in ids for name in names)
+        return X[np.ix_([int(i) for i in ids], [int(name[1:]) for name in names])]
+
+    source = thrifty.Source.from_callable(
+        ask, examples=range(150), features=[f"f{j}" for j in range(5)], prices=1, name="lab",
+        kinds={f"f{j}": "number" for j in range(5)},
+    )  # fmt: skip
+    life = thrifty.Lifetime(random_state=0)
+    tasks = [(f"t{j}", source, (X[:, j] > 0).astype(int)) for j in range(2)]
+    life.learn_many(tasks, n_jobs=2, engine="threads", wave=2, spend=100)
+    assert len(sold) == len(set(sold)) == life.balance().spent
+
+
+@pytest.mark.parametrize("wave", [0, -1, 2.5, "eight"])
+def test_a_wave_is_a_whole_number(wave):
+    with pytest.raises(thrifty.errors.BadParameter, match="wave must be"):
+        thrifty.Lifetime().learn_many([], wave=wave)
+
+
+def test_a_task_that_is_wrong_says_so_in_its_turn():
+    good = next(iter(tasks()))
+    life = thrifty.Lifetime(FAMILIES["priced"], random_state=0)
+    with pytest.raises(thrifty.errors.BadInput, match="one label per example"):
+        life.learn_many([good, ("wrong", good[1].copy(), good[2][:-1])], n_jobs=2, wave=2)
+    assert list(life) == [good[0]]

@@ -20,7 +20,7 @@ from thrifty.agnostic import Counts, after_attempt, learn_agnostic
 from thrifty.attempt import Found
 from thrifty.cells import Cells, Oracle, Receipt
 from thrifty.cells.sources.callable import CallableSource
-from thrifty.errors import BadParameter, GivesAway, LabelLeftOut
+from thrifty.errors import BadParameter, GivesAway, LabelLeftOut, ThriftyError
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
 from thrifty.labels.partly import PartlyLabelled, columns_of
@@ -33,6 +33,7 @@ from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import CallsSoFar, Quote, quote_rehearsed, quote_task
 from thrifty.lifetime.rehearsal import MOST_CELLS, rehearse
 from thrifty.lifetime.shelf import Shelf
+from thrifty.lifetime.waves import Ahead
 from thrifty.protocol import AnyFamily, Representation, traits_of
 from thrifty.stores.saved import FeaturesMoved, Snapshot, task_exists
 from thrifty.typing import AnyArray, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
@@ -278,6 +279,7 @@ class Learning:
     def learn_together(
         self, names: Sequence[str], X: TableLike, Y: Any, *, good: bool | None, spend: MoneyLike,
         features: Sequence[str] | None, kinds: KindsLike, na: NaLike,
+        family: AnyFamily | None = None,
     ) -> dict[str, Learned]:  # fmt: skip
         """Learn several tasks on the same rows; see :meth:`thrifty.Lifetime.learn`."""
         shelf = self._shelf
@@ -286,7 +288,7 @@ class Learning:
         for name in names:
             if name in shelf.tasks:
                 raise task_exists(name)
-        family = shelf.family
+        family = shelf.family if family is None else family
         if not isinstance(family, LearnsTogether):
             return self._one_by_one(names, X, columns, good, spend, features, kinds, na)
         while True:
@@ -297,6 +299,30 @@ class Learning:
                 return self._learn_together(family, names, columns, task, good)
             except FeaturesMoved:
                 shelf.refresh()  # what it bought is owned: the next turn pays nothing for it
+
+    def open_ahead(
+        self, names: Sequence[str], X: TableLike, ys: Sequence[LabelsLike], spend: MoneyLike
+    ) -> Ahead | None:
+        """A door for a worker, on what is known and owned now; see :mod:`.waves`."""
+        shelf = self._shelf
+        if shelf.doors.settings.budget is not None or any(isinstance(y, Oracle) for y in ys):
+            return None
+        try:
+            shelf.refresh()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # said in its turn
+                task = (
+                    self._booking.open_task(names[0], X, ys[0], shelf.now, spend=spend)
+                    if len(names) == 1
+                    else self._booking.open_together(
+                        names, X, ys, shelf.now, spend=spend, features=None, kinds=None
+                    )
+                )
+        except ThriftyError:
+            return None  # its turn will raise it again
+        if not task.source.free:
+            return None
+        return Ahead(task.cells, task.labels, task.features.names)
 
     def _one_by_one(
         self, names: Sequence[str], X: TableLike, columns: Sequence[Any], good: bool | None,

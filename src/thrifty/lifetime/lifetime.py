@@ -28,6 +28,7 @@ from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quote
 from thrifty.lifetime.shelf import Shelf
 from thrifty.lifetime.versions import Version, Versions
+from thrifty.lifetime.waves import Ahead
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.stores.base import StoreLike
 from thrifty.stores.pages import SqlPages
@@ -220,12 +221,19 @@ class Lifetime:
         )
 
     def learn_many(
-        self, tasks: Tasks, *, n_jobs: int | None = None, engine: object = "threads"
+        self,
+        tasks: Tasks,
+        *,
+        n_jobs: int | None = None,
+        engine: object = "threads",
+        wave: int | None = None,
+        spend: MoneyLike = None,
     ) -> list[Learned]:
-        """Learn many tasks with several workers; the result is that of learning them one by one.
+        """Learn many tasks with several workers; how many there are changes nothing in the result.
 
-        ``thrifty.Models`` learns one after another, whatever ``n_jobs`` says: each task adds to
-        the memory that the next one uses. Other families try tasks ahead.
+        Trees and lists are learned as one by one. ``thrifty.Models`` learns in waves: tasks of a
+        wave see what was known at its start, and those over the same table are learned at once.
+        ``wave=1`` is one by one.
 
         Parameters
         ----------
@@ -235,6 +243,10 @@ class Lifetime:
             how many workers; -1 is one per core
         engine : str or Client
             "threads", "loky" (processes), "dask", "ray", or a ``distributed.Client``
+        wave : int or None
+            how many tasks of ``Models`` are learned side by side; None: 8
+        spend : None, number or str
+            the most that each task may spend, as in :meth:`learn`
 
         >>> import thrifty
         >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
@@ -242,7 +254,37 @@ class Lifetime:
         >>> [task.name for task in learned] == list(life)
         True
         """
-        return learn_many(self, tasks, n_jobs=n_jobs, engine=engine)
+        return learn_many(self, tasks, n_jobs=n_jobs, engine=engine, wave=wave, spend=spend)
+
+    def open_ahead(
+        self, names: Sequence[str], X: TableLike, ys: Sequence[LabelsLike], spend: MoneyLike
+    ) -> Ahead | None:
+        """A door that a worker may be given, as waves need it; None: learned in its turn."""
+        return self._learning.open_ahead(names, X, ys, spend)
+
+    def learn_ahead(
+        self,
+        names: Sequence[str],
+        X: TableLike,
+        ys: Sequence[LabelsLike],
+        spend: MoneyLike,
+        family: AnyFamily,
+    ) -> list[Learned]:
+        """``learn`` of one task or several at once with another object in the family's place."""
+        if len(names) == 1:
+            return [self.learn_as(family, names[0], X, ys[0], spend=spend)]
+        together = self._learning.learn_together(
+            names,
+            X,
+            dict(zip(names, ys)),
+            good=None,
+            spend=spend,
+            features=None,
+            kinds=None,
+            na=None,
+            family=family,
+        )
+        return list(together.values())
 
     def learn_as(
         self,

@@ -8,8 +8,7 @@ tried again on the newest. So models, representation and receipts are those of a
 Tasks whose cells cost money, or are limited by a budget, or are remembered by the examples' ids,
 are not tried ahead of their turn: an attempt that is thrown away would have spent. Nor is anything
 under a rule that tries parts of the representation (``Doubling``): each task changes their order.
-``Models`` learns one task after another whatever the number of workers: every task adds to what the
-next one is learned from.
+``Models`` learns in waves (:mod:`.waves`): every task adds to what later ones are learned from.
 """
 
 from __future__ import annotations
@@ -25,8 +24,9 @@ from thrifty.engines.attempts import Tried, TriedFamily, try_task
 from thrifty.engines.pools import Pool, Promise, open_pool
 from thrifty.errors import BadInput
 from thrifty.lifetime.learned import Learned
+from thrifty.lifetime.waves import LifeInWaves, learn_in_waves, read_wave
 from thrifty.protocol import AnyFamily, Representation, traits_of
-from thrifty.typing import LabelsLike, TableLike
+from thrifty.typing import LabelsLike, MoneyLike, TableLike
 
 __all__ = ["Life", "Tasks", "learn_many"]
 
@@ -34,11 +34,8 @@ __all__ = ["Life", "Tasks", "learn_many"]
 _AHEAD = 3
 
 
-class Life(Protocol):
+class Life(LifeInWaves, Protocol):
     """What is needed of a lifetime."""
-
-    @property
-    def family(self) -> AnyFamily: ...
 
     @property
     def agnostic(self) -> Rule: ...
@@ -47,16 +44,20 @@ class Life(Protocol):
     def budget(self) -> Budget | None: ...
 
     @property
-    def representation(self) -> Representation: ...
-
-    @property
     def row_seed(self) -> int: ...
 
     def fits_in(self, X: TableLike) -> bool:
         """Whether X has the lifetime's features in their order."""
 
     def learn_as(
-        self, family: AnyFamily, name: str, X: TableLike, y: LabelsLike, *, good: bool | None = None
+        self,
+        family: AnyFamily,
+        name: str,
+        X: TableLike,
+        y: LabelsLike,
+        *,
+        good: bool | None = None,
+        spend: MoneyLike = None,
     ) -> Learned:
         """``learn``, with another object in the family's place."""
 
@@ -90,20 +91,29 @@ class _Waiting:
 
 
 def learn_many(
-    life: Life, tasks: Tasks, *, n_jobs: int | None = None, engine: object = "threads"
+    life: Life,
+    tasks: Tasks,
+    *,
+    n_jobs: int | None = None,
+    engine: object = "threads",
+    wave: int | None = None,
+    spend: MoneyLike = None,
 ) -> list[Learned]:
     """Learn tasks, each (name, X, y) or an object with these attributes; see the module."""
+    side_by_side = read_wave(wave)
     coming = _read_tasks(tasks)
     learned: list[Learned] = []
     pool = open_pool(engine, n_jobs)
     try:
+        if traits_of(life.family).one_after_another and side_by_side > 1:
+            return learn_in_waves(life, coming, pool, side_by_side, spend)
         window: deque[_Waiting] = deque()
         while True:
             _fill(window, coming, life, pool)
             if not window:
                 return learned
             task = window.popleft()
-            learned.append(_take_turn(life, task))
+            learned.append(_take_turn(life, task, spend))
     finally:
         if pool is not engine:
             pool.close()
@@ -137,13 +147,13 @@ def _may_be_tried(life: Life, X: TableLike) -> bool:
     return not isinstance(X, Source) or (X.free and getattr(X, "examples", None) is None)
 
 
-def _take_turn(life: Life, task: _Waiting) -> Learned:
+def _take_turn(life: Life, task: _Waiting, spend: MoneyLike) -> Learned:
     family: Any = life.family  # or one that stands in its place
     if task.future is not None:
         tried: Tried | None = task.future.result()
         if tried is not None:
             family = TriedFamily(life.family, task.representation, tried)
-    return life.learn_as(family, task.name, task.X, task.y, good=task.good)
+    return life.learn_as(family, task.name, task.X, task.y, good=task.good, spend=spend)
 
 
 def _read_tasks(tasks: Tasks) -> Iterator[_Waiting]:

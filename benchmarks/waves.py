@@ -1,0 +1,95 @@
+"""Waves of the default family: how much faster with more processes, and whether it is the same.
+
+    python benchmarks/waves.py [--sets tmc2007_500 nhanes] [--tasks 16] [--jobs 1 2] [--bill .05]
+
+Tasks are labels of the set, each on rows of its own. For every number of processes: seconds on the
+clock, the ratio to one process, and a hash of all bills and probabilities, which must not differ.
+Beside it the mean average precision on rows that no task saw, in waves of 8 and one by one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import time
+
+import numpy as np
+from sklearn.metrics import average_precision_score
+
+import thrifty
+from thrifty.benchmarks.data import data_folder
+
+
+def read_set(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Features, Boolean or numbers, and labels; -1: not known."""
+    folder = data_folder()
+    if folder is None:
+        raise FileNotFoundError(f"{name}: no data folder; set THRIFTY_DATA to it.")
+    with np.load(folder / f"{name}.npz", allow_pickle=False) as z:
+        X = z["X"]
+        return X.astype(bool) if X.dtype == np.uint8 else X.astype(np.float64), z["Y"]
+
+
+def tasks_of(name: str, n: int, n_rows: int, seed: int):
+    """Labels of a set, each on rows of its own; the table, and rows that none of them has."""
+    X, Y = read_set(name)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(X))
+    test, pool = order[: len(order) // 4], order[len(order) // 4 :]
+    ones, known = (Y == 1).sum(axis=0), (Y >= 0).sum(axis=0)
+    labels = np.flatnonzero((ones >= 60) & (ones <= known - 60))
+    tasks = []
+    for t in range(n):
+        label = labels[t % len(labels)]
+        there = pool[Y[pool, label] >= 0]
+        tasks.append((f"{label} {t}", label, rng.choice(there, min(n_rows, len(there)), False)))
+    return X, Y, tasks, test
+
+
+def learn(name: str, args: argparse.Namespace, wave: int, n_jobs: int) -> tuple[float, str, float]:
+    """Seconds, a hash of what was learned, and its mean average precision."""
+    X, Y, tasks, test = tasks_of(name, args.tasks, args.rows, args.seed)
+    life = thrifty.Lifetime(random_state=args.seed)
+    began = time.perf_counter()
+    life.learn_many(
+        [(task, X[rows], Y[rows, label]) for task, label, rows in tasks],
+        n_jobs=n_jobs,
+        engine="loky",
+        wave=wave,
+        spend=f"{100 * args.bill:g} %",
+    )
+    seconds = time.perf_counter() - began
+    said, scores = hashlib.sha256(life.bill().to_json().encode()), []
+    for task, label, _ in tasks:
+        there = test[Y[test, label] >= 0]
+        p = life[task].predict_proba(X[there])[:, 1]
+        said.update(np.ascontiguousarray(p).tobytes())
+        scores.append(average_precision_score(Y[there, label], p))
+    return seconds, said.hexdigest()[:12], float(np.mean(scores))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", nargs="+", default=["tmc2007_500", "nhanes"])
+    parser.add_argument("--tasks", type=int, default=16)
+    parser.add_argument("--rows", type=int, default=1000)
+    parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--bill", type=float, default=0.05)
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    for name in args.sets:
+        _, _, alone = learn(name, args, 1, 1)
+        base = None
+        for n_jobs in args.jobs:
+            learn(name, argparse.Namespace(**{**vars(args), "tasks": 2}), 2, n_jobs)  # warm
+            seconds, said, score = learn(name, args, 8, n_jobs)
+            base = base or seconds
+            print(
+                f"{name}: {n_jobs} processes {seconds:.1f} s, {base / seconds:.2f} times one; "
+                f"hash {said}; AP {score:.3f} in waves of 8, {alone:.3f} one by one",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
