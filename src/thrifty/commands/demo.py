@@ -189,7 +189,7 @@ def register(app: typer.Typer) -> None:
         console = Console(stderr=as_json)
         if quick:
             tasks, features = min(tasks, 10), min(features, 200)
-        judged = start_digits(1 if quick else 10, console, _fresh_store(out, _DIGITS))
+        judged = start_digits(3 if quick else 10, console, _fresh_store(out, _DIGITS))
         seen = run_demo(tasks, features, seed, console, _fresh_store(out, _STORE))
         real = judged()
         if not as_json:
@@ -237,16 +237,14 @@ def _drawn(path: Path, curves: dict[str, list[int]], title: str) -> Path | None:
 
 
 def _about_digits(real: Digits) -> str:
-    quality = real.mean("thrifty") / real.mean("everything")
+    quality, by_hand = real.mean("thrifty"), real.mean("by_hand")
     return (
-        f"The {len(real.rows)} questions cost {real.spent:.2f} USD where every pixel of every scan "
-        f"costs {real.everything:.2f}, and reach {quality:.0%} of the average precision of a "
-        f"boosted model on everything (by hand for the same money: "
-        f"{real.mean('by_hand') / real.mean('everything'):.0%}). A new scan is asked for "
-        f"{real.mean('pixels_per_scan'):.0f} of its 64 pixels, {real.mean('pixels_when_sure'):.1f} "
-        f"where the model may stop when it is sure (average precision "
-        f"{real.mean('thrifty_when_sure'):.3f}). With the stream below, learned meanwhile, it "
-        f"took {real.seconds:.0f} s.\n"
+        f"The {len(real.rows)} questions, learned at once, cost {real.spent:.2f} USD where every "
+        f"pixel of every scan costs {real.everything:.2f}, and have a mean average precision of "
+        f"{quality:.3f}: {quality / real.mean('everything'):.0%} of boosted trees on everything. "
+        f"Whole scans for the same money, once for all questions, have {by_hand:.3f}. A new scan "
+        f"is asked for {real.pixels:.0f} of its 64 pixels, for all answers together. With the "
+        f"stream below, learned meanwhile, it took {real.seconds:.0f} s.\n"
     )
 
 

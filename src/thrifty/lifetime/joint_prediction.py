@@ -232,14 +232,14 @@ class TasksTogether:
         models = [model for model in self.models.values() if isinstance(model, ModelClassifier)]
         key = (tuple(cells.prices[self.features_].tolist()), cells.fees, cells.orders)
         if key not in self._made:
-            own = [prefixes_of(model, cells) for model in models]
             if len(models) == 1:  # its own order is the joint one
-                steps = tuple(part.features for part in own[0].parts)
-                self._made[key] = JointPrefixes(steps, (own[0],), True)
+                own = prefixes_of(models[0], cells)
+                steps = tuple(part.features for part in own.parts)
+                self._made[key] = JointPrefixes(steps, (own,), True)
                 return self._made[key]
             self._made[key] = joint_prefixes(
                 [model.table_ for model in models],
-                own,
+                lambda: [prefixes_of(model, cells) for model in models],
                 self.weights,
                 cells.price_between,
                 cells.orders,

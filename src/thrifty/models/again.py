@@ -12,10 +12,11 @@ from thrifty.models.buying.nested import read_cells, what_is_known
 from thrifty.models.held.classifier import ModelClassifier
 from thrifty.models.held.regressor import ModelRegressor
 from thrifty.models.learning import LearnedTable
+from thrifty.models.table import Table
 
 __all__ = ["is_not_worse"]
 
-#: rows that the old model never saw, of each class, without which the number of cells decides
+#: rows that the old model never saw, of each class, without which the number of rows decides
 _JUDGES = 10
 #: probabilities are kept so far from 0 and 1
 _EDGE = 1e-3
@@ -24,12 +25,13 @@ _EDGE = 1e-3
 def is_not_worse(new: LearnedTable, old: object, task: PartlyLabelled, cells: Cells) -> bool:
     """Judged on rows that the old model never saw, by what the new one said without them.
 
-    Where there are too few of them, the one that was fitted on more cells is taken.
+    Where there are too few of them, the one that was fitted on more rows is taken, of as many rows
+    the one on more cells.
     """
     if not isinstance(old, ModelClassifier | ModelRegressor):
         return False
     table, before = new.bought.table, old.table_
-    more = int(table.bought.sum()) > int(before.bought.sum())
+    more = _size(table) > _size(before)
     fresh = np.flatnonzero(~np.isin(table.rows, before.rows))
     if new.left_out is None or not len(fresh):
         return more
@@ -48,6 +50,10 @@ def is_not_worse(new: LearnedTable, old: object, task: PartlyLabelled, cells: Ce
     mine[:, classes] = new.left_out[fresh]
     weights = table.weights[fresh]
     return _loss(mine, codes, weights) <= _loss(old.probabilities(values), codes, weights)
+
+
+def _size(table: Table) -> tuple[int, int]:
+    return table.n_rows, int(table.bought.sum())
 
 
 def _values(cells: Cells, rows: Ints, features: Ints) -> Floats:

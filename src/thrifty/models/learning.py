@@ -33,7 +33,7 @@ from thrifty.models.buying.rungs import buy_rungs, free_features, free_tables
 from thrifty.models.buying.wide import Wide
 from thrifty.models.fits.fitted import FittedClasses, FittedNumbers
 from thrifty.models.fits.fitting import fit_classes, fit_regressor
-from thrifty.models.fits.for_all import fit_for_all
+from thrifty.models.fits.for_all import fit_for_all, how_many_tell
 from thrifty.models.fits.rungs import Rungs, fit_rungs, lower_rung, tells_enough
 from thrifty.models.fits.target import Target, target_of_classes, target_of_numbers
 from thrifty.models.memory.memory import Lesson, Memory, words_of
@@ -181,19 +181,17 @@ def fit_one_table(
     estimator: EstimatorLike | None,
     seed: int,
 ) -> list[LearnedTable]:
-    """A model of each target on one table."""
+    """A model of each target on one table, of those features alone that they need."""
     sizes = tuple(len(cells.categories.get(f, ())) for f in one.features.tolist())
+    ours = [target.of_rows(one.rows) for target in targets]
+    weights = [share_of_rows(target, one.rows) for target in targets]
+    kept = how_many_tell(one.filled(), ours, weights, sizes, seed)
+    one, sizes = one.first(kept), sizes[:kept]
     tables = [one.table(target) for target in targets]
     fitted: Sequence[object]
     outside: Sequence[Floats | None] = [None] * len(targets)
     if estimator is None:
-        made = fit_for_all(
-            one.filled(),
-            [target.of_rows(one.rows) for target in targets],
-            [share_of_rows(target, one.rows) for target in targets],
-            sizes,
-            seed,
-        )
+        made = fit_for_all(one.filled(), ours, weights, sizes, seed)
         fitted = [each.model for each in made]
         outside = [each.left_out for each in made]
     else:

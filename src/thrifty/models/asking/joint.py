@@ -56,7 +56,7 @@ class JointAnswers:
 
 def joint_prefixes(
     tables: Sequence[Table],
-    own: Sequence[Prefixes],
+    own: Callable[[], Sequence[Prefixes]],
     weights: Sequence[float],
     price: Price,
     orders: Sequence[Sequence[int]],
@@ -65,12 +65,13 @@ def joint_prefixes(
 ) -> JointPrefixes:
     """Order and prefixes for several tasks, from the tables that were bought for learning.
 
-    ``own`` are the prefixes of each task alone: what a round robin is made of, and the whole model.
+    ``own`` makes the prefixes of each task alone: what a round robin is made of, and the whole
+    model where a task has features that the others' rows do not. Elsewhere they are never made.
     """
     whole = joined(tables)
     block = None if whole is None else together(whole)
     if block is None or block[0].width < 2:
-        return round_robin(own)
+        return round_robin(own())
     order = find_joint_order(block, weights, price, orders, seed=seed)
     halves = [_half(t, seed) for t in block]
     without = [
@@ -92,7 +93,9 @@ def joint_prefixes(
             fit_prefixes(table, order, price, estimator, seed=seed, sizes=sizes, parted=parted)
         )
     steps = [part.features for part in made[0].parts]
-    return _with_everything(JointPrefixes(tuple(steps), tuple(made), True), own)
+    joint = JointPrefixes(tuple(steps), tuple(made), True)
+    every = {int(f) for table in tables for f in table.features}
+    return joint if every <= set(steps[-1]) else _with_everything(joint, own())
 
 
 def _half(table: Table, seed: int) -> Ints:

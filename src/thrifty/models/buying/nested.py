@@ -70,6 +70,17 @@ class OneTable:
         """The values, with the middle where a cell was not bought; NaN for gaps."""
         return np.where(self.bought, self.values, self.middles)
 
+    def first(self, n: int) -> OneTable:
+        """With the features alone that told most."""
+        return OneTable(
+            self.features[:n],
+            self.rows,
+            self.values[:, :n],
+            self.bought[:, :n],
+            self.middles[:n],
+            self.importances[:n],
+        )
+
     def table(self, target: Target) -> Table:
         """One task's part: the rows that have its label."""
         known = np.flatnonzero(target.known[self.rows])
