@@ -3,9 +3,9 @@
 The family learns the task as it would, with its labels, prices, budget and all that is owned by
 now, from a provider that answers what is drawn. The values tell the label a little, each feature
 as much as any other, so that the rehearsal stops where a hard task would: what a family spends is
-ruled by what it may spend far more than by what it finds. With ``spend=`` a real task costs within
-1 % of its rehearsal on nine sets with four price lists (`python benchmarks/quotes.py`); without,
-it may stop sooner.
+ruled by what it may spend far more than by what it finds. With ``spend=`` a real task costs what
+its rehearsal did, within a few percent (`python benchmarks/quotes.py`); without, it may stop far
+sooner.
 """
 
 from __future__ import annotations
