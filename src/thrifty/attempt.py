@@ -118,6 +118,8 @@ class Traits:
         It has a ``random_state``; where that is None it takes the lifetime's.
     buys_background : bool
         It has ``buy_background`` and ``with_background``, for ``life.background``.
+    weighs_rows : bool
+        It heeds ``row_weights`` and ``groups`` of labels (``learn(..., sample_weight=, groups=)``).
 
     Examples
     --------
@@ -136,6 +138,7 @@ class Traits:
     remembers: str
     draws: bool
     buys_background: bool
+    weighs_rows: bool = False
 
 
 @runtime_checkable

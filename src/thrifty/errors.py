@@ -164,7 +164,20 @@ class ProviderError(ThriftyError):
 
 
 class ChangedValue(ProviderError):
-    """A provider gave another value for a cell that is known and still valid."""
+    """Another value came for a cell that is known and still valid.
+
+    ``cells`` names them: (example, feature, the value that is known, the one that came).
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        purchases: tuple[int, ...] = (),
+        cells: tuple[tuple[str, str, float, float], ...] = (),
+    ) -> None:
+        super().__init__(message, purchases=purchases)
+        self.cells = cells
 
 
 class CostAboveReservation(ProviderError):

@@ -20,7 +20,16 @@ EXPECTED = {
     "check_dtype_object": (
         "it wants a TypeError for a dict among the values; everything wrong with data is a "
         "BadInput here, which is a ValueError"
-    )
+    ),
+    **dict.fromkeys(
+        (
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        ),
+        "weights count in their mean, so that a penalty is the same however they are scaled, and "
+        "a class of one row is refused whatever it weighs; test_weights_and_groups.py has it "
+        "without a penalty",
+    ),
 }
 
 
@@ -29,6 +38,8 @@ EXPECTED = {
 OTHER_FORMS = {
     "check_estimator_sparse_matrix",
     "check_dtype_object",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
     *(
         f"check_{kind}_train{form}"
         for kind in ("classifiers", "regressors")

@@ -22,11 +22,16 @@ _FAR = 2**62
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """One code per example, the class behind each code, and what a row of each class weighs."""
+    """One code per example, the class behind each code, and what a row of each class weighs.
+
+    ``row_weights``: how many rows each row counts for; ``groups``: rows that no fold parts.
+    """
 
     codes: NDArray[np.int64]
     classes: AnyArray
     weights: NDArray[np.float64] | None = None
+    row_weights: NDArray[np.float64] | None = None
+    groups: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.codes)

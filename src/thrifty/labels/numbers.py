@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from thrifty.array_types import Floats
+from thrifty.array_types import Floats, Ints
 from thrifty.cells.sources.checks import refuse_masked
 from thrifty.errors import BadInput, BadParameter
 from thrifty.labels.classes import Labels, read_classes
@@ -35,9 +35,11 @@ _SMALLEST_NORMAL = np.finfo(np.float64).tiny
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """One number per example."""
+    """One number per example; ``row_weights`` and ``groups`` as for classes."""
 
     values: Floats
+    row_weights: Floats | None = None
+    groups: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.values)

@@ -27,6 +27,7 @@ from thrifty.cells.sources.checks import can_be_stored, default_names
 from thrifty.cells.sources.gaps import read_na, with_na
 from thrifty.cells.sources.some_rows import of_rows
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged
+from thrifty.labels.of_rows import read_groups, read_row_weights, with_rows
 from thrifty.labels.partly import (
     aligned_labels,
     known_labels,
@@ -84,9 +85,11 @@ class Booking:
     def open_task(
         self, name: str, X: TableLike, y: LabelsLike, now: Snapshot, *, spend: MoneyLike = None,
         features: Sequence[str] | None = None, kinds: KindsLike = None, na: NaLike = None,
-        to_buy: bool = True, quiet: bool = False,
+        to_buy: bool = True, quiet: bool = False, sample_weight: object = None,
+        groups: object = None,
     ) -> OpenTask:  # fmt: skip
         """Check what a user brought, and open a door to it; quiet: labels lack on purpose."""
+        self._can_weigh(sample_weight, groups)
 
         def read(source: Source) -> tuple[Any, Ints | None]:
             brought = aligned_labels(X, labels_of_kept(y, source.kept))
@@ -100,9 +103,25 @@ class Booking:
                 )
             if rows is not None and not quiet:
                 say_left_out(name, rows, n, _TO_THE_CALLER + 2)
-            return labels, rows
+            if sample_weight is None and groups is None:
+                return labels, rows
+            weights, together = (
+                None if said is None else aligned_labels(X, labels_of_kept(said, source.kept))
+                for said in (sample_weight, groups)
+            )
+            return with_rows(labels, rows, read_row_weights(weights, n), read_groups(together, n))
 
         return self._open([name], X, [y], read, now, spend, features, kinds, na, to_buy)
+
+    def _can_weigh(self, sample_weight: object, groups: object) -> None:
+        told = "sample_weight" if sample_weight is not None else "groups"
+        family = self._doors.family
+        if sample_weight is groups is None or traits_of(family).weighs_rows:
+            return
+        raise BadParameter(
+            f"{type(family).__name__} takes no {told}=: its rows count once and by themselves. "
+            "Learn with thrifty.Models(), or leave it out."
+        )
 
     def open_together(
         self, names: Sequence[str], X: TableLike, columns: Sequence[Any], now: Snapshot, *,
@@ -128,7 +147,6 @@ class Booking:
         name = names[0]
         new = new_kinds(self._doors.settings.kinds, kinds)
         source = self._doors.source_of(X, kinds, _words(now), na).recoded(_words(now))
-        self._doors.one_currency(source)
         labelled = set[str]().union(*(self._label_columns(source, y) for y in columns))
         matched = read_features(
             now.features,
@@ -145,6 +163,7 @@ class Booking:
         if rows is not None:
             source = of_rows(source, rows)
         owned, place = self._doors.owned_of(X, source, rows, n)
+        self._doors.one_currency(source, owned.count() == 0)
         ledger = self._doors.ledger_for(source)
         prices = self.prices_of(source, matched)
 
@@ -217,7 +236,7 @@ class Booking:
         row = TaskRow(task.name, "screened", {}, {}, None, uuid.uuid4().hex, time.time())
 
         def count(pages: SqlPages) -> None:
-            self._doors.count(pages, task, row.name, row.learned_at)
+            self._doors.count_all(pages, task, row.name, row.learned_at)
 
         return Finished(row, task.cells.counted, task.cells.currency, count)
 
@@ -267,7 +286,7 @@ class Booking:
         entry = self._entry(task)
 
         def also(pages: SqlPages) -> None:
-            self._doors.count(pages, task, row.name, row.learned_at)
+            self._doors.count_all(pages, task, row.name, row.learned_at)
             if paid_by is not None and paid_by != row.name:
                 share = minor_units(learned.receipt.cost)
                 pages.move(paid_by, 0, -share)
@@ -283,6 +302,7 @@ class Booking:
             before = self.to_buy.get(key)
             self.to_buy[key] = entry if before is None else before.with_(entry)
         counted = task.cells.counted if counted is None else counted
+        self._doors.one_currency(task.source, counted > 0)
         return Finished(row, counted, learned.receipt.currency, also)
 
     def _row(self, learned: Learned, names: tuple[str, ...]) -> TaskRow:

@@ -17,7 +17,7 @@ from thrifty.cells.ledger.meter import PartOwned, RememberedTables
 from thrifty.cells.ledger.purge import purged_rows
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.gaps import read_na, with_na
-from thrifty.errors import BadInput, ExamplePurged, MixedCurrencies
+from thrifty.errors import BadInput, ChangedValue, ExamplePurged, MixedCurrencies
 from thrifty.lifetime.feature_matching import kinds_here, known_categories
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.stores import MemoryStore
@@ -97,9 +97,14 @@ class Doors:
                 "fails: give it on_failure='stop', or learn with thrifty.Models()."
             )
 
-    def one_currency(self, source: Source) -> None:
-        """Refuse to count cells without a price beside money: a cell is no dollar."""
-        if not source.free or self.settings.prices is not None or not self.has_ledger:
+    def one_currency(self, source: Source, counted: bool) -> None:
+        """Refuse to count cells without a price beside money: a cell is no dollar.
+
+        ``counted``: whether some are, or would be; what is owned costs nothing, whatever its price.
+        """
+        if not counted or not source.free:
+            return
+        if self.settings.prices is not None or not self.has_ledger:
             return
         paid_in = self.ledger.book.read(lambda pages: str(pages.currency("")))
         if paid_in:
@@ -152,11 +157,22 @@ class Doors:
                 )
 
     @staticmethod
-    def count(pages: SqlPages, task: Opened, account: str, now: float) -> None:
-        """Note what was looked at in a free source as owned, under the examples' ids."""
-        if task.source.free and task.source.examples is not None:
-            count_as_owned(pages, task.source, task.cells.meter, now)
-            pages.note_booking(account, now)
+    def count(pages: SqlPages, task: Opened, account: str, now: float) -> ChangedValue | None:
+        """Note what was looked at in a free source as owned, under the examples' ids.
+
+        Returns the error that names the cells of which the store knows another value.
+        """
+        if not task.source.free or task.source.examples is None:
+            return None
+        changed = count_as_owned(pages, task.source, task.cells.meter, now)
+        pages.note_booking(account, now)
+        return changed
+
+    def count_all(self, pages: SqlPages, task: Opened, account: str, now: float) -> None:
+        """The same for what must not be learned from values that contradict the store."""
+        changed = self.count(pages, task, account, now)
+        if changed is not None:
+            raise changed
 
     def keep(self, opened: Opened) -> None:
         """What was looked at is owned from now on."""

@@ -290,7 +290,7 @@ class Interview:
         if paid:
             self._runs.end_prediction(run, prediction_receipt(cells))
         elif self._id is not None:
-            doors.ledger.book.write(lambda pages: doors.count(pages, run, account, now))
+            doors.ledger.book.write(lambda pages: doors.count_all(pages, run, account, now))
 
     def _keep(self) -> None:
         saved = self._doors.saved

@@ -146,6 +146,8 @@ class Learning:
         features: Sequence[str] | None,
         kinds: KindsLike,
         na: NaLike = None,
+        sample_weight: object = None,
+        groups: object = None,
     ) -> Learned:
         """Learn one task; see :meth:`thrifty.Lifetime.learn`."""
         shelf = self._shelf
@@ -159,7 +161,7 @@ class Learning:
                 raise task_exists(name)
             task = self._booking.open_task(
                 name, X, y, shelf.now, spend=spend, features=features, kinds=kinds, na=na,
-                quiet=bought is not None,
+                quiet=bought is not None, sample_weight=sample_weight, groups=groups,
             )  # fmt: skip
             try:
                 return self._learn(family, task, good, label_name(y, task.source), bought)
@@ -229,7 +231,13 @@ class Learning:
         return learned
 
     def _keep(self, task: OpenTask) -> None:
-        """So that it can be fitted again when more is owned of its rows."""
+        """So that it can be fitted again when more is owned of its rows.
+
+        Rows that weigh or belong together stay with the table that was bought for them.
+        """
+        labels = getattr(task.labels, "labels", task.labels)
+        if any(getattr(labels, said, None) is not None for said in ("row_weights", "groups")):
+            return
         self._latest[task.name] = task
         while len(self._latest) > _AGAIN:
             del self._latest[next(iter(self._latest))]

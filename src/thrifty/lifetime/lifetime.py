@@ -146,7 +146,7 @@ class Lifetime:
     def learn(
         self, name: str, X: TableLike, y: LabelsLike | Oracle, *, spend: MoneyLike = None,
         features: Sequence[str] | None = None, kinds: KindsLike = None, na: NaLike = None,
-        good: bool | None = None,
+        sample_weight: object = None, groups: object = None, good: bool | None = None,
     ) -> Learned: ...  # fmt: skip
 
     @overload
@@ -166,6 +166,8 @@ class Lifetime:
         features: Sequence[str] | None = None,
         kinds: KindsLike = None,
         na: NaLike = None,
+        sample_weight: object = None,
+        groups: object = None,
         good: bool | None = None,
     ) -> Learned | dict[str, Learned]:
         """Learn a task: from the representation if it can, from scratch if it must.
@@ -198,6 +200,11 @@ class Lifetime:
             codes that stand for a gap: ``["-", 999]``, or by feature ``{"weight": [999]}``; kept
             as ``kinds`` are. Words in a column that is numeric but for one or two of them are found
             by themselves, with a warning. Rows without a label are left out, with another
+        sample_weight : array-like or None
+            how many rows each row counts for; nothing is bought on a row that weighs 0
+        groups : array-like or None
+            which group each row belongs to, a patient for instance: its rows are left out together
+            whenever a model is judged, so that its quality is that on patients it has not seen
         good : bool or None
             changes nothing but the bill, which then says of each task whether it is related to the
             others, where a stream knows that
@@ -206,6 +213,11 @@ class Lifetime:
         stay paid: learning again under the same name buys only what is missing.
         """
         if not isinstance(name, str) and isinstance(name, Sequence):
+            if sample_weight is not None or groups is not None:
+                raise BadParameter(
+                    "sample_weight= and groups= are for one label at a time: learn the labels one "
+                    "after another."
+                )
             return self._learning.learn_together(
                 [str(one) for one in name],
                 X,
@@ -217,8 +229,9 @@ class Lifetime:
                 na=na,
             )
         return self.learn_as(
-            self.family, name, X, y, spend=spend, features=features, kinds=kinds, na=na, good=good
-        )
+            self.family, name, X, y, spend=spend, features=features, kinds=kinds, na=na, good=good,
+            sample_weight=sample_weight, groups=groups,
+        )  # fmt: skip
 
     def learn_many(
         self,
@@ -298,11 +311,14 @@ class Lifetime:
         features: Sequence[str] | None = None,
         kinds: KindsLike = None,
         na: NaLike = None,
+        sample_weight: object = None,
+        groups: object = None,
     ) -> Learned:
         """``learn`` with another object in the family's place, as engines need it."""
         return self._learning.learn(
-            family, name, X, y, good=good, spend=spend, features=features, kinds=kinds, na=na
-        )
+            family, name, X, y, good=good, spend=spend, features=features, kinds=kinds, na=na,
+            sample_weight=sample_weight, groups=groups,
+        )  # fmt: skip
 
     def refit(self) -> list[str]:
         """Fit earlier tasks again on all that is owned of their rows by now; nothing is bought.

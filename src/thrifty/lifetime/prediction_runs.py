@@ -17,7 +17,7 @@ from thrifty.cells.cells import open_cells
 from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.owner import me
 from thrifty.cells.matching import Match, match_features
-from thrifty.errors import ThriftyError
+from thrifty.errors import ChangedValue, ThriftyError
 from thrifty.lazy import Asks, ask_within_budget
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime.answers import note_answers
@@ -255,11 +255,11 @@ class PredictionRuns:
             source = as_source(X, allow_missing=True)
         else:
             source = self._doors.source_of(X, None, words)
-        self._doors.one_currency(source)
         found = match(source)
         source = source.recoded(words)
         account = f"{name} (prediction {uuid.uuid4().hex[:12]})"
         owned, _ = self._doors.owned_of(X, source)
+        self._doors.one_currency(source, owned.count() == 0)
         cells = open_cells(
             source,
             prices_here(self._doors.settings.prices, source.feature_names, needed),
@@ -296,25 +296,32 @@ class PredictionRuns:
         """
         if run.all_owned and not receipt.cells and not receipt.cost:
             return
+        self._doors.one_currency(run.source, run.cells.counted > 0)
         whole = {f: getattr(receipt, f) for f in Receipt.__slots__}
         data = {**Receipt(**whole).to_dict(), **({} if finished else {"finished": False})}
 
         doors = self._doors
 
-        def work(pages: SqlPages) -> None:
+        def work(pages: SqlPages) -> ChangedValue | None:
             if doors.saved is not None:
                 pages.begin_prediction(run.task, run.account, me(), run.begun_at)
                 if not pages.end_prediction(run.account, data):
-                    return  # done already, as the connection was lost
-            doors.count(pages, run, run.account, run.begun_at)
+                    return None  # done already, as the connection was lost
+            changed = doors.count(pages, run, run.account, run.begun_at)
+            if changed is not None and not run.cells.counted:
+                raise changed  # there is nothing to keep
             charge(doors.ledger, pages, run.account, run.cells.counted, receipt.currency)
             doors.ledger.compact(pages, run.account)
+            return changed
 
+        changed = None
         if doors.saved is not None or doors.needs_ledger(run.source):
-            doors.ledger.book.write(work)
+            changed = doors.ledger.book.write(work)
         if doors.saved is None:
             self._note_in_memory(run, data)
         doors.keep(run)
+        if changed is not None:  # what it bought of other cells is kept, and on the bill
+            raise changed
 
     def _note_in_memory(self, run: Run, data: Json) -> None:
         others = [one for one in self.in_memory if one.account != run.account]

@@ -49,8 +49,8 @@ class Models:
     Parameters
     ----------
     estimator : estimator
-        a classifier or a regressor that takes ``sample_weight``; None: Thrifty's own, a scorecard
-        and boosted trees on the same bought cells, mixed
+        a classifier or a regressor; one that takes no ``sample_weight`` gets rows drawn by their
+        weights; None: Thrifty's own, a scorecard and boosted trees on the same bought cells, mixed
     labels : Said or None
         "classes" or "numbers"; None: what the estimator learns, else what each task's labels show:
         those with a fraction are numbers, others are classes. Whole numbers with more than 20
@@ -87,6 +87,7 @@ class Models:
         remembers="features found useful",
         draws=True,
         buys_background=True,
+        weighs_rows=True,
     )
 
     def __init__(

@@ -100,7 +100,8 @@ def learn_table(
     the model keeps no more of them than its predictions are worth.
     """
     _check_classes(labels)
-    if not predictions and cells.call_price <= 0 and buying is None:
+    plain = labels.row_weights is None and labels.groups is None
+    if plain and not predictions and cells.call_price <= 0 and buying is None:
         whole = PartlyLabelled(labels, np.arange(len(labels)), len(labels))
         by_rungs = _learn_rungs(cells, [whole], estimator, seed)
         if by_rungs is not None:
@@ -118,6 +119,7 @@ def learn_table(
             bought = buy_by(buying, cells, labels, memory, allowance_of(cells), rng)
         else:
             bought = policy.buy(cells, labels, memory, allowance_of(cells), rng)
+    bought = replace(bought, table=bought.table.said_of(labels.row_weights, labels.groups))
     bought, words = _with_words(bought, cells)
     if estimator is not None:  # it sees no beliefs: only what was bought together
         bought = replace(bought, table=bought.table.block())
@@ -146,6 +148,7 @@ def learn_numbers(
             bought = buy_by(buying, cells, labels, memory, allowance_of(cells), rng)
         else:
             bought = HalvingNumbers().buy(cells, labels, memory, allowance_of(cells), rng)
+    bought = replace(bought, table=bought.table.said_of(labels.row_weights, labels.groups))
     bought, words = _with_words(bought, cells)
     if predictions:
         spent = cells.receipt().cost

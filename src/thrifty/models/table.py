@@ -54,6 +54,8 @@ class Table:
         correct
     keys : array of int or None
         (m,) which examples these are, the same in every task; None where they have no ids
+    groups : array of int or None
+        (m,) rows of one group are never parted when some are left out; None: each is its own
 
     >>> table = Table(np.array([3, 8]), np.array([0, 1, 2]), np.eye(3, 2), np.ones((3, 2), bool),
     ...               np.ones(3), np.array([0, 1, 0]))
@@ -74,6 +76,7 @@ class Table:
     looked: int = 0
     rungs: bool = False
     keys: Keys | None = None
+    groups: Ints | None = None
 
     @property
     def n_rows(self) -> int:
@@ -111,7 +114,22 @@ class Table:
             labels=self.labels[which],
             looked=int((np.asarray(which) < self.looked).sum()),
             keys=None if self.keys is None else self.keys[which],
+            groups=None if self.groups is None else self.groups[which],
         )
+
+    def said_of(self, weights: Floats | None, groups: Ints | None) -> Table:
+        """With what was said of the task's rows: what each weighs, which belong together.
+
+        Rows of earlier tasks weigh what they did, and belong to nobody.
+        """
+        ours, here = self.rows >= 0, np.maximum(self.rows, 0)
+        table = self
+        if weights is not None:
+            table = replace(table, weights=self.weights * np.where(ours, weights[here], 1.0))
+        if groups is not None:
+            apart = int(groups.max(initial=-1)) + 1 + np.arange(self.n_rows)
+            table = replace(table, groups=np.where(ours, groups[here], apart))
+        return table
 
     def own(self) -> Table:
         """Without rows of earlier tasks; a class weighs as much as with them."""
@@ -174,6 +192,7 @@ class Table:
             "looked": self.looked,
             **({"rungs": True} if self.rungs else {}),
             **({} if self.keys is None else {"keys": self.keys.tolist()}),
+            **({} if self.groups is None else {"groups": self.groups.tolist()}),
         }
 
     @property
@@ -228,4 +247,5 @@ def table_from_dict(data: JsonLike) -> Table:
         int(data.get("looked", 0)),
         bool(data.get("rungs", False)),
         None if data.get("keys") is None else np.array(data["keys"], dtype=np.uint64),
+        None if data.get("groups") is None else np.array(data["groups"], dtype=np.int64).reshape(m),
     )

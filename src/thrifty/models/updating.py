@@ -235,7 +235,13 @@ def _new_table(
         weights=weights,
         looked=0,
         keys=None,
+        groups=_own_groups(old, len(rows)),
     )
+
+
+def _own_groups(old: Table, n: int) -> Ints | None:
+    """New rows belong to nobody, where the old ones have groups."""
+    return None if old.groups is None else int(old.groups.max(initial=-1)) + 1 + np.arange(n)
 
 
 def joined(old: Table, new: Table) -> Table:
@@ -248,6 +254,9 @@ def joined(old: Table, new: Table) -> Table:
         weights=np.concatenate([old.weights, new.weights]),
         labels=np.concatenate([old.labels, new.labels]),
         keys=None,  # those of the new rows are not known here
+        groups=None
+        if old.groups is None or new.groups is None
+        else np.concatenate([old.groups, new.groups]),
     )
 
 

@@ -7,6 +7,7 @@ next time is noticed, and what was billed can be exported.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells.ledger.book import Column, Pages
@@ -19,6 +20,8 @@ from thrifty.errors import ChangedValue
 __all__ = ["count_as_owned", "owned_by_id"]
 
 _KIND = "feature"
+#: cells that an error names
+_NAMED = 5
 
 
 def owned_by_id(pages: Pages, source: Source) -> Owned:
@@ -43,13 +46,18 @@ def owned_by_id(pages: Pages, source: Source) -> Owned:
     return owned
 
 
-def count_as_owned(pages: Pages, source: Source, meter: Meter, now: float) -> None:
-    """What was looked at is owned from now on, with its value."""
+def count_as_owned(pages: Pages, source: Source, meter: Meter, now: float) -> ChangedValue | None:
+    """What was looked at is owned from now on, with its value.
+
+    Cells that the store knows otherwise keep their value, and come back as the error to raise; of
+    a source whose ``values`` are the newest they have the new one from now on.
+    """
     assert source.examples is not None
     touched = meter.touched.any(axis=1) | meter.everything
     features = np.flatnonzero(touched)
     if not len(features):
-        return
+        return None
+    changed: list[tuple[str, str, float, float]] = []
     examples = pages.number("example", source.examples)
     names = [source.feature_names[f] for f in features.tolist()]
     numbers = pages.number(_KIND, names, source.name)
@@ -69,26 +77,42 @@ def count_as_owned(pages: Pages, source: Source, meter: Meter, now: float) -> No
         boolean, old = bool(source.boolean[f]), before.get(number)
         if old is not None:
             had = read_column(old)
-            if f not in source.categories or number in kept:
-                _same_values(pages, source, f, had, facts)
             new = ~np.isin(facts.examples, had.examples)  # who was first has bought it
+            if f not in source.categories or number in kept:
+                other, found = _changed(pages, source.feature_names[f], had, facts)
+                if source.values == "newest":
+                    new |= np.isin(facts.examples, other)
+                else:
+                    changed += found
             facts = Facts(facts.examples[new], facts.values[new], facts.times[new]).merged(had)
             boolean = boolean and old.boolean
         columns.append(write_column(_KIND, number, boolean, facts))
     pages.put_columns(columns)
+    return _said(source, changed) if changed else None
 
 
-def _same_values(pages: Pages, source: Source, f: int, had: Facts, facts: Facts) -> None:
+def _changed(
+    pages: Pages, feature: str, had: Facts, facts: Facts
+) -> tuple[NDArray[np.int32], list[tuple[str, str, float, float]]]:
+    """Examples whose value is another one now; the cells in full."""
     _, i, j = np.intersect1d(had.examples, facts.examples, return_indices=True)
     old, new = had.values[i], facts.values[j]
-    differs = ~((old == new) | (np.isnan(old) & np.isnan(new)))
-    if not differs.any():
-        return
-    k = int(np.flatnonzero(differs)[0])
-    (example,) = pages.names("example", [int(had.examples[i[k]])])
-    raise ChangedValue(
-        f"{source.feature_names[f]} of example {example!r} in {source.name!r} is {old[k]:g} in the "
-        f"store and {new[k]:g} here ({int(differs.sum())} of {len(old)} cells differ). Nothing was "
-        "written: if this is another table, give its source another name=; if the table was "
-        "mended, purge the example first: thrifty purge STORE EXAMPLE."
+    differs = np.flatnonzero(~((old == new) | (np.isnan(old) & np.isnan(new))))
+    numbers = had.examples[i[differs]]
+    ids = pages.names("example", numbers.tolist())
+    found = [(id, feature, float(old[k]), float(new[k])) for id, k in zip(ids, differs.tolist())]
+    return numbers, found
+
+
+def _said(source: Source, changed: list[tuple[str, str, float, float]]) -> ChangedValue:
+    example, feature, old, new = changed[0]
+    others = ", ".join(f"{f} of {e!r}" for e, f, _, _ in changed[1:_NAMED])
+    more = f"; also {others}" if others else ""
+    more += f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+    return ChangedValue(
+        f"{feature} of example {example!r} in {source.name!r} is {old:g} in the store and {new:g} "
+        f"here{more}. These cells keep the value they have. Where values may change, give the "
+        "source values='newest'; if this is another table, another name=; if one was mended, purge "
+        "the example first: thrifty purge STORE EXAMPLE.",
+        cells=tuple(changed),
     )

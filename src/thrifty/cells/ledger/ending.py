@@ -126,6 +126,7 @@ def _settled(
         allow_missing=asking.source.allow_missing,
         resolve=asking.ledger.how_to_resolve,
         limits=asking.limits,
+        newest=asking.source.values == "newest",
     )
     if problem is None:
         asking.source.proven = True

@@ -130,9 +130,12 @@ class Names(NamedTuple):
 def take_answer(
     pages: Pages, purchase: Purchase, answer: object, names: Names,
     known: Known, now: float, *, allow_missing: bool, resolve: Callable[[int], str],
-    limits: Limits | None = None,
+    limits: Limits | None = None, newest: bool = False,
 ) -> tuple[Purchase, Exception | None]:  # fmt: skip
-    """Settle an answer, or keep it as malformed or changed, with the error to raise."""
+    """Settle an answer, or keep it as malformed or changed, with the error to raise.
+
+    ``newest``: another value for a cell that is known is no contradiction, and counts from now on.
+    """
     examples, features, words, zero_or_one = names
     answer, billed, too_much = read_cost(pages, purchase, answer, limits or Limits())
     boolean = purchase.block.boolean
@@ -157,7 +160,7 @@ def take_answer(
             billed=billed,
         )
         return done, MalformedAnswer(str(error) + what_next, purchases=(purchase.id,))
-    changed = find_changes(known, purchase.block, values)
+    changed = None if newest else find_changes(known, purchase.block, values)
     if changed is not None:
         row, column, old, new = changed
         note = (

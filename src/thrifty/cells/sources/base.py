@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells.prices.price_list import PricesLike
-from thrifty.cells.sources.checks import checked_ids, checked_source_name
+from thrifty.cells.sources.checks import Values, checked_ids, checked_source_name, checked_values
 from thrifty.errors import BadInput
 from thrifty.typing import AnyArray, FrameLike, KindsLike, NaLike, PresentLike, TableLike
 
@@ -67,6 +67,8 @@ class Source(ABC):
     unread: Mapping[str, BadInput] = MappingProxyType({})
     #: words that were taken for gaps, by feature
     gaps: Mapping[str, Sequence[object]] = MappingProxyType({})
+    #: whether a cell keeps its value for good, or the newest that came counts
+    values: Values = "fixed"
     #: where ids came more than once: the rows that were kept, and of how many
     kept: tuple[NDArray[np.int64], int] | None = None
     #: (examples, features) which cells exist, where that is known beforehand; None: not known
@@ -139,8 +141,10 @@ class Source(ABC):
         examples: Iterable[object] | None,
         name: str | None = None,
         duplicates: Duplicates = "refuse",
+        values: Values = "fixed",
     ) -> Source:
         """This source, its examples known by ids from now on, under the source's name."""
+        self.values = checked_values(values)
         self.name = checked_source_name(name, needed=examples is not None)
         if examples is None:
             return self
@@ -161,14 +165,15 @@ class Source(ABC):
         examples: Iterable[object] | None,
         name: str | None,
         duplicates: Duplicates,
+        values: Values,
     ) -> Source:
         """Told which cells exist, and known by ids."""
         if present is None:
-            return self.known_as(examples, name, duplicates)
+            return self.known_as(examples, name, duplicates, values)
         from thrifty.cells.sources.present import with_present
 
         ids = None if examples is None else list(examples)
-        return with_present(self, present, ids).known_as(ids, name, duplicates)
+        return with_present(self, present, ids).known_as(ids, name, duplicates, values)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_examples} examples x {self.n_features} features)"
@@ -185,6 +190,7 @@ class Source(ABC):
         na: NaLike = None,
         duplicates: Duplicates = "refuse",
         present: PresentLike | None = None,
+        values: Values = "fixed",
     ) -> Source:
         """A numpy array or a scipy sparse matrix.
 
@@ -193,6 +199,9 @@ class Source(ABC):
         ``examples`` are ids and need a ``name`` for the source they are ids of. ``na`` are codes
         that stand for a gap, ``["-", 999]`` or ``{"weight": [999]}``. ``duplicates`` says what to
         do where an id comes more than once: "refuse", or take its "first" or "newest" (last) row.
+        ``values`` says what a cell is: "fixed", so that another value for a known id is an error
+        that names the cells, or "newest", so that it counts from then on; it is not paid again, and
+        what was learned on stays as it was.
 
         ``present`` says which cells exist where that is known before anything is bought: a Boolean
         mask of examples x features, a frame of one, or a function ``(ids, feature_names) -> mask``
@@ -210,7 +219,7 @@ class Source(ABC):
         else:
             gaps = allow_missing or present is not None
             made = ArraySource(X, feature_names, allow_missing=gaps, kinds=kinds, na=na)
-        return made._with_present(present, examples, name, duplicates)
+        return made._with_present(present, examples, name, duplicates, values)
 
     @staticmethod
     def from_frame(
@@ -224,6 +233,7 @@ class Source(ABC):
         na: NaLike = None,
         duplicates: Duplicates = "refuse",
         present: PresentLike | None = None,
+        values: Values = "fixed",
     ) -> Source:
         """A pandas or polars frame; its columns name the features and their dtypes say their kind.
 
@@ -237,13 +247,14 @@ class Source(ABC):
         "first" or "newest" (last) row; labels may then come for all the rows, or for those kept.
         ``present`` says which cells exist, as in :meth:`from_array`; ``present=frame.notna()``
         where whatever is empty is known to be.
+        ``values``, "fixed" or "newest", as in :meth:`from_array`.
         """
         from thrifty.cells.sources.frame import frame_source
 
         gaps = allow_missing or present is not None
         source = frame_source(frame, allow_missing=gaps, kinds=kinds, lazily=lazily, na=na)
         source.index = getattr(frame, "index", None)
-        return source._with_present(present, examples, name, duplicates)
+        return source._with_present(present, examples, name, duplicates, values)
 
     @staticmethod
     def from_packed(path: str | PathLike[str]) -> Source:
@@ -298,6 +309,7 @@ class Source(ABC):
         name: str | None = None,
         allow_missing: bool = False,
         kinds: KindsLike = None,
+        values: Values = "fixed",
     ) -> Source:
         """A table of a database, of which only the columns that are looked at are read.
 
@@ -313,13 +325,17 @@ class Source(ABC):
             of the source that the ids are ids of; the table's name where it is left out
         features, without, boolean, kinds : as there
             as in :meth:`from_parquet`
+        values : str
+            "fixed" or "newest", as in :meth:`from_array`
         """
         from thrifty.cells.sources.sql import SqlSource
 
-        return SqlSource(
+        made = SqlSource(
             database, table, id=id, features=features, without=without, boolean=boolean,
             schema=schema, name=name, allow_missing=allow_missing, kinds=kinds,
         )  # fmt: skip
+        made.values = checked_values(values)
+        return made
 
     @staticmethod
     def from_callable(
@@ -335,6 +351,7 @@ class Source(ABC):
         not_billed: tuple[type[Exception], ...] = (),
         allow_missing: bool = False,
         present: PresentLike | None = None,
+        values: Values = "fixed",
         **limits: Any,
     ) -> CallableSource:
         """A function that is paid for: a laboratory, a look-up, a language model.
@@ -368,6 +385,10 @@ class Source(ABC):
             which cells exist, where the provider's records say so beforehand: examples x features
             of True and False, or a function ``(ids, feature_names)`` that gives them, called once
             and for nothing. The others are gaps that are never asked for, nor billed
+        values : str
+            what a cell is: "fixed", so that another value for one that is known is an error, or
+            "newest", so that it counts from then on. How long a value holds says
+            ``PriceList(valid_for=)``
         limits : int
             ``max_examples``, ``max_features`` and ``max_cells`` of one call, ``concurrency``,
             ``per_second``, ``timeout`` in seconds, ``attempts``; ``on_doubt``: what to do where a
@@ -410,6 +431,7 @@ class Source(ABC):
             fn, examples=examples, features=features, prices=prices, idempotent=idempotent,
             boolean=boolean, kinds=kinds, name=name, not_billed=not_billed,
             allow_missing=allow_missing, present=present, limits=CallLimits(**limits),
+            values=values,
         )  # fmt: skip
 
     @staticmethod

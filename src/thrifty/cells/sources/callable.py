@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 from thrifty.cells.prices.price_list import PriceList, PricesLike, Tariff, as_price_list
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.checks import (
+    Values,
     can_be_stored,
     checked_ids,
     checked_names,
     checked_source_name,
+    checked_values,
 )
 from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, BadParameter
@@ -106,7 +108,9 @@ class CallableSource(Source):
         allow_missing: bool = False,
         present: PresentLike | None = None,
         limits: CallLimits | None = None,
+        values: Values = "fixed",
     ) -> None:
+        self.values = checked_values(values)
         if not callable(fn):
             raise BadInput(f"a provider must be a function; got {type(fn).__name__}.")
         ids = [_plain(e) for e in examples]

@@ -5,25 +5,31 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.errors import BadInput
+from thrifty.errors import BadInput, BadParameter
 from thrifty.typing import AnyArray
 
 __all__ = [
+    "Values",
     "boolean_columns",
     "can_be_stored",
     "checked_ids",
     "checked_names",
     "checked_source_name",
     "checked_table",
+    "checked_values",
     "default_names",
     "one_form",
     "refuse_masked",
     "unmasked",
 ]
+
+#: what a cell of a source is: one value for good, or the newest that came
+Values = Literal["fixed", "newest"]
 
 _ROWS_AT_ONCE = 1024
 #: bits of an id that is a number
@@ -246,4 +252,16 @@ def _finite(block: AnyArray, start: int, names: Sequence[str], allow_missing: bo
     raise BadInput(
         f"every value must be known and finite; got {what} for {names[column]} on example "
         f"{start + row}. {todo}"
+    )
+
+
+def checked_values(values: object) -> Values:
+    """What a cell of a source is: one value for good, or the newest that came."""
+    if values == "fixed":
+        return "fixed"
+    if values == "newest":
+        return "newest"
+    raise BadParameter(
+        f"values must be 'fixed', a cell that changes is an error, or 'newest', what came last "
+        f"counts from then on; got {values!r}."
     )

@@ -26,6 +26,7 @@ class RecodedSource(Source):
         self.named, self.free, self.examples = source.named, source.free, source.examples
         self.name, self.gaps, self.kept = source.name, source.gaps, source.kept
         self.present = source.present
+        self.values = source.values
         self._source, self._known = source, known
 
     @property

@@ -51,7 +51,7 @@ class SomeRows(Source):
         ids = source.examples
         self.examples = None if ids is None else tuple(ids[i] for i in rows.tolist())
         self.index = None if source.index is None else source.index[rows]
-        self.gaps = source.gaps
+        self.gaps, self.values = source.gaps, source.values
         self.present = None if source.present is None else source.present[rows]
         self._source, self._rows = source, rows
 

@@ -111,7 +111,9 @@ def parted_by(table: Table, choose: Choose, seed: int) -> Parted | None:
     counts = np.unique(table.labels[own], return_counts=True)[1]
     if len(counts) < len(np.unique(table.labels)) or counts.min() < LEAST:
         return None
-    fold = stratified_k_folds(np.unique(table.labels[own], return_inverse=True)[1], FOLDS, seed)
+    groups = None if table.groups is None else table.groups[own]
+    codes = np.unique(table.labels[own], return_inverse=True)[1]
+    fold = stratified_k_folds(codes, FOLDS, seed, groups)
     parts = [own[fold == i] for i in range(FOLDS)]
     return [(out, choose(table_without(table, out))) for out in parts]
 

@@ -133,7 +133,7 @@ class OrderSearch:
         self.hot = np.eye(len(self.classes))[self.y]
         self.codes = bin_codes(table.values, table.bought)
         self.fine = _filled(bin_codes(table.values, table.bought, FINE))
-        self.fold = stratified_k_folds(self.y, folds, seed)
+        self.fold = stratified_k_folds(self.y, folds, seed, table.groups)
         self.owned: list[int] = []
         self.steps: list[tuple[int, ...]] = []
         self.prices: list[float] = []

@@ -252,13 +252,18 @@ def _left_out(
     """The model, and what models without a row's fold say of it; no folds: nothing is said."""
     if estimator is None and part.effects is None:  # the mixture leaves rows out anyway
         mixture, p = fit_mixture_left_out(
-            part.filled(), part.labels, part.weights, categories=which_categories(part), seed=seed
+            part.filled(),
+            part.labels,
+            part.weights,
+            categories=which_categories(part),
+            seed=seed,
+            groups=part.groups,
         )
         return p, mixture
     p = np.repeat(shares[None, :], part.n_rows, axis=0)
     if not folds:
         return p, fit_unmeasured(part, estimator, seed=seed)
-    fold, values = stratified_k_folds(part.labels, folds, seed), part.filled()
+    fold, values = stratified_k_folds(part.labels, folds, seed, part.groups), part.filled()
     for i in np.unique(fold):
         train, test = np.flatnonzero(fold != i), np.flatnonzero(fold == i)
         if len(np.unique(part.labels[train])) < 2:

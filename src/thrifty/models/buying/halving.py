@@ -118,6 +118,7 @@ class Halving:
         codes = np.asarray(labels.codes, dtype=np.int64)
         _check_allowance(cells, labels.n_classes, allowance)
         search = _Search(self, cells, codes, labels.n_classes, allowance, rng, memory)
+        search.groups = labels.groups
         search.halve()
         search.check_values()
         if search.mostly_gaps():
@@ -161,6 +162,8 @@ class _Search:
         self.useful = memory.usefulness(cells.n_features) / max(memory.tasks, 1)
         self.chosen: list[int] = []
         self.looked, self.rows, self.drift = 0, 0, False
+        #: of all rows of the task, where some belong together
+        self.groups: Ints | None = None
         self.judges = judges_worth(cells)
         # of the present model: how far the loss fell, and would fall with half as many rows again
         self.fall, self.by_more_rows = 0.0, np.inf
@@ -414,13 +417,20 @@ class _Search:
         features = np.array(self.chosen, dtype=np.int64)
         values, y, borrowed = self._rows_for(features)
         categories = np.array([f in self.categories for f in self.chosen])
-        curve = curve_of(values, y, categories, self.n_classes)
+        curve = curve_of(values, y, categories, self.n_classes, self._groups(len(y)))
         self.fall, self.by_more_rows = curve.fall, curve.by_rows
         self.losses.append(curve.loss)
         more = min(_MORE_ROWS * self.rows, len(self.basket.codes) - self.rows)
         price = more * float(self.prices[features].sum())
         gain = curve.by_rows * more / (_MORE_ROWS * self.rows)
         return self._by_row(curve.p, borrowed), (gain / price if price > 0 else 0.0)
+
+    def _groups(self, n: int) -> Ints | None:
+        """Of the task's own rows, then of earlier ones, which belong to nobody."""
+        if self.groups is None:
+            return None
+        apart = int(self.groups.max()) + 1 + np.arange(n - self.rows)
+        return np.concatenate([self.groups[self.basket.order[: self.rows]], apart])
 
     def _by_row(self, found: Floats, borrowed: Ints) -> Floats:
         """A line for each own row and for each earlier one, NaN for those that were not used."""

@@ -110,6 +110,7 @@ class HalvingNumbers:
     ) -> Bought:
         _check_allowance(cells, allowance)
         search = _NumberSearch(self, cells, labels.values, memory, allowance, rng)
+        search.groups = labels.groups
         if not search.take_everything():
             search.halve()
             search.check_values()
@@ -147,6 +148,8 @@ class _NumberSearch:
         # of the present model: how far the loss fell, and would fall with half as many rows again
         self.fall, self.by_more_rows = 0.0, np.inf
         self.losses: list[float] = []
+        #: of all rows of the task, where some belong together
+        self.groups: Ints | None = None
 
     def take_everything(self) -> bool:
         """Where all cells can be paid for, have them; the model gets those with the best scores."""
@@ -285,7 +288,9 @@ class _NumberSearch:
             return found, 0.0
         named = np.array([f in self.categories for f in self.chosen])
         design = Design.of(values, np.ones(len(y)), named, _BINS)
-        folds = folds_in_turn(len(y), _FOLDS)
+        rows = self.basket.order[: self.rows]
+        together = None if self.groups is None else self.groups[rows]
+        folds = folds_in_turn(len(y), _FOLDS, together)
         from_one = np.zeros(_FOLDS)
         for fold in range(_FOLDS):
             rest, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)

@@ -76,6 +76,7 @@ class InOrder:
         rng: np.random.Generator,
     ) -> Bought:
         search = _OrderedSearch(cells, np.asarray(labels.codes, dtype=np.int64), allowance, rng)
+        search.groups = labels.groups
         search.run()
         table = search.table()
         return Bought(table, Lesson(useful=table.features), {"way": "in order"})
@@ -94,6 +95,8 @@ class _OrderedSearch:
         self.alive = np.arange(cells.n_features)
         self.taken: list[int] = []
         self.rows = self._rows(OTHERS)
+        #: of all rows of the task, where some belong together
+        self.groups: Ints | None = None
 
     def _rows(self, others: float) -> Ints:
         """The rarest class whole, and at most so many rows of each other class for each of it."""
@@ -164,7 +167,8 @@ class _OrderedSearch:
             return None
         table = self.table()
         codes = bin_codes(table.values, table.bought, FINE)
-        fold = stratified_k_folds(table.labels, _FOLDS, 0)
+        together = None if self.groups is None else self.groups[table.rows]
+        fold = stratified_k_folds(table.labels, _FOLDS, 0, together)
         p = proxy_out_of_fold(codes, table.labels, table.weights, fold)
         place = np.searchsorted(table.rows, probe)
         return np.asarray(p[place])

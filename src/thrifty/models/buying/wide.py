@@ -113,7 +113,8 @@ def _more_would_pay(account: Account, labels: Labels, joint: Ints) -> bool:
         return True
     values = np.asarray(account.cells.get(rows, joint), dtype=np.float64)
     codes = np.asarray(labels.codes[rows], dtype=np.int64)
-    curve = curve_of(values, codes, np.zeros(len(joint), dtype=bool), 2)
+    groups = None if labels.groups is None else labels.groups[rows]
+    curve = curve_of(values, codes, np.zeros(len(joint), dtype=bool), 2, groups)
     return would_pay(curve.by_rows, curve.fall)
 
 

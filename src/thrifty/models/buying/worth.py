@@ -108,7 +108,9 @@ class Curve:
     by_rows: float
 
 
-def curve_of(values: Floats, y: Ints, categories: Bools, n_classes: int) -> Curve:
+def curve_of(
+    values: Floats, y: Ints, categories: Bools, n_classes: int, groups: Ints | None = None
+) -> Curve:
     """From cards of a third and of two thirds of the rows.
 
     >>> rng = np.random.default_rng(0)
@@ -121,7 +123,7 @@ def curve_of(values: Floats, y: Ints, categories: Bools, n_classes: int) -> Curv
     ones = np.ones(len(y))
     shares = np.tile(np.bincount(y, minlength=n_classes) / len(y), (len(y), 1))
     alone = mean_loss(shares, y)
-    folds = stratified_folds(y, np.random.default_rng(0))
+    folds = stratified_folds(y, np.random.default_rng(0), groups)
     if folds is None:
         return Curve(shares, alone, 0.0, 0.0)
     design = Design.of(values, ones, categories, _BINS)

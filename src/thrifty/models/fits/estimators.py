@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from thrifty.array_types import Floats
+from thrifty.array_types import Floats, Ints
 from thrifty.errors import BadParameter
 from thrifty.models.card import Card
 from thrifty.models.fits.plain_trees import PlainTrees, Words, no_plain_trees
@@ -53,13 +53,6 @@ def check_estimator(estimator: object, *, numbers: bool = False) -> None:
             f"estimator must be a scikit-learn estimator, for instance LogisticRegression(); got "
             f"{estimator!r}."
         )
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    if not has_fit_parameter(last, "sample_weight"):
-        raise BadParameter(
-            f"{what} must take sample_weight in fit: rows are bought with known probabilities and "
-            "weigh one over them. Use an estimator that does, for instance LogisticRegression, "
-            "GaussianNB, a forest or boosted trees."
-        )
     if not numbers and not hasattr(estimator, "predict_proba"):
         raise BadParameter(
             f"{what} must have predict_proba. Wrap it: CalibratedClassifierCV(it, "
@@ -91,6 +84,13 @@ class Prepared:
         self.measured, self.error = False, np.nan
         if hasattr(fitted, "classes_"):
             self.classes_: AnyArray = fitted.classes_
+
+    def __getattr__(self, name: str) -> object:
+        """What was learned, ``coef_`` or ``feature_importances_``, is the estimator's own."""
+        fitted = self.__dict__.get("fitted")
+        if fitted is None or not name.endswith("_") or name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return getattr(fitted, name)
 
     def columns(self, values: Floats) -> Floats:
         """What the estimator is given."""
@@ -157,10 +157,35 @@ def fit_user(table: Table, estimator: EstimatorLike, seed: int) -> Prepared:
     _say_categories(made, table.categories)
     fills = None if _takes_gaps(made) else _middles(table.values)
     empty = Prepared(None, fills, table.categories or (0,) * len(table.features))
-    step = f"{made.steps[-1][0]}__" if isinstance(made, Pipeline) else ""
-    weights = {f"{step}sample_weight": table.weights / table.weights.mean()}
-    fitted = made.fit(empty.columns(table.values), table.labels, **weights)
-    return Prepared(fitted, fills, empty.categories)
+    columns, labels = empty.columns(table.values), table.labels
+    last = made.steps[-1][1] if isinstance(made, Pipeline) else made
+    if has_fit_parameter(last, "sample_weight"):
+        step = f"{made.steps[-1][0]}__" if isinstance(made, Pipeline) else ""
+        weights = {f"{step}sample_weight": table.weights / table.weights.mean()}
+        return Prepared(made.fit(columns, labels, **weights), fills, empty.categories)
+    drawn = drawn_by_weight(table.weights, labels, seed)
+    return Prepared(made.fit(columns[drawn], labels[drawn]), fills, empty.categories)
+
+
+def drawn_by_weight(weights: Floats, labels: AnyArray, seed: int) -> Ints:
+    """As many rows as there are, each about as often as it weighs; for estimators without weights.
+
+    One after another at even steps along the sum of the weights (systematic resampling): rows that
+    weigh alike come once each. A class whose rows would all be missed keeps its heaviest.
+
+    >>> drawn_by_weight(np.ones(4), np.array([0, 0, 1, 1]), 0).tolist()
+    [0, 1, 2, 3]
+    >>> np.bincount(drawn_by_weight(np.array([2.0, 1, 1, 0]), np.array([0, 0, 1, 1]), 0)).tolist()
+    [2, 1, 1]
+    """
+    ends = np.cumsum(weights)
+    steps = (np.arange(len(weights)) + np.random.default_rng(seed).random()) / len(weights)
+    drawn = np.minimum(np.searchsorted(ends, steps * ends[-1], side="right"), len(weights) - 1)
+    if labels.dtype.kind in "biu":
+        lost = np.setdiff1d(labels, labels[drawn])
+        heaviest = [np.flatnonzero(labels == c)[weights[labels == c].argmax()] for c in lost]
+        drawn = np.append(drawn, np.array(heaviest, dtype=np.int64))
+    return np.sort(drawn).astype(np.int64)
 
 
 def _wrong_labels(table: Table) -> float:

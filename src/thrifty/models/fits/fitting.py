@@ -64,11 +64,14 @@ def default_fit(table: Table, seed: int) -> FittedClasses:
         seed=seed,
         borrowed=table.rows < 0,
         looked=table.looked,
+        groups=table.groups,
     )
     codes = np.searchsorted(mixture.classes_, table.labels).astype(np.int64)
     own = np.flatnonzero(table.rows >= 0)
     weights = table.of_rows(own).weighing_as(table).weights
-    return replace(mixture, quality=quality_of(left_out[own], codes[own], weights, seed))
+    groups = None if table.groups is None else table.groups[own]
+    quality = quality_of(left_out[own], codes[own], weights, seed, groups=groups)
+    return replace(mixture, quality=quality)
 
 
 def which_categories(table: Table) -> Bools | None:

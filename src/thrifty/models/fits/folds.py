@@ -1,10 +1,13 @@
 """How rows are parted into folds: every way that is in use, side by side.
 
 Each gives the fold of every row. They differ in what is held equal between folds and in what is
-drawn, and each is kept to the bit for the models that were measured with it.
+drawn, and each is kept to the bit for the models that were measured with it. With ``groups`` it is
+groups that are dealt out, each by the class of its first row: no group is ever parted.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
@@ -28,7 +31,16 @@ _DIFFERENT = 10
 _GAP = 0.7310585
 
 
-def stratified_folds(codes: Ints, rng: np.random.Generator) -> Ints | None:
+def _of_groups(groups: Ints, make: Callable[[Ints], Ints | None]) -> Ints | None:
+    """The fold of each row, where ``make`` deals out one row of every group."""
+    _, first, at = np.unique(groups, return_index=True, return_inverse=True)
+    folds = make(first)
+    return None if folds is None else np.asarray(folds[at.reshape(-1)], dtype=np.int64)
+
+
+def stratified_folds(
+    codes: Ints, rng: np.random.Generator, groups: Ints | None = None
+) -> Ints | None:
     """Three folds, each class shuffled and dealt out; None where one has fewer rows than folds.
 
     Of the mixture, of what half as many rows would bring, and of a user's classifier's quality.
@@ -36,7 +48,17 @@ def stratified_folds(codes: Ints, rng: np.random.Generator) -> Ints | None:
     >>> folds = stratified_folds(np.array([0] * 6 + [1] * 3), np.random.default_rng(0))
     >>> np.bincount(folds).tolist(), sorted(folds[6:].tolist())
     ([3, 3, 3], [0, 1, 2])
+    >>> parts = stratified_folds(np.arange(18) % 2, np.random.default_rng(0), np.arange(18) // 3)
+    >>> parts is None  # six groups, all of which begin with another class: three of each
+    False
     """
+    if groups is not None:
+        n_classes = int(codes.max()) + 1
+        found = _of_groups(groups, lambda first: stratified_folds(codes[first], rng))
+        # a fold without a class, or all of one, judges nothing
+        if found is None or _parted(found, codes, n_classes).min() == 0:
+            return None
+        return found
     if np.bincount(codes).min() < _FOLDS:
         return None
     folds = np.zeros(len(codes), dtype=np.int64)
@@ -46,7 +68,13 @@ def stratified_folds(codes: Ints, rng: np.random.Generator) -> Ints | None:
     return folds
 
 
-def stratified_k_folds(y: Ints, folds: int, seed: int) -> Ints:
+def _parted(folds: Ints, codes: Ints, n_classes: int) -> Ints:
+    """How many rows of each class are outside of each fold."""
+    outside = [np.bincount(codes[folds != f], minlength=n_classes) for f in np.unique(folds)]
+    return np.array(outside)
+
+
+def stratified_k_folds(y: Ints, folds: int, seed: int, groups: Ints | None = None) -> Ints:
     """scikit-learn's stratified folds; fewer of them where a class has fewer rows.
 
     Of the proxy model that orders questions, and of a user's estimator at each prefix. With a
@@ -55,6 +83,10 @@ def stratified_k_folds(y: Ints, folds: int, seed: int) -> Ints:
     >>> stratified_k_folds(np.array([0, 0, 0, 1]), 4, 0).tolist()
     [0, 1, 2, 3]
     """
+    if groups is not None:
+        found = _of_groups(groups, lambda first: stratified_k_folds(y[first], folds, seed))
+        assert found is not None
+        return found
     rarest = int(np.bincount(y)[np.unique(y)].min())
     if rarest < 2:
         return folds_in_turn(len(y), max(2, folds))
@@ -88,7 +120,7 @@ def folds_by_content(values: Floats, codes: Ints, n_folds: int) -> Ints | None:
     return found
 
 
-def shuffled_folds(n_rows: int, n_folds: int, seed: int) -> Ints:
+def shuffled_folds(n_rows: int, n_folds: int, seed: int, groups: Ints | None = None) -> Ints:
     """Folds at random, whatever the labels.
 
     Of the mixture of numbers, of a regressor's quality, and of the halves on which a recurring
@@ -97,10 +129,14 @@ def shuffled_folds(n_rows: int, n_folds: int, seed: int) -> Ints:
     >>> np.bincount(shuffled_folds(9, 3, 0)).tolist()
     [3, 3, 3]
     """
+    if groups is not None:
+        found = _of_groups(groups, lambda first: shuffled_folds(len(first), n_folds, seed))
+        assert found is not None
+        return found
     return np.asarray(np.random.default_rng(seed).permutation(n_rows) % n_folds, dtype=np.int64)
 
 
-def folds_in_turn(n_rows: int, n_folds: int) -> Ints:
+def folds_in_turn(n_rows: int, n_folds: int, groups: Ints | None = None) -> Ints:
     """Row i is in fold i % n: for rows whose order was drawn already.
 
     Of the error by which a table of numbers is cut, and of what half as many rows would bring it.
@@ -108,10 +144,14 @@ def folds_in_turn(n_rows: int, n_folds: int) -> Ints:
     >>> folds_in_turn(5, 2).tolist()
     [0, 1, 0, 1, 0]
     """
+    if groups is not None:
+        found = _of_groups(groups, lambda first: folds_in_turn(len(first), n_folds))
+        assert found is not None
+        return found
     return np.asarray(np.arange(n_rows) % n_folds, dtype=np.int64)
 
 
-def folds_in_turn_by_class(codes: Ints, n_folds: int) -> Ints:
+def folds_in_turn_by_class(codes: Ints, n_folds: int, groups: Ints | None = None) -> Ints:
     """The same within each of two classes, for rows whose order was drawn already.
 
     Of the joint rows of a wide table.
@@ -119,6 +159,10 @@ def folds_in_turn_by_class(codes: Ints, n_folds: int) -> Ints:
     >>> folds_in_turn_by_class(np.array([0, 0, 1, 1]), 2).tolist()
     [0, 1, 0, 1]
     """
+    if groups is not None:
+        found = _of_groups(groups, lambda first: folds_in_turn_by_class(codes[first], n_folds))
+        assert found is not None
+        return found
     folds = np.zeros(len(codes), dtype=np.int64)
     for code in (0, 1):
         at = np.flatnonzero(codes == code)

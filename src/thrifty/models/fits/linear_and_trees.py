@@ -160,7 +160,8 @@ def joint_rows(table: Table) -> JointRows | None:
     codes = table.labels[rows].astype(np.int64)
     if np.bincount(codes, minlength=2).min() < _FEWEST:
         return None
-    folds = folds_in_turn_by_class(codes, _FOLDS)
+    groups = None if table.groups is None else table.groups[rows]
+    folds = folds_in_turn_by_class(codes, _FOLDS, groups)
     line = np.zeros(len(rows))
     for fold in range(_FOLDS):
         out = rows[folds == fold]

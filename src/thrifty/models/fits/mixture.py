@@ -205,12 +205,13 @@ def fit_mixture_left_out(
     shrinkage: float = 1.0,
     borrowed: Bools | None = None,
     looked: int = 0,
+    groups: Ints | None = None,
 ) -> tuple[Mixture, Floats]:
     """The same, with the probabilities of every row from parts that did not see it.
 
     ``borrowed``: rows of the population whose class is not known, among the others of two classes.
     ``looked``: so many rows, the first, chose the features, and are no judges of the mixture where
-    there are enough others.
+    there are enough others. ``groups``: rows that are left out together.
     """
     classes, codes = np.unique(labels, return_inverse=True)
     codes = codes.reshape(-1).astype(np.int64)
@@ -225,7 +226,7 @@ def fit_mixture_left_out(
     card = design.fit(everything, codes, n_classes, soft, shrinkage)
     lines = LineDesign.of(values, categories)
     line = lines.fit(everything, codes, n_classes, soft).as_points(values, categories)
-    folds = stratified_folds(codes, np.random.default_rng(seed))
+    folds = stratified_folds(codes, np.random.default_rng(seed), groups)
     if folds is None:
         own = (design.scores(card, everything) + line.scores(values)) / 2
         shift = fit_intercepts(own, codes, weights)

@@ -219,7 +219,7 @@ def fit_numbers(table: Table, seed: int = 0) -> NumberMix:
         return NumberMix(line, None, None, np.array([1.0, 0.0, 0.0]), 0.0, np.nan)
     named = np.array(sizes) > 0
     design = Design.of(values, weights, named, _BINS)
-    folds = shuffled_folds(len(y), _FOLDS, seed)
+    folds = shuffled_folds(len(y), _FOLDS, seed, table.groups)
     left_out = np.zeros((len(y), 3))
     for fold in range(_FOLDS):
         rest, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
@@ -251,7 +251,7 @@ def error_left_out(table: Table) -> float:
         return alone
     values, sizes = table.filled(), table.categories or (0,) * table.width
     design = Design.of(values, weights, np.array(sizes) > 0, _BINS)
-    left_out, folds = np.zeros((len(y), 2)), folds_in_turn(len(y), _FOLDS)
+    left_out, folds = np.zeros((len(y), 2)), folds_in_turn(len(y), _FOLDS, table.groups)
     for fold in range(_FOLDS):
         out = folds == fold
         rest, w = np.flatnonzero(~out), weights[~out]

@@ -23,7 +23,7 @@ from scipy.special import expit, logit
 from thrifty.array_types import Floats, Ints
 from thrifty.typing import Json, JsonLike
 
-__all__ = ["Figure", "Quality", "quality_from_dict", "quality_of", "widened"]
+__all__ = ["Figure", "Quality", "draws_of_rows", "quality_from_dict", "quality_of", "widened"]
 
 #: draws of the interval: its ends are the fifth of each side; set by hand
 _DRAWS = 200
@@ -116,7 +116,12 @@ def quality_from_dict(data: JsonLike | None) -> Quality | None:
 
 
 def quality_of(
-    probabilities: Floats, codes: Ints, weights: Floats, seed: int = 0, wider: float = _WIDER
+    probabilities: Floats,
+    codes: Ints,
+    weights: Floats,
+    seed: int = 0,
+    wider: float = _WIDER,
+    groups: Ints | None = None,
 ) -> Quality | None:
     """Quality of probabilities that came from models without the row; None with too few rows.
 
@@ -128,14 +133,18 @@ def quality_of(
         the class of each row, and how many rows it stands for
     wider : float
         how much wider than the draws say the intervals are
+    groups : array of int or None
+        rows that are drawn together: an interval is of so many groups, not of their rows
     """
     sizes = np.bincount(codes, minlength=probabilities.shape[1])
+    if groups is not None:  # of each class, how many groups have it
+        sizes = np.array([len(np.unique(groups[codes == c])) for c in range(len(sizes))])
     if sizes.min() < _LEAST:
         return None
     shares = np.bincount(codes, weights=weights, minlength=len(sizes)) / weights.sum()
     rare = int(shares.argmin()) if len(sizes) == 2 else None
     wanted = range(len(sizes)) if rare is None else [rare]
-    counts = _draws(codes, np.random.default_rng(seed))
+    counts = draws_of_rows(codes, np.random.default_rng(seed), groups)
     both = np.mean(
         [_figures(probabilities[:, c], codes == c, counts * weights) for c in wanted], axis=0
     )
@@ -170,8 +179,14 @@ def widened(at: float, low: float, high: float) -> tuple[float, float]:
     return at - _WIDER_NUMBERS * (at - low), at + _WIDER_NUMBERS * (high - at)
 
 
-def _draws(codes: Ints, rng: np.random.Generator) -> Floats:
-    """(1 + draws, rows) how often each row is drawn; in the first line once each."""
+def draws_of_rows(codes: Ints, rng: np.random.Generator, groups: Ints | None = None) -> Floats:
+    """(1 + draws, rows) how often each row is drawn, by class; in the first line once each.
+
+    With ``groups`` a group is drawn as a whole, among those that begin with the same class.
+    """
+    if groups is not None:
+        _, first, at = np.unique(groups, return_index=True, return_inverse=True)
+        return draws_of_rows(codes[first], rng)[:, at.reshape(-1)]
     n = max(20, min(_DRAWS, _AT_ONCE // len(codes)))
     counts = np.ones((1 + n, len(codes)))
     for code in np.unique(codes):

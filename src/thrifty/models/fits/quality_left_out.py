@@ -57,7 +57,8 @@ def quality_left_out(
     """Of a classifier; None with too few rows, or where it cannot be fitted on fewer."""
     own = np.flatnonzero(table.rows >= 0)
     codes = table.labels[own].astype(np.int64)
-    folds = stratified_folds(codes, np.random.default_rng(seed))
+    groups = None if table.groups is None else table.groups[own]
+    folds = stratified_folds(codes, np.random.default_rng(seed), groups)
     if folds is None:
         return None
     p = np.zeros((len(own), int(table.labels.max()) + 1))
@@ -68,7 +69,8 @@ def quality_left_out(
             return None
         known = np.asarray(fitted.classes_, dtype=np.int64)
         p[np.ix_(folds == fold, known)] = fitted.predict_proba(table.values[out])
-    return quality_of(p, codes, table.of_rows(own).weighing_as(table).weights, seed)
+    weights = table.of_rows(own).weighing_as(table).weights
+    return quality_of(p, codes, weights, seed, groups=groups)
 
 
 def numbers_left_out(
@@ -76,9 +78,10 @@ def numbers_left_out(
 ) -> NumberQuality | None:
     """Of a regressor; None with too few rows, or where it cannot be fitted on fewer."""
     y, weights = np.asarray(table.labels, dtype=np.float64), table.weights
-    if len(y) < _LEAST or y.min() == y.max():
+    n = len(y) if table.groups is None else len(np.unique(table.groups))
+    if n < _LEAST or y.min() == y.max():
         return None
-    folds = shuffled_folds(len(y), _FOLDS, seed)
+    folds = shuffled_folds(len(y), _FOLDS, seed, table.groups)
     found = np.zeros(len(y))
     for fold in range(_FOLDS):
         out = np.flatnonzero(folds == fold)
@@ -86,9 +89,9 @@ def numbers_left_out(
         if fitted is None:
             return None
         found[out] = np.asarray(fitted.predict(table.values[out])).reshape(-1)
-    draws = np.random.default_rng(seed).multinomial(
-        len(y), np.full(len(y), 1 / len(y)), size=_DRAWS
-    )
+    draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=_DRAWS)
+    if table.groups is not None:  # a group is drawn as a whole
+        draws = draws[:, np.unique(table.groups, return_inverse=True)[1].reshape(-1)]
     counts = np.vstack([np.ones(len(y)), draws]) * weights
     share = counts / counts.sum(axis=1, keepdims=True)
     wrong = share @ (found - y) ** 2

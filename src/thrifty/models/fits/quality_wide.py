@@ -56,7 +56,8 @@ def quality_of_wide(
     p = expit(found)
     # of each class other parts were bought together: the rows weigh what their class does
     weights = table.of_rows(joint.rows).weighing_as(table).weights
-    return quality_of(np.column_stack([1 - p, p]), joint.codes, weights, seed, _WIDER)
+    groups = None if table.groups is None else table.groups[joint.rows]
+    return quality_of(np.column_stack([1 - p, p]), joint.codes, weights, seed, _WIDER, groups)
 
 
 def _carried(linear: LinearScore, joint: Ints) -> float:

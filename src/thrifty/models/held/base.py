@@ -3,7 +3,8 @@ only those it was given."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Generic, Self, TypeVar
 
 import numpy as np
@@ -11,17 +12,29 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
+from threadpoolctl import threadpool_limits
 
+from thrifty.array_types import Floats
 from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.cells import open_cells
 from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.matching import match_features
 from thrifty.cells.sources.checks import default_names, refuse_masked
+from thrifty.cells.sources.some_rows import of_rows
 from thrifty.errors import BadInput
+from thrifty.labels.classes import Labels
+from thrifty.labels.numbers import Numbers
+from thrifty.labels.of_rows import read_groups, read_row_weights, with_rows
 from thrifty.models.asking.ask import Keeper
 from thrifty.models.asking.certificate import Certificate
-from thrifty.models.fits.estimators import in_words
+from thrifty.models.fits.estimators import Prepared, in_words
 from thrifty.models.fits.fitted import Fitted, NotBrought
+from thrifty.models.held.importances import (
+    coefficients_by_name,
+    column_names,
+    own_importances,
+    rise_of_loss,
+)
 from thrifty.models.table import Table, table_from_dict
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, LabelsLike, MoneyLike, TableLike
 
@@ -29,6 +42,7 @@ __all__ = ["OnCells", "check_lengths", "one_column", "words_of"]
 
 F = TypeVar("F", bound=Fitted)  # what is fitted on the table
 P = TypeVar("P")  # what is kept for a beginning of its features
+L = TypeVar("L", Labels, Numbers)
 Q = TypeVar("Q")  # how its quality is told
 
 
@@ -57,15 +71,30 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
         """The inverse of what is fitted's ``to_dict``."""
         raise NotImplementedError
 
-    def _open(self, X: TableLike, y: LabelsLike) -> tuple[Cells, Source]:
-        """A door to X for ``fit``, with what it may spend."""
+    def _read(
+        self,
+        X: TableLike,
+        y: LabelsLike,
+        read: Callable[[AnyArray], L],
+        sample_weight: object,
+        groups: object,
+    ) -> tuple[Cells, Source, L]:
+        """For ``fit``: a door to the rows of X that weigh something, and their labels."""
         if y is None:
             raise BadInput(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         source = as_source(X, allow_missing=True, categories=True)
+        labels = read(one_column(y))
+        n = source.n_examples
+        check_lengths(n, len(labels))
+        weights, together = read_row_weights(sample_weight, n), read_groups(groups, n)
+        labels, rows = with_rows(labels, None, weights, together)
+        if rows is not None:
+            source = of_rows(source, rows)
         everything = float(source.n_examples * source.n_features)
-        return Cells(source, spend=read_spend(self.spend, "", lambda: everything)), source
+        spend = read_spend(self.spend, "", lambda: everything)
+        return Cells(source, spend=spend), source, labels
 
     def _set(
         self,
@@ -92,6 +121,7 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
         self._keeper: Keeper | None = None
         self._measured: list[Q | None] = []
         self._fewer: dict[frozenset[str], Self] = {}
+        self._rises: dict[int, dict[str, tuple[float, float]]] = {}
         return self
 
     def without(self, names: Collection[str]) -> Self:
@@ -140,6 +170,103 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
             made.classes_ = self.classes_
         fitted = self._fit(table, self.estimator, seed=self.random_state or 0)
         return made._set(table, fitted, self.feature_names_, self.words_)
+
+    def columns(self, X: TableLike) -> NDArray[np.float64]:
+        """What the fitted estimator is given of X, a row for each of its rows.
+
+        The values of ``features_``; for an estimator that takes no gaps they are filled, and a
+        category is a column for each of its words (``column_names_``). For tools that look into
+        an estimator: ``shap.TreeExplainer(model.estimator_.fitted).shap_values(model.columns(X))``.
+        """
+        values = self._values(X)
+        return self.estimator_.columns(values) if isinstance(self.estimator_, Prepared) else values
+
+    @property
+    def column_names_(self) -> list[str]:
+        """The names of :meth:`columns`."""
+        check_is_fitted(self, "estimator_")
+        names = [self.feature_names_[f] for f in self.features_.tolist()]
+        if not isinstance(self.estimator_, Prepared):
+            return names
+        return column_names(self.estimator_, names, self.words_)
+
+    @property
+    def coef_(self) -> dict[str, float] | dict[object, dict[str, float]]:
+        """Coefficients by the name of their column, where a user's estimator has them.
+
+        Of more than two classes: by class.
+        """
+        fitted = self.__dict__.get("estimator_")
+        if not isinstance(fitted, Prepared) or not hasattr(fitted, "coef_"):
+            raise AttributeError(
+                "coefficients are a linear estimator's; feature_importances_ is there for all."
+            )
+        classes = self.classes_.tolist() if hasattr(self, "classes_") else []
+        return coefficients_by_name(fitted, self.column_names_, classes)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """What each of the ``n_features_in_`` features does for the model; in all 1.
+
+        As a user's estimator says it (``feature_importances_``, or coefficients times the spread of
+        their columns); of Thrifty's own models, and of estimators that say nothing, from
+        :meth:`permutation_importances`, what is below 0 taken for 0.
+        """
+        fitted = self.__dict__.get("estimator_")
+        if fitted is None or isinstance(fitted, NotBrought):
+            raise AttributeError("feature_importances_ needs a fitted estimator; call fit first.")
+        out = np.zeros(self.n_features_in_)
+        own = None
+        if isinstance(fitted, Prepared):
+            own = own_importances(fitted, self.table_.block().values)
+        if own is None or len(own) != len(self.features_):
+            rise = self.permutation_importances()
+            names = [self.feature_names_[f] for f in self.features_.tolist()]
+            means = [max(rise.get(name, (0.0, 0.0))[0], 0.0) for name in names]
+            total = sum(means)
+            own = np.array(means) / total if total > 0 else np.zeros(len(means))
+        out[self.features_] = own
+        return out
+
+    def permutation_importances(self, repeats: int = 5) -> dict[str, tuple[float, float]]:
+        """How much the loss rises on rows left out when a feature's values are dealt to other rows.
+
+        By name, the largest first: the mean over ``repeats`` and their standard deviation, in
+        logarithmic loss or squared error. Empty where rows are too few to leave some out. Nothing
+        is bought: it is measured on the cells that were, those that were bought together.
+
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(300, 3))
+        >>> from thrifty.models import ModelClassifier
+        >>> model = ModelClassifier(random_state=0).fit(X, X[:, 1] > 0)
+        >>> next(iter(model.permutation_importances()))
+        'x1'
+        """
+        check_is_fitted(self, "estimator_")
+        if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+            raise BadInput(f"repeats must be an integer, 1 or more; got {repeats!r}.")
+        if repeats not in self._rises:
+            table, seed = self.table_, self.random_state or 0
+            classes = hasattr(self, "classes_")
+            with threadpool_limits(1 if self.estimator is None else None):
+                rise = rise_of_loss(table, self._fit_loss, seed, repeats, classes=classes)
+            names = [self.feature_names_[f] for f in table.block().features.tolist()]
+            found = (
+                {}
+                if rise is None
+                else {name: (float(r.mean()), float(r.std())) for name, r in zip(names, rise)}
+            )
+            self._rises[repeats] = dict(sorted(found.items(), key=lambda one: -one[1][0]))
+        return dict(self._rises[repeats])
+
+    def _fit_loss(self, table: Table) -> Callable[[Floats, AnyArray], Floats]:
+        """Of each row of some values and their labels, by a model of other rows."""
+        fitted: F = self._fit(table, self.estimator, seed=self.random_state or 0)
+        return partial(self._losses, fitted)
+
+    def _losses(self, fitted: F, values: Floats, y: AnyArray) -> Floats:
+        """What a model of the same kind loses on each row."""
+        raise NotImplementedError
 
     def _values(self, X: TableLike) -> NDArray[np.float64]:
         """The values of ``features_`` on every row of X."""

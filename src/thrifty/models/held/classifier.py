@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from thrifty.array_types import Floats
 from thrifty.cells import Cells
 from thrifty.html import pre_html
 from thrifty.labels.classes import read_classes
@@ -24,7 +25,8 @@ from thrifty.models.fits.fitting import fit_classes
 from thrifty.models.fits.folds import stratified_folds
 from thrifty.models.fits.quality import Quality
 from thrifty.models.fits.quality_left_out import quality_left_out
-from thrifty.models.held.base import OnCells, check_lengths, one_column
+from thrifty.models.held.base import OnCells
+from thrifty.models.held.importances import log_loss_of
 from thrifty.models.held.text import in_plain_words
 from thrifty.models.learning import learn_table
 from thrifty.models.memory.memory import Memory
@@ -42,7 +44,8 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Orders, Quality]):
     Parameters
     ----------
     estimator : estimator
-        any scikit-learn classifier that takes ``sample_weight``; None: Thrifty's own
+        any scikit-learn classifier; one that takes no ``sample_weight`` gets rows drawn by their
+        weights; None: Thrifty's own
     spend : None, number or str
         how many cells ``fit`` may read, as a number or a share such as "5 %"; None: the default
         rule of :class:`thrifty.Models`
@@ -76,12 +79,23 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Orders, Quality]):
     _fit = staticmethod(fit_classes)
     _load = staticmethod(classes_from_dict)
 
-    def fit(self, X: TableLike, y: LabelsLike) -> Self:
-        """Learn from the cells of X that ``spend`` buys, or the default rule."""
+    def fit(
+        self, X: TableLike, y: LabelsLike, sample_weight: object = None, groups: object = None
+    ) -> Self:
+        """Learn from the cells of X that ``spend`` buys, or the default rule.
+
+        Parameters
+        ----------
+        X, y : array-like
+            a table and its labels
+        sample_weight : array-like or None
+            how many rows each row counts for; nothing is bought on a row that weighs 0
+        groups : array-like or None
+            which group each row belongs to, a patient for instance: its rows are left out together
+            whenever a model is judged
+        """
         check_estimator(self.estimator)
-        cells, source = self._open(X, y)
-        labels = read_classes(one_column(y))
-        check_lengths(source.n_examples, len(labels))
+        cells, source, labels = self._read(X, y, read_classes, sample_weight, groups)
         learned = learn_table(cells, labels, Memory(), self.estimator, self.random_state or 0)
         self.classes_ = labels.classes
         return self._set(
@@ -140,7 +154,8 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Orders, Quality]):
         codes = table.labels[own].astype(np.int64)
         if len(self.classes_) != 2 or len(np.unique(codes)) != 2:
             return None
-        folds = stratified_folds(codes, np.random.default_rng(seed))
+        groups = None if table.groups is None else table.groups[own]
+        folds = stratified_folds(codes, np.random.default_rng(seed), groups)
         if folds is None:
             return None
         scores = np.zeros(len(own))
@@ -150,6 +165,12 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Orders, Quality]):
             fitted = fit_classes(table.of_rows(rest), self.estimator, seed=seed)
             scores[folds == fold] = fitted.predict_proba(table.values[out])[:, 1]
         return scores[codes == 0], scores[codes == 1]
+
+    def _losses(self, fitted: FittedClasses, values: Floats, y: AnyArray) -> Floats:
+        """The logarithm of what was said of each row's class."""
+        p = np.zeros((len(values), len(self.classes_)))
+        p[:, np.asarray(fitted.classes_, dtype=np.int64)] = fitted.predict_proba(values)
+        return log_loss_of(p, y)
 
     def __str__(self) -> str:
         return repr(self) if not hasattr(self, "features_") else in_plain_words(self)

@@ -12,6 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from thrifty.array_types import Floats
 from thrifty.cells import Cells
 from thrifty.labels.numbers import read_numbers
 from thrifty.lazy import Asked
@@ -21,11 +22,11 @@ from thrifty.models.fits.estimators import check_estimator
 from thrifty.models.fits.fitted import FittedNumbers, NotBrought, numbers_from_dict
 from thrifty.models.fits.fitting import fit_regressor
 from thrifty.models.fits.quality_left_out import NumberQuality, numbers_left_out
-from thrifty.models.held.base import OnCells, check_lengths, one_column
+from thrifty.models.held.base import OnCells
 from thrifty.models.learning import learn_numbers
 from thrifty.models.memory.memory import Memory
 from thrifty.models.table import Table
-from thrifty.typing import EstimatorLike, Json, LabelsLike, TableLike
+from thrifty.typing import AnyArray, EstimatorLike, Json, LabelsLike, TableLike
 
 __all__ = ["ModelRegressor"]
 
@@ -41,7 +42,8 @@ class ModelRegressor(RegressorMixin, OnCells[FittedNumbers, FittedNumbers, Numbe
     Parameters
     ----------
     estimator : estimator
-        any scikit-learn regressor that takes ``sample_weight``; None: Thrifty's own, a line, points
+        any scikit-learn regressor; one that takes no ``sample_weight`` gets rows drawn by their
+        weights; None: Thrifty's own, a line, points
         over bins and boosted trees, mixed
     spend : None, number or str
         how many cells ``fit`` may read, as a number or a share such as "5 %"; None: the default
@@ -72,12 +74,23 @@ class ModelRegressor(RegressorMixin, OnCells[FittedNumbers, FittedNumbers, Numbe
     _fit = staticmethod(fit_regressor)
     _load = staticmethod(numbers_from_dict)
 
-    def fit(self, X: TableLike, y: LabelsLike) -> Self:
-        """Learn from the cells of X that ``spend`` buys, or the default rule."""
+    def fit(
+        self, X: TableLike, y: LabelsLike, sample_weight: object = None, groups: object = None
+    ) -> Self:
+        """Learn from the cells of X that ``spend`` buys, or the default rule.
+
+        Parameters
+        ----------
+        X, y : array-like
+            a table and its labels
+        sample_weight : array-like or None
+            how many rows each row counts for; nothing is bought on a row that weighs 0
+        groups : array-like or None
+            which group each row belongs to, a patient for instance: its rows are left out together
+            whenever a model is judged
+        """
         check_estimator(self.estimator, numbers=True)
-        cells, source = self._open(X, y)
-        labels = read_numbers(one_column(y))
-        check_lengths(source.n_examples, len(labels))
+        cells, source, labels = self._read(X, y, read_numbers, sample_weight, groups)
         learned = learn_numbers(cells, labels, Memory(), self.estimator, self.random_state or 0)
         return self._set(
             learned.bought.table, learned.fitted, source.feature_names, learned.words, source.named
@@ -110,6 +123,11 @@ class ModelRegressor(RegressorMixin, OnCells[FittedNumbers, FittedNumbers, Numbe
                 fit_again = partial(fit_regressor, estimator=self.estimator, seed=seed)
                 self._measured.append(numbers_left_out(self.table_, fit_again, seed))
         return self._measured[0]
+
+    def _losses(self, fitted: FittedNumbers, values: Floats, y: AnyArray) -> Floats:
+        """The square of what was wrong on each row."""
+        said = np.asarray(fitted.predict(values), dtype=np.float64).reshape(-1)
+        return np.asarray((said - y) ** 2, dtype=np.float64)
 
     def __str__(self) -> str:
         if not hasattr(self, "features_"):
