@@ -94,7 +94,8 @@ def test_on_the_command_line_and_purged(tmp_path):
 
 def test_a_prediction_as_a_frame(life):
     new, _ = month(5, 1, 1000)
-    frame = life.predict("ill", source(new)).to_frame()
+    prediction = life.predict("ill", source(new))
+    frame = prediction.to_frame()
     assert frame["id"].tolist() == list(new.index)
     assert list(frame.columns) == [
         "id",
@@ -104,7 +105,12 @@ def test_a_prediction_as_a_frame(life):
         "cells",
         "cost",
     ]
-    pytest.importorskip("polars").from_pandas(frame)
+    polars = pytest.importorskip("polars")
+    other = prediction.to_frame("polars")
+    assert isinstance(other, polars.DataFrame)
+    assert other.to_dict(as_series=False) == frame.to_dict(orient="list")
+    with pytest.raises(thrifty.errors.BadParameter, match="'pandas' or 'polars'"):
+        prediction.to_frame("arrow")
 
 
 def test_a_fall_in_autumn_is_dated_there(life):

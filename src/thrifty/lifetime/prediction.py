@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from thrifty.cells import Cells, Receipt
 from thrifty.cells.ledger.receipt import PredictionReceipt
-from thrifty.errors import BadInput, BudgetExceeded
+from thrifty.errors import BadInput, BadParameter, BudgetExceeded
 from thrifty.html import table_html
 from thrifty.lazy import UNANSWERED, Asked, Asks, Explanation, explain_cells
 from thrifty.typing import AnyArray
 
 if TYPE_CHECKING:
     import pandas
+    import polars
 
 __all__ = ["Prediction", "out_of_money", "prediction_receipt"]
 
@@ -106,13 +107,21 @@ class Prediction:
         head = ("row", "answer", "probability", "cells bought")
         return table_html(head, rows, more) + self.receipt._repr_html_()
 
-    def to_frame(self) -> pandas.DataFrame:
-        """A pandas DataFrame, a row each: id, value, probabilities, cells, cost.
+    @overload
+    def to_frame(self) -> pandas.DataFrame: ...
 
-        ``polars.from_pandas(prediction.to_frame())`` makes one of Polars.
-        """
-        import pandas
+    @overload
+    def to_frame(self, kind: Literal["pandas"]) -> pandas.DataFrame: ...
 
+    @overload
+    def to_frame(self, kind: Literal["polars"]) -> polars.DataFrame: ...
+
+    def to_frame(
+        self, kind: Literal["pandas", "polars"] = "pandas"
+    ) -> pandas.DataFrame | polars.DataFrame:
+        """A frame of pandas or Polars, a row each: id, value, probabilities, cells, cost."""
+        if kind not in ("pandas", "polars"):
+            raise BadParameter(f"kind must be 'pandas' or 'polars'; got {kind!r}.")
         ids = self._cells.examples
         columns: dict[str, object] = {
             "id": list(ids) if ids is not None else np.arange(len(self)),
@@ -123,6 +132,12 @@ class Prediction:
                 columns[f"probability of {name}"] = self.probabilities[:, j]
         columns["cells"] = self.receipt.cells_per_row
         columns["cost"] = self.receipt.cost_per_row
+        if kind == "polars":
+            import polars
+
+            return polars.DataFrame(columns)
+        import pandas
+
         return pandas.DataFrame(columns)
 
     def explain(self, example: int) -> Explanation:
