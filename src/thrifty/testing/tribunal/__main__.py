@@ -33,10 +33,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="at most, about")
     parser.add_argument("--results", type=Path, help="a file with a line for each run")
     given = parser.parse_args()
-    before = _read(given.results)
+    earlier = given.results.read_text() if given.results and given.results.exists() else ""
+    before = sum((Judgement(**json.loads(x)) for x in earlier.splitlines()), Judgement())
     begun = time.monotonic()
 
     def progress(verdict: Judgement) -> None:
+        if given.results is not None:  # after each room: a run that is cut short counts as well
+            given.results.write_text(earlier + json.dumps(vars(verdict)) + "\n")
         print(
             f"{time.monotonic() - begun:6.0f} s  {verdict.kills} kills  {verdict.pauses} pauses  "
             f"{verdict.tasks} tasks  {verdict.predictions} predictions  "
@@ -66,18 +69,9 @@ def main() -> int:
             verdict = run(
                 new_database=server.new_database, restart=lambda: server.restart(crash=True)
             )
-    if given.results is not None:
-        with given.results.open("a") as f:
-            f.write(json.dumps(vars(verdict)) + "\n")
     print(before + verdict)
     print(f"took           {time.monotonic() - begun:.0f} s")
     return 0 if (before + verdict).sound else 1
-
-
-def _read(results: Path | None) -> Judgement:
-    """What earlier runs have found."""
-    lines = results.read_text().splitlines() if results is not None and results.exists() else []
-    return sum((Judgement(**json.loads(line)) for line in lines), Judgement())
 
 
 if __name__ == "__main__":

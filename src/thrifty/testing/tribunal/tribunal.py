@@ -12,14 +12,13 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from thrifty.cells import Budget, Cells
+from thrifty.cells import Budget, Cells, Source
 from thrifty.cells.ledger.ledger import OpenPurchase
-from thrifty.errors import BadInput
+from thrifty.errors import BadInput, CostAboveReservation
 from thrifty.lifetime import Lifetime
 from thrifty.testing.tribunal.history import Judgement, again_too_early, most_billed
 from thrifty.testing.tribunal.provider_process import Faults, begin_billing, read_log, tell
@@ -33,7 +32,7 @@ from thrifty.testing.tribunal.worker import (
     warm_up,
     write_note,
 )
-from thrifty.typing import Fields
+from thrifty.typing import AnyArray, Fields
 
 __all__ = ["Tribunal"]
 
@@ -460,19 +459,25 @@ class _Session:
         if room.jumps and room.valid:  # later than any clock of a worker
             life.ledger.clock = lambda: time.time() + 200_000
         source = source_of(room, 0, max_examples=None, timeout=60, attempts=3)
-        cells = Cells(source, ledger=life.ledger, task="the end")
-        wrong = 0
-        with suppress(StopIteration):
-            values = cells.get(range(room.n_examples), range(len(FEATURES)))
-            for i, example in enumerate(room.examples):
-                for j, f in enumerate(FEATURES):
-                    want = said(room, example, f)
-                    wrong += values[i, j] != (WORDS.index(want) if isinstance(want, str) else want)
+        values, wrong = self._all_values(life, source), 0
+        for i, example in enumerate(room.examples):
+            for j, f in enumerate(FEATURES):
+                want = said(room, example, f)
+                wrong += values[i, j] != (WORDS.index(want) if isinstance(want, str) else want)
         balance = life.balance()
         left = len(life.ledger.open_purchases())
         life.close()
         owed = round((balance.spent + balance.over) * 1e6)
         return owed, round(balance.reserved * 1e6), left, int(wrong)
+
+    def _all_values(self, life: Lifetime, source: Source) -> AnyArray:
+        """Every cell; what is repeated under its key may say that it was billed too high, once."""
+        while True:
+            try:
+                cells = Cells(source, ledger=life.ledger, task="the end")
+                return cells.get(range(self.room.n_examples), range(len(FEATURES)))
+            except CostAboveReservation:
+                continue  # its values are kept
 
     @property
     def _label(self) -> str:
