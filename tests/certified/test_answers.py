@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -174,6 +176,46 @@ def test_what_an_oracle_may_do_wrong(life):
 
     with pytest.raises(PurchaseInDoubt):
         life.answer("large", X, oracle=thrifty.Oracle(breaks, name="broken"), agree=0.9)
+
+
+def test_a_slow_oracle_is_in_doubt_and_one_that_contradicts_itself_is_not_believed(life):
+    X, y = made()
+
+    def slow(rows: list) -> list:
+        time.sleep(1.0)
+        return [True] * len(rows)
+
+    oracle = thrifty.Oracle(slow, name="slow", timeout=0.2, attempts=1)
+    with pytest.raises(PurchaseInDoubt):
+        life.answer("large", X, oracle=oracle, agree=0.9)
+
+    # asked once for an id it cannot contradict itself; what is told beside it can
+    ask = Counting(y)
+    oracle = thrifty.Oracle(ask, name="firm")
+    life.answer("large", X, oracle=oracle, agree=0.9, random_state=0)
+    row = int(ask.asked[0])
+    told = thrifty.Oracle(ask, name="firm", known={row: not y[row]})
+    with pytest.raises(BadInput, match="was paid for saying"):
+        life.answer("large", X, oracle=told, agree=0.9)
+    assert len(ask.asked) == len(set(ask.asked))
+
+
+def test_an_oracle_that_fails_on_some_rows_for_good(life):
+    X, y = made()
+    ask = Counting(y)
+
+    def fails(rows: list) -> list:
+        if any(int(row) % 7 == 0 for row in rows):
+            raise thrifty.errors.NotBilled("unreadable")
+        return ask(rows)
+
+    more = {"price": 1, "max_examples": 1, "attempts": 1, "on_failure": "gap", "tries": 1}
+    oracle = thrifty.Oracle(fails, name="some", **more)
+    learned = life.learn("other", X, oracle, spend=150)
+    assert not (learned.labelled.rows % 7 == 0).any() and len(ask.asked) <= 150
+    assert (learned.labelled.values == y[learned.labelled.rows]).all()
+    with pytest.raises(ProviderError, match="no label for"):
+        life.answer("other", X, oracle=oracle, agree=0.99, random_state=0)
 
 
 def test_bad_input(life):

@@ -27,6 +27,7 @@ from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources import Source, as_source
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.row_keys import row_keys
+from thrifty.errors import BadInput
 from thrifty.typing import AnyArray, TableLike
 
 __all__ = ["Cells", "Opening", "open_cells"]
@@ -294,6 +295,34 @@ class Cells:
     def orders(self) -> tuple[tuple[int, ...], ...]:
         """Features that are bought together: by one order, or all from one test."""
         return tuple(self._features.of_columns(members) for members in self._pricing.orders())
+
+    @property
+    def alternatives(self) -> tuple[tuple[int, ...], ...]:
+        """Features that answer the same, the cheapest first: ``PriceList(alternatives=)``.
+
+        >>> import thrifty
+        >>> prices = thrifty.PriceList([9, 1], alternatives={"crp": ["x0", "x1"]})
+        >>> thrifty.Cells(np.eye(2), prices).alternatives
+        ((1, 0),)
+        """
+        tariff = self._account.tariff
+        several = () if tariff is None else tariff.alternatives
+        found = tuple(self._features.of_columns(members) for members in several)
+        for members in found:
+            self._answered_alike(members)
+        return tuple(members for members in found if len(members) > 1)
+
+    def _answered_alike(self, members: Sequence[int]) -> None:
+        kinds = [
+            self.categories.get(f, "yes or no" if self.boolean[f] else "a number") for f in members
+        ]
+        for f, kind in zip(members, kinds):
+            if kind != kinds[0] and (isinstance(kind, str) or set(kind) != set(kinds[0])):
+                raise BadInput(
+                    f"{self.feature_names[members[0]]!r} and {self.feature_names[f]!r} are "
+                    f"alternatives and are answered differently: {kinds[0]} and {kind}. What "
+                    "answers the same has the same answers: bring them so, or leave one out."
+                )
 
     @property
     def call_price(self) -> float:

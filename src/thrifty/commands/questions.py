@@ -41,9 +41,12 @@ def register(app: typer.Typer) -> None:
         question: Annotated[list[str], typer.Option("--question", "-q", help="May be repeated.")],
         model: Annotated[str, typer.Option(help="As the server calls it.")],
         rates: Annotated[
-            tuple[str, str],
-            typer.Option(help="Per million tokens read and written: '0.15 USD' '0.60 USD'."),
-        ],
+            tuple[str, str] | None,
+            typer.Option(
+                help="Per million tokens read and written: '0.15 USD' '0.60 USD'. Left out: what "
+                "genai-prices knows of the model."
+            ),
+        ] = None,
         url: Annotated[str, typer.Option(help="Of the server.")] = "https://api.openai.com/v1",
         key_from: Annotated[
             str, typer.Option(help="Environment variable with the key; '' for none.")
@@ -54,7 +57,9 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Ask about a few texts: the prompt, the answers, what it cost and what all would cost."""
         listed = _texts(texts, column)
-        server = ChatServer(model, rates=Rates(*rates), base_url=url, key_from=key_from or None)
+        server = ChatServer(
+            model, rates=Rates(*rates) if rates else None, base_url=url, key_from=key_from or None
+        )
         told = tried(listed, question, server, n)
         if as_json:
             typer.echo(json.dumps(told))

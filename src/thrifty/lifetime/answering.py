@@ -17,7 +17,7 @@ from thrifty.certified.certificate import Certificate, certificate_of
 from thrifty.certified.certify import certify
 from thrifty.certified.targets import Target, agreement, precision_of, recall_of
 from thrifty.checks import a_share
-from thrifty.errors import BadInput, BadParameter, BudgetExceeded
+from thrifty.errors import BadInput, BadParameter, BudgetExceeded, ProviderError
 from thrifty.lifetime.doors import Doors
 from thrifty.lifetime.label_cells import LabelCells
 from thrifty.lifetime.prediction import Prediction, prediction_receipt
@@ -199,11 +199,18 @@ class _State:
         self.said: Ints = np.full(len(codes), -1, dtype=np.int64)
         before = labels.known_rows()
         if len(before):
-            self.ask(before)
+            self.ask(before[labels.get(before) >= 0])
 
     def ask(self, rows: Ints) -> Bools:
         """Put rows to the oracle; whether the model was wrong on each."""
         said = self._labels.get(rows)
+        if (said < 0).any():
+            raise ProviderError(
+                f"the oracle has no label for {int((said < 0).sum())} of the rows, row "
+                f"{int(rows[np.argmax(said < 0)])} for one: it failed on them again and again. A "
+                "certificate rests on rows drawn at random, so none may be left out: answer the "
+                "others alone, or give those labels with known=."
+            )
         self.said[rows], self.known[rows] = said, True
         self.wrong[rows] = said != self._codes[rows]
         return self.wrong[rows]

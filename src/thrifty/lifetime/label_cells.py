@@ -55,7 +55,10 @@ class LabelCells:
         return np.union1d(np.flatnonzero(self._told >= 0), self.cells.owned_rows([0]))
 
     def get(self, rows: Ints) -> Ints:
-        """Codes of the labels of these rows; what is missing is bought."""
+        """Codes of the labels of these rows; what is missing is bought.
+
+        -1: the oracle failed again and again, and its source goes on (``on_failure="gap"``).
+        """
         codes = self._told[rows]
         to_buy = codes < 0
         if to_buy.any():
@@ -63,4 +66,5 @@ class LabelCells:
         return codes
 
     def _bought(self, rows: Ints) -> Ints:
-        return np.asarray(self.cells.get(rows, [0])[:, 0]).astype(np.int64)
+        said = np.asarray(self.cells.get(rows, [0])[:, 0], dtype=np.float64)
+        return np.where(np.isnan(said), -1.0, said).astype(np.int64)

@@ -83,6 +83,7 @@ def label_a_task(
         labels = door(most)
     rows, weights = _draw(labels, cells, source, price, most, np.random.default_rng(seed))
     codes = labels.get(rows)
+    rows, weights, codes = rows[codes >= 0], weights[codes >= 0], codes[codes >= 0]
     labelled = Labelled(rows, oracle.values(codes), weights)
     labelled = _with_enough_of_each(labelled, codes)
     receipt = labels.cells.receipt()

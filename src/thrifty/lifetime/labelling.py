@@ -84,7 +84,8 @@ def draw_rows(
     Parameters
     ----------
     known, codes : array
-        rows that have a label, and which; both are filled in as labels come
+        rows that were asked for, and their labels, -1 where nobody could say; both are filled in as
+        labels come
     table : array or None
         what is free of X, as numbers; None: nothing
     ask : callable
@@ -115,13 +116,14 @@ def draw_rows(
 
 
 def _enough(codes: Ints) -> bool:
+    codes = codes[codes >= 0]
     sizes = np.bincount(codes) if len(codes) else np.zeros(1)
     return bool((sizes >= 3).sum() >= 2)
 
 
 def _chances(table: Floats, known: Bools, codes: Ints) -> Floats:
     """Half even, half by how uncertain the rows are."""
-    seen = np.flatnonzero(known)
+    seen = np.flatnonzero(known & (codes >= 0))
     there, code = np.unique(codes[seen], return_inverse=True)
     from thrifty.models.fits.logistic import fit_penalised, softmax  # takes long to import
 

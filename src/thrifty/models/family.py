@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -151,7 +151,7 @@ class Models:
     def use_rep(
         self, representation: Memory, cells: Cells, labels: Labels | Numbers
     ) -> Found[LearnedTable]:
-        from thrifty.models.learning import learn_numbers, learn_table
+        from thrifty.models.learning import learn_numbers, learn_table, with_steps
         from thrifty.models.recurring import hypothesis_of, recognise
 
         seed = self.random_state or 0
@@ -159,6 +159,7 @@ class Models:
             again = recognise(representation, cells, labels, self.given, seed)
             if again is not None:
                 return Found("reused", again[0], promise=again[1])
+        cells, steps = with_steps(cells, seed)
         learned: LearnedTable
         if isinstance(labels, Numbers):
             learned = learn_numbers(
@@ -183,6 +184,7 @@ class Models:
             )
             found = hypothesis_of(of_classes, labels, seed) if self.recurring else {}
             learned = of_classes.with_hypotheses(found)
+        learned = replace(learned, steps=steps)
         whole = cells.n_features * cells.n_examples
         route: Literal["screened", "scratch"] = "scratch" if cells.n_bought >= whole else "screened"
         return Found(route, learned, grown=_TaughtTable(learned.bought.lesson, cells.n_features))
@@ -196,9 +198,12 @@ class Models:
                 "buying= buys for one task at a time; learn the labels one after another, or leave "
                 "it out to have one table for all of them."
             )
-        from thrifty.models.learning import learn_together
+        from thrifty.models.learning import learn_together, with_steps
 
-        found = learn_together(cells, tasks, self.given, self.random_state or 0)
+        seed = self.random_state or 0
+        cells, steps = with_steps(cells, seed)
+        found = learn_together(cells, tasks, self.given, seed)
+        found = [replace(one, steps=steps) for one in found]
         route: Literal["screened", "scratch"] = (
             "scratch" if cells.n_bought >= cells.n_features * cells.n_examples else "screened"
         )
@@ -215,6 +220,10 @@ class Models:
         from thrifty.models.again import is_not_worse
         from thrifty.models.learning import learn_again
 
+        if (
+            cells.alternatives
+        ):  # a dear answer is there where the cheap one left doubt: not by chance
+            return [None] * len(tasks)
         found = learn_again(cells, tasks, self.given, self.random_state or 0)
         return [
             new if is_not_worse(new, old, task, cells) else None
@@ -250,13 +259,17 @@ class Models:
         from thrifty.models.learning import LearnedClasses, LearnedNumbers
 
         if isinstance(model, LearnedNumbers):
-            return ModelRegressor.around(
+            number = ModelRegressor.around(
                 model.bought.table, model.fitted, feature_names, self.given, model.words
             )
+            number.steps_ = model.steps
+            return number
         assert isinstance(model, LearnedClasses) and isinstance(labels, Labels)
-        return ModelClassifier.around(
+        made = ModelClassifier.around(
             model.bought.table, model.fitted, labels.classes, feature_names, self.given, model.words
         )
+        made.steps_ = model.steps
+        return made
 
     def update(
         self,

@@ -37,12 +37,13 @@ from thrifty.models.fits.for_all import fit_for_all, how_many_tell
 from thrifty.models.fits.rungs import Rungs, fit_rungs, lower_rung, tells_enough
 from thrifty.models.fits.target import Target, target_of_classes, target_of_numbers
 from thrifty.models.memory.memory import Lesson, Memory, words_of
+from thrifty.models.stairs import Step, find_steps, on_stairs
 from thrifty.models.table import Table
 from thrifty.typing import EstimatorLike, JsonLike
 
 __all__ = [
     "LearnedClasses", "LearnedNumbers", "LearnedTable", "allowance_of", "learn_again",
-    "learn_numbers", "learn_table", "learn_together", "policy_for",
+    "learn_numbers", "learn_table", "learn_together", "policy_for", "with_steps",
 ]  # fmt: skip
 
 #: without a word on what to spend: this share of everything. Set by hand before 0.2
@@ -62,6 +63,8 @@ class LearnedTable:
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict, kw_only=True)
     #: of a table for several tasks: what is said of its rows by models that did not see them
     left_out: Floats | None = field(default=None, kw_only=True)
+    #: how things with alternatives are asked
+    steps: tuple[Step, ...] = field(default=(), kw_only=True)
 
     def with_hypotheses(self, hypotheses: Mapping[str, JsonLike]) -> Self:
         """The same, with models that later tasks may accept, for the memory."""
@@ -224,6 +227,14 @@ def learn_again(
     targets = [_target(task) for task in tasks]
     with threadpool_limits(1):
         return fit_one_table(read_known(cells, targets), cells, targets, estimator, seed)
+
+
+def with_steps(cells: Cells, seed: int) -> tuple[Cells, tuple[Step, ...]]:
+    """The door as it is learned from, and how things with alternatives are asked there."""
+    if not cells.alternatives:
+        return cells, ()
+    steps = find_steps(cells, allowance_of(cells), np.random.default_rng(seed))
+    return on_stairs(cells, steps), steps
 
 
 def _target(task: PartlyLabelled) -> Target:

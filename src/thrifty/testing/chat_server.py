@@ -60,6 +60,9 @@ class LocalChatServer:
         how batches end: "completed", "expired", "failed", ...
     lose : callable
         ``lose(text) -> bool``: requests of a batch that are worked on, and then are in no file
+    logprob : callable or None
+        ``logprob(text) -> float`` of each token of an answer, given to whoever asks for
+        log-probabilities; None: it gives none
 
     >>> with LocalChatServer(lambda text, question: "yes") as server:
     ...     server.url.startswith("http://127.0.0.1:"), server.billed
@@ -82,7 +85,9 @@ class LocalChatServer:
         status: Callable[[str], int] = lambda text: 200,
         ends: str = "completed",
         lose: Callable[[str], bool] = lambda text: False,
+        logprob: Callable[[str], float] | None = None,
     ) -> None:
+        self.logprob = logprob
         self.answer, self.rates, self.key = answer, rates or Rates("0.15 USD", "0.60 USD"), key
         self.refuse, self.break_, self.garble, self.delay = refuse, break_, garble, delay
         self.confidence, self.overcharge = confidence, overcharge
@@ -251,8 +256,12 @@ class LocalChatServer:
             "completion_tokens": out,
             "prompt_tokens_details": {"cached_tokens": cached},
         }
-        message = {"role": "assistant", "content": written}
-        return 200, {"model": body["model"], "choices": [{"message": message}], "usage": usage}
+        choice: Fields = {"message": {"role": "assistant", "content": written}}
+        if body.get("logprobs") and self.logprob is not None:
+            log = self.logprob(text)
+            pieces = re.findall(r"\w+|\W", written)
+            choice["logprobs"] = {"content": [{"token": t, "logprob": log} for t in pieces]}
+        return 200, {"model": body["model"], "choices": [choice], "usage": usage}
 
     def _said(self, text: str, question: str) -> object:
         value = self.answer(text, question)

@@ -70,7 +70,7 @@ def plan_calls(
         return _alone(tariff.wanted(features), mask, known, limits)
     bill = tariff.bill(features, mask, known_cells(known))
     if tariff.per_call is not None:
-        return _row_by_row(bill, known, limits)
+        return [one for call in _row_by_row(bill, known, limits) for one in _to_each(call, tariff)]
     calls: list[Call] = []
     for filled in bill.orders:
         calls += _ordered(filled, known, tariff, limits)
@@ -104,6 +104,14 @@ def _row_by_row(bill: PriceOfCells, known: Known, limits: CallLimits) -> list[Ca
         else:
             calls += _split(whole.rows, features, limits)
     return calls
+
+
+def _to_each(call: Call, tariff: Tariff) -> list[Call]:
+    """A call to each of those who answer its features."""
+    if tariff.asker is None:
+        return [call]
+    who = tariff.asker[call.features]
+    return [Call(call.rows, call.features[who == one], call.orders) for one in np.unique(who)]
 
 
 def _alone(

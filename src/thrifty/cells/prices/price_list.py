@@ -68,6 +68,7 @@ _WRITTEN = {
     "together": _ORDER,
     "discounts": "{'blood': {'TSH': 20.68}}",
     "derived": "{'FTI': ['TT4', 'T4U']}",
+    "alternatives": "{'crp': ['crp rapid', 'crp lab']}",
 }
 
 #: tariffs that were read, by the words they were read from; few, since a lifetime has one list
@@ -104,6 +105,10 @@ class PriceList:
         the share of its price that a failed purchase costs, 0 to 1
     currency : str
         a label such as "EUR"
+    alternatives : mapping
+        ``{thing: [features]}``: features that answer the same, each with its own price and noise, a
+        nurse's quick test and a laboratory's. ``Models`` may ask the cheapest everywhere and the
+        dearest only where its answer leaves doubt, row by row (docs/howto/prices.md)
     panels, together : mapping
         the names of ``fees`` and of ``orders`` in 0.1; a feature that is named in ``together`` is
         not sold alone
@@ -128,9 +133,10 @@ class PriceList:
     orders: JsonLike = field(default_factory=dict, kw_only=True)
     fees: JsonLike = field(default_factory=dict, kw_only=True)
     discounts: Mapping[str, object] = field(default_factory=dict, kw_only=True)
+    alternatives: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
-        for name in ("orders", "fees", "discounts", "derived", "panels", "together"):
+        for name in _WRITTEN:
             if not isinstance(getattr(self, name), Mapping):
                 raise BadInput(
                     f"{name} must be a mapping by name, as {_WRITTEN[name]}; got "
@@ -142,6 +148,7 @@ class PriceList:
                 f"failed must be the share of its price that a failed purchase costs, 0 to 1; got "
                 f"{self.failed!r}."
             )
+        self._check_alternatives()
         for old, new in (("panels", "fees"), ("together", "orders")):
             if getattr(self, old):
                 warnings.warn(
@@ -149,6 +156,22 @@ class PriceList:
                     DeprecationWarning,
                     stacklevel=3,
                 )
+
+    def _check_alternatives(self) -> None:
+        seen: dict[str, str] = {}
+        for thing, given in self.alternatives.items():
+            several = [] if isinstance(given, str) or not isinstance(given, Sequence) else given
+            if len(set(map(str, several))) != len(several) or len(several) < 2:
+                raise BadInput(
+                    f"alternatives[{thing!r}] must list two or more different features, as "
+                    f"{_WRITTEN['alternatives']}; got {given!r}."
+                )
+            for name in map(str, several):
+                if seen.setdefault(name, thing) != thing:
+                    raise BadInput(
+                        f"{name!r} is an alternative of {seen[name]!r} and of {thing!r}: a feature "
+                        "answers one thing. Leave it out of one of them."
+                    )
 
     def tariff(self, feature_names: Sequence[str]) -> Tariff:
         """The prices of these features, checked."""

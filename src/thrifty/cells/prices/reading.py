@@ -31,6 +31,7 @@ def one_price_for_all(prices: PriceList, n: int) -> Tariff | None:
         prices.orders,
         prices.fees,
         prices.discounts,
+        prices.alternatives,
         prices.valid_for,
     )
     given = prices.per_feature
@@ -89,7 +90,17 @@ class _Reader:
         return Tariff(
             self.own, tuple(self.draws), tuple(map(tuple, self.needs)), valid, lasting, computed,
             self.list.failed, currency, tuple(self.parts), self.roots,
+            alternatives=self._alternatives(),
         )  # fmt: skip
+
+    def _alternatives(self) -> tuple[tuple[int, ...], ...]:
+        """Features that answer the same, of those that are here; the cheapest first."""
+        found = []
+        for several in self.list.alternatives.values():
+            here = [self.at[str(name)] for name in several if str(name) in self.at]
+            if len(here) > 1:
+                found.append(tuple(sorted(here, key=lambda f: int(self.own[f]))))
+        return tuple(found)
 
     def _opened_by(self, d: int) -> Iterable[int]:
         needing = [f for f, needs in enumerate(self.needs) if d in needs]

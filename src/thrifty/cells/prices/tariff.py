@@ -182,6 +182,10 @@ class Tariff:
     roots: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     #: what each call costs for an example, whatever is asked: the tokens of a text
     per_call: Ints | None = None
+    #: who is asked for each feature, where not everybody answers all of them: a call is to one
+    asker: Ints | None = None
+    #: features that answer the same, the cheapest first
+    alternatives: tuple[tuple[int, ...], ...] = ()
 
     @cached_property
     def part_of(self) -> NDArray[np.int64]:

@@ -78,6 +78,45 @@ class Rates:
         exact = (new * (read - cached) + old * cached + out * written) * UNIT / _MILLION
         return int(exact.to_integral_value(rounding=ROUND_CEILING))
 
+    @classmethod
+    def of(cls, model: str, base_url: str | None = None) -> Rates:
+        """What providers print for a model, from the package ``genai-prices`` (thrifty[rates]).
+
+        They are those of short prompts, in USD; whoever pays others gives ``Rates`` of their own.
+
+        Parameters
+        ----------
+        model : str
+            as the provider calls it
+        base_url : str or None
+            of the provider; None: whoever is known for the model
+        """
+        try:
+            import genai_prices
+        except ImportError as error:
+            raise BadInput(
+                f"the prices of {model!r} are missing: give rates=thrifty.Rates(input, output), or "
+                "type: pip install 'thrifty[rates]'"
+            ) from error
+        where = {} if base_url is None else {"provider_api_url": base_url}
+
+        def per_million(**tokens: int) -> str:
+            found = genai_prices.calc_price(genai_prices.Usage(**tokens), model, **where)
+            return f"{found.total_price * 1000:f} USD"
+
+        try:
+            return cls(
+                per_million(input_tokens=1000, output_tokens=0),
+                per_million(input_tokens=0, output_tokens=1000),
+                per_million(input_tokens=1000, cache_read_tokens=1000, output_tokens=0),
+            )
+        except LookupError as error:
+            raise BadInput(
+                f"genai-prices knows no prices of {model!r}"
+                + ("" if base_url is None else f" at {base_url}")
+                + ": give rates=thrifty.Rates(input, output)."
+            ) from error
+
     def in_batch(self) -> Rates:
         """The same at the price of a batch."""
         new, out, old, currency = self._read()

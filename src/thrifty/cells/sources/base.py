@@ -436,7 +436,11 @@ class Source(ABC):
 
     @staticmethod
     def from_questions(
-        texts: TextsLike, questions: QuestionsLike, *, ask: Callable[..., object], **options: Any
+        texts: TextsLike,
+        questions: QuestionsLike,
+        *,
+        ask: Callable[..., object] | None = None,
+        **options: Any,
     ) -> QuestionSource:
         """Questions put to a language model about texts.
 
@@ -450,15 +454,19 @@ class Source(ABC):
             answered: yes, no or unknown, a number, one of several categories
         ask : callable
             ``ask(prompt) -> text`` or :class:`thrifty.Reply`, sync or async; for a server that
-            speaks OpenAI's chat completions, :class:`thrifty.ChatServer`
+            speaks OpenAI's chat completions, :class:`thrifty.ChatServer`. None: every question
+            names its own answerers
         rates : Rates or None
-            :class:`thrifty.Rates`, what tokens cost; None: those of ``ask``
+            :class:`thrifty.Rates`, what tokens cost; None: those of ``ask``, else what the package
+            ``genai-prices`` says of the model, where it is installed (thrifty[rates])
         model, version : str
             part of the source's name, with a hash of the prompt: what another model said is not
             reused. A question without a name of its own is known by its wording, so a list of
             questions may grow; change one that has a name and all are asked anew
-        confidence : bool
-            ask for a confidence from 0 to 1 beside each answer, a feature of its own
+        confidence : bool or str
+            True: ask for a confidence from 0 to 1 beside each answer, a feature of its own;
+            "tokens": take it from the log-probabilities of the server's tokens, a gap where it
+            gives none
         batch : bool
             pay the price of batches and, with a ``ChatServer``, send them
         tokens : callable

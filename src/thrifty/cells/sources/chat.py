@@ -51,7 +51,7 @@ class ChatServer:
     reported. Of any other end nobody knows whether it was billed: the purchase is in doubt.
     """
 
-    takes_longest = True
+    takes_longest = takes_logprobs = True
 
     def __init__(
         self,
@@ -114,14 +114,17 @@ class ChatServer:
                 self._certificates = httpx.create_ssl_context()
         return self._certificates
 
-    def body(self, prompt: str, longest: int | None = None) -> Json:
+    def body(self, prompt: str, longest: int | None = None, *, logprobs: bool = False) -> Json:
         """The request for one prompt."""
-        limit = {} if longest is None else {"max_tokens": longest}
+        limit: Json = {} if longest is None else {"max_tokens": longest}
+        sure: Json = {"logprobs": True} if logprobs else {}
         message = {"role": "user", "content": prompt}
-        return {"model": self.model, "messages": [message], **limit, **self.options}
+        return {"model": self.model, "messages": [message], **limit, **sure, **self.options}
 
-    async def __call__(self, prompt: str, longest: int | None = None) -> Reply:
-        body = self.body(prompt, longest)
+    async def __call__(
+        self, prompt: str, longest: int | None = None, *, logprobs: bool = False
+    ) -> Reply:
+        body = self.body(prompt, longest, logprobs=logprobs)
         if not self._direct:
             async with self.client() as client:
                 return reply_of((await send(client, "POST", "/chat/completions", json=body)).json())
@@ -200,4 +203,16 @@ def reply_of(body: JsonLike) -> Reply:
         usage.get("completion_tokens"),
         int(details.get("cached_tokens") or 0),
         str(body.get("model", "")),
+        _tokens_of(choice),
     )
+
+
+def _tokens_of(choice: JsonLike) -> tuple[tuple[str, float], ...] | None:
+    """What was written token by token, with log-probabilities; None: the server does not say."""
+    said = (choice.get("logprobs") or {}).get("content")
+    if not said:
+        return None
+    try:
+        return tuple((str(one["token"]), float(one["logprob"])) for one in said)
+    except (LookupError, TypeError, ValueError):
+        return None

@@ -36,7 +36,7 @@ class Batches:
     Each is still a purchase of its own: reserved before, settled or refused by itself.
     """
 
-    takes_longest = True
+    takes_longest = takes_logprobs = True
 
     def __init__(self, server: ChatServer, gather: float) -> None:
         self.server, self.gather = server, gather
@@ -44,11 +44,13 @@ class Batches:
         # each purchase runs in an event loop of its thread; a reply belongs to the loop that waits
         self._waiting: WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiting] = WeakKeyDictionary()
 
-    async def __call__(self, prompt: str, longest: int | None = None) -> Reply:
+    async def __call__(
+        self, prompt: str, longest: int | None = None, *, logprobs: bool = False
+    ) -> Reply:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Reply] = loop.create_future()
         waiting = self._waiting.setdefault(loop, [])
-        waiting.append((self.server.body(prompt, longest), future))
+        waiting.append((self.server.body(prompt, longest, logprobs=logprobs), future))
         mine = len(waiting)
         await asyncio.sleep(self.gather)
         if self._waiting.get(loop) is waiting and len(waiting) == mine:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -20,6 +21,7 @@ __all__ = [
     "prompt_hash",
     "read_questions",
     "read_reply",
+    "token_confidence",
 ]
 
 #: the answers to a question that is not given any others
@@ -48,6 +50,10 @@ class Question:
     longest : int
         tokens of the longest answer with its number, for the reservation; by default 16 for a
         number, and for categories what the longest of them takes
+    answerers : sequence of callable
+        several who answer it, each a feature with its own price, for instance two ``ChatServer``
+        with ``rates``; they are alternatives of each other (:class:`thrifty.PriceList`). None: the
+        bank's own
 
     >>> Question("Is the patient feverish?").categories
     ('no', 'yes', 'unknown')
@@ -56,6 +62,7 @@ class Question:
     text: str
     answers: str | Sequence[str] = "yes/no"
     longest: int = 0
+    answerers: Sequence[Callable[..., object]] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str) or not self.text.strip():
@@ -75,6 +82,19 @@ class Question:
             object.__setattr__(self, "answers", listed)
         if self.longest == 0:
             object.__setattr__(self, "longest", self._longest())
+        self._check_answerers()
+
+    def _check_answerers(self) -> None:
+        several = self.answerers
+        if isinstance(several, str) or not isinstance(several, Sequence) or len(several) == 1:
+            raise BadInput(
+                "answerers must list two or more who answer, for instance [ChatServer('small', "
+                f"...), ChatServer('large', ...)]; got {several!r}."
+            )
+        odd = next((one for one in several if not callable(one)), None)
+        if odd is not None:
+            raise BadInput(f"an answerer is a function or a ChatServer; got {type(odd).__name__}.")
+        object.__setattr__(self, "answerers", tuple(several))
 
     def _longest(self) -> int:
         """A category in quotes, after its number: a token for two bytes is more than any takes."""
@@ -140,11 +160,14 @@ def prompt_for(text: str, questions: Sequence[Question], *, confidence: bool = F
     return f"{head}\n<text>\n{text}\n</text>\n{asked}"
 
 
-def prompt_hash(questions: Mapping[str, Question], *, confidence: bool) -> str:
+def prompt_hash(
+    questions: Mapping[str, Question], *, confidence: bool, tokens: bool = False
+) -> str:
     """A hash of the instructions, and of the questions that are known by a name of their own."""
     named = [(name, q.text, q.form) for name, q in questions.items() if name != q.text]
     forms = [(q.text, q.form) for q in questions.values() if q.answers != "yes/no"]
-    said = json.dumps([INSTRUCTIONS, _SURE if confidence else "", named, sorted(forms)])
+    sure = _SURE if confidence else "log-probabilities" if tokens else ""
+    said = json.dumps([INSTRUCTIONS, sure, named, sorted(forms)])
     return hashlib.sha256(said.encode()).hexdigest()[:12]
 
 
@@ -200,6 +223,40 @@ def read_reply(
         if confidence:
             values.append(_confidence(sure, key))
     return values
+
+
+def token_confidence(
+    text: str, tokens: Sequence[tuple[str, float]], n_questions: int
+) -> list[float]:
+    """How likely the model was to write each answer: the product over the answer's tokens.
+
+    NaN where tokens and text do not fit together.
+
+    >>> tokens = [('{"1": "', -0.1), ("yes", -0.5), ('"}', 0.0)]
+    >>> [round(p, 3) for p in token_confidence('{"1": "yes"}', tokens, 1)]
+    [0.607]
+    """
+    out = [math.nan] * n_questions
+    if "".join(token for token, _ in tokens) != text:
+        return out
+    ends: list[int] = []
+    for token, _ in tokens:
+        ends.append((ends[-1] if ends else 0) + len(token))
+    for i in range(n_questions):
+        found = re.search(rf'"{i + 1}"\s*:\s*("[^"]*"|[^,}}\s]+)', text)
+        if found is None:
+            continue
+        start, end = found.span(1)
+        if text[start] == '"':  # the quotes are no part of the answer
+            start, end = start + 1, end - 1
+        logs = [
+            log
+            for (token, log), stop in zip(tokens, ends)
+            if stop > start and stop - len(token) < end
+        ]
+        if logs:
+            out[i] = min(1.0, math.exp(sum(logs)))
+    return out
 
 
 def _value(answer: Any, question: Question, key: str) -> float:

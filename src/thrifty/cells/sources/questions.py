@@ -7,15 +7,18 @@ margin. What the call really cost, by the tokens that the provider counted, is w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+import math
+import warnings
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from thrifty.cells.prices.money import UNIT, amount_text, to_units
+from thrifty.cells.prices.money import UNIT, amount_text, one_currency, to_units
 from thrifty.cells.prices.price_list import PriceList
 from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.prices.tokens import Rates, estimated_tokens
@@ -29,6 +32,7 @@ from thrifty.cells.sources.prompts import (
     prompt_hash,
     read_questions,
     read_reply,
+    token_confidence,
 )
 from thrifty.errors import BadInput, MalformedAnswer
 
@@ -36,6 +40,8 @@ __all__ = ["DryRun", "QuestionSource", "Reply"]
 
 #: tokens around the questions: braces, keys, what a chat adds
 _AROUND = 24
+#: of the feature that holds how sure an answer is
+_SUFFIX = " (confidence)"
 
 #: seconds until a batch has ended by itself, whatever became of it: providers promise a day
 _BATCH_WINDOW = 90_000.0
@@ -51,6 +57,8 @@ class Reply:
     cached: int = 0
     #: the model that answered, as it calls itself
     model: str = ""
+    #: what was written token by token, with its log-probabilities; None: not said
+    tokens: tuple[tuple[str, float], ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,32 @@ class DryRun:
         return f"{shown}\n\n{self.calls} calls, at most {price}; nobody was called"
 
 
+@dataclass(frozen=True, eq=False)
+class _Answerer:
+    """Who answers some of the questions, and what that costs."""
+
+    #: as the user gave it; what is called may be its batch interface
+    given: object
+    ask: Callable[..., object]
+    model: str
+    rates: Rates
+
+    @classmethod
+    def of(
+        cls, ask: Callable[..., object], model: str | None, rates: Rates | None, *, batch: bool
+    ) -> _Answerer:
+        model = model or str(getattr(ask, "model", "") or getattr(ask, "__name__", "model"))
+        rates = rates if rates is not None else getattr(ask, "rates", None)
+        if rates is None and getattr(ask, "base_url", None) is None:
+            raise BadInput(
+                f"the prices of {model!r} are missing: give rates=thrifty.Rates(input, output)."
+            )
+        if rates is None:
+            rates = Rates.of(model, ask.base_url)  # type: ignore[attr-defined]
+        called = ask.in_batches() if batch and hasattr(ask, "in_batches") else ask
+        return cls(ask, called, model, rates.in_batch() if batch else rates)
+
+
 #: texts in order, or by an id
 TextsLike: TypeAlias = Iterable[str] | Mapping[str, str]
 
@@ -79,45 +113,51 @@ class QuestionSource(CallableSource):
         self,
         texts: TextsLike,
         questions: QuestionsLike,
-        ask: Callable[[str], object],
+        ask: Callable[..., object] | None,
         *,
         rates: Rates | None = None,
         model: str | None = None,
         version: str = "",
-        confidence: bool = False,
+        confidence: bool | str = False,
         batch: bool = False,
         tokens: Callable[[str], int] = estimated_tokens,
         again: int = 2,
         name: str | None = None,
         **limits: Any,
     ) -> None:
-        self.questions = read_questions(questions)
-        self.confidence, self._tokens, self._ask = confidence, tokens, ask
-        ids, self._texts = _by_content(texts)
-        model = model or str(getattr(ask, "model", "") or getattr(ask, "__name__", "model"))
-        self.model = model
-        rates = rates if rates is not None else getattr(ask, "rates", None)
-        if rates is None:
+        if confidence not in (False, True, "tokens"):
             raise BadInput(
-                "the model's prices are missing: give rates=thrifty.Rates(input, output)."
+                "confidence must be False, True (the model is asked for it) or 'tokens' (from "
+                f"log-probabilities of the server's tokens); got {confidence!r}."
             )
-        self.rates = rates.in_batch() if batch else rates
-        if batch and hasattr(ask, "in_batches"):
-            self._ask = ask.in_batches()
+        given = read_questions(questions)
+        self._answerers: list[_Answerer] = []
+        self.questions: dict[str, Question] = {}
+        #: who answers each question, and which are the same one
+        self._who: dict[str, int] = {}
+        self._same: dict[str, list[str]] = {}
+        self._take(given, ask, model, rates, batch=batch)
+        self.confidence, self._from_tokens = confidence is True, confidence == "tokens"
+        self._tokens, self._told = tokens, False
+        ids, self._texts = _by_content(texts)
+        self.model = " and ".join(dict.fromkeys(one.model for one in self._answerers))
+        self.rates = self._answerers[0].rates
+        one_currency({one.rates.currency for one in self._answerers}, "answerers")
         features: list[str] = []
         kinds: dict[str, str | Sequence[str]] = {}
         for key, question in self.questions.items():
             features.append(key)
             kinds[key] = question.categories or "number"
-            if confidence:
+            if self._with_confidence:
                 features.append(self._sure(key))
                 kinds[self._sure(key)] = "number"
-        own = f"{name + ' ' if name else ''}{model}{'@' + version if version else ''}"
+        own = f"{name + ' ' if name else ''}{self.model}{'@' + version if version else ''}"
         patience = {"timeout": _BATCH_WINDOW} if batch else {}
         chosen = CallLimits(**{"concurrency": 8, "again": again, **patience, **limits})
         # A prompt is about one text, so that each is a purchase of its own: what was answered is
         # settled and what was refused is refused, text by text.
         chosen = replace(chosen, max_examples=1)
+        hashed = prompt_hash(self.questions, confidence=self.confidence, tokens=self._from_tokens)
         super().__init__(
             self._answer,
             examples=ids,
@@ -127,41 +167,111 @@ class QuestionSource(CallableSource):
             boolean=False,
             allow_missing=True,
             limits=chosen,
-            name=f"{own} {prompt_hash(self.questions, confidence=confidence)}",
+            name=f"{own} {hashed}",
         )
-        self.per_call = np.array([self._call_price(t) for t in self._texts.values()], np.int64)
+        self.per_call = self._heads(self._cheapest)
+
+    def _take(
+        self,
+        given: Mapping[str, Question],
+        ask: Callable[..., object] | None,
+        model: str | None,
+        rates: Rates | None,
+        *,
+        batch: bool,
+    ) -> None:
+        """A feature for each question, and for each of its answerers where it has several."""
+        for key, question in given.items():
+            if not question.answerers:
+                if ask is None:
+                    raise BadInput(
+                        f"nobody is asked {key!r}: give ask=, or the question's answerers=."
+                    )
+                self._add(key, question, self._number(ask, model, rates, batch=batch))
+                continue
+            several = [self._number(one, None, None, batch=batch) for one in question.answerers]
+            named = [f"{key} by {self._answerers[k].model}" for k in several]
+            if len(set(named)) < len(named):
+                raise BadInput(
+                    f"two answerers of {key!r} have the same name; give each a model= of its own."
+                )
+            for feature, k in zip(named, several):
+                self._add(feature, question, k)
+            self._same[key] = named
+
+    def _number(
+        self, ask: Callable[..., object], model: str | None, rates: Rates | None, *, batch: bool
+    ) -> int:
+        for k, one in enumerate(self._answerers):
+            if one.given is ask:
+                return k
+        self._answerers.append(_Answerer.of(ask, model, rates, batch=batch))
+        return len(self._answerers) - 1
+
+    def _add(self, feature: str, question: Question, who: int) -> None:
+        if feature in self.questions:
+            raise BadInput(f"the question {feature!r} is there twice.")
+        self.questions[feature], self._who[feature] = question, who
+
+    @property
+    def _with_confidence(self) -> bool:
+        return self.confidence or self._from_tokens
 
     @staticmethod
     def _sure(name: str) -> str:
-        return f"{name} (confidence)"
+        return name + _SUFFIX
 
     # -- what it costs ------------------------------------------------------------------------
 
     def _price_list(self) -> PriceList:
-        margin = {k: to_units(self._margin(q)) for k, q in self.questions.items()}
+        margin = {k: to_units(self._margin(k)) for k in self.questions}
         currency = self.rates.currency
-        if not self.confidence:
-            return PriceList(margin, currency=currency)
+        if not self._with_confidence:
+            return PriceList(margin, currency=currency, alternatives=self._same)
         orders = {k: (price, [k, self._sure(k)]) for k, price in margin.items()}
         return PriceList(None, orders=orders, currency=currency)
 
-    def _margin(self, question: Question) -> int:
+    def _margin(self, feature: str) -> int:
+        """What a question adds to a call. A call of its own to a dearer answerer is in it."""
+        question, who = self.questions[feature], self._who[feature]
+        rates = self._answerers[who].rates
         asked = self._tokens(f"00. {question.text} ({question.form})\n")
         written = question.longest + (12 if self.confidence else 0)
-        return self.rates.cost(asked, written)
+        call = 0 if who == self._cheapest else int(self._heads(who).max())
+        return rates.cost(asked, written) + call
 
-    def _call_price(self, text: str) -> int:
-        head = self._tokens(prompt_for(text, [], confidence=self.confidence))
-        return self.rates.cost(head + _AROUND, _AROUND)
+    @property
+    def _cheapest(self) -> int:
+        """Whose calls are the cheapest."""
+        heads = [one.rates.cost(1000, _AROUND) for one in self._answerers]
+        return heads.index(min(heads))
+
+    def _heads(self, who: int) -> NDArray[np.int64]:
+        """What a call to somebody costs for each text, before any question."""
+        rates = self._answerers[who].rates
+        heads = [
+            self._tokens(prompt_for(text, [], confidence=self.confidence))
+            for text in self._texts.values()
+        ]
+        return np.array([rates.cost(head + _AROUND, _AROUND) for head in heads], np.int64)
 
     def tariff(self, prices: PriceList) -> Tariff:
         """Questions at their margins, and what a call costs for each text."""
-        return replace(super().tariff(prices), per_call=self.per_call)
+        who = None
+        if len(self._answerers) > 1:
+            named = [n.removesuffix(_SUFFIX) for n in self.feature_names]
+            who = np.array([self._who[n] for n in named], dtype=np.int64)
+        return replace(super().tariff(prices), per_call=self.per_call, asker=who)
 
-    def connected(self) -> AbstractAsyncContextManager[None]:
-        """A server may keep its connections while questions are put to it."""
-        connected = getattr(self._ask, "connected", None)
-        return super().connected() if connected is None else connected()
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[None]:
+        """Servers may keep their connections while questions are put to them."""
+        async with AsyncExitStack() as stack:
+            for one in self._answerers:
+                connected = getattr(one.ask, "connected", None)
+                if connected is not None:
+                    await stack.enter_async_context(connected())
+            yield
 
     # -- asking -------------------------------------------------------------------------------
 
@@ -181,17 +291,24 @@ class QuestionSource(CallableSource):
 
         (example,) = ids
         asked = self._asked(names)
+        (who,) = {self._who[k] for k in asked}  # a call is to one of them
+        answerer = self._answerers[who]
+        ask, rates = answerer.ask, answerer.rates
         questions = [self.questions[k] for k in asked]
         longest = sum(q.longest + (12 if self.confidence else 0) for q in questions) + _AROUND
         prompt = self.prompt(str(example), names)
-        takes = {"longest": longest} if getattr(self._ask, "takes_longest", False) else {}
-        said = self._ask(prompt, **takes)
+        takes: dict[str, object] = {}
+        if getattr(ask, "takes_longest", False):
+            takes["longest"] = longest
+        if self._from_tokens and getattr(ask, "takes_logprobs", False):
+            takes["logprobs"] = True
+        said = ask(prompt, **takes)
         if inspect.isawaitable(said):
             said = await said
         reply = said if isinstance(said, Reply) else Reply(str(said))
         read = self._tokens(prompt) if reply.read is None else reply.read
         written = self._tokens(reply.text) if reply.written is None else reply.written
-        cost = Decimal(self.rates.cost(read, written, reply.cached)) / UNIT
+        cost = Decimal(rates.cost(read, written, reply.cached)) / UNIT
         try:
             values = read_reply(reply.text, questions, confidence=self.confidence)
         except MalformedAnswer as error:
@@ -200,7 +317,24 @@ class QuestionSource(CallableSource):
         by_name: dict[str, object] = dict(zip(asked, map(_word, questions, values[::step])))
         if self.confidence:
             by_name.update(zip(map(self._sure, asked), values[1::2]))
+        if self._from_tokens:
+            by_name.update(zip(map(self._sure, asked), self._confidences(reply, len(asked))))
         return Answered([[by_name[n] for n in names]], cost=cost)
+
+    def _confidences(self, reply: Reply, n: int) -> list[float]:
+        """From log-probabilities; gaps where the server gives none, which is said once."""
+        found = [math.nan] * n
+        if reply.tokens is not None:
+            found = token_confidence(reply.text, reply.tokens, n)
+        if not self._told and all(map(math.isnan, found)):
+            self._told = True
+            warnings.warn(
+                f"{self.model} gives no log-probabilities that fit its answers: confidences are "
+                "gaps. Leave out confidence='tokens', or ask a server that gives them.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return found
 
     def dry_run(self, features: Sequence[str] | None = None, show: int = 2) -> DryRun:
         """The prompts of the first texts, and what asking all of them would cost at most.
@@ -215,7 +349,7 @@ class QuestionSource(CallableSource):
         unknown = [f for f in wanted if f not in self.feature_names]
         if unknown:
             raise BadInput(f"there is no question {unknown[0]!r}.")
-        margins = sum(self._margin(self.questions[k]) for k in self._asked(wanted))
+        margins = sum(self._margin(k) for k in self._asked(wanted))
         price = sum(int(c) + margins for c in self.per_call)
         prompts = tuple(self.prompt(e, wanted) for e in self.examples[:show])
         return DryRun(prompts, len(self.examples), to_units(price), self.rates.currency)

@@ -83,7 +83,8 @@ class Wide:
             if part < 1 and not _more_would_pay(account, labels, joint):
                 break
         belief = _belief(account, background)
-        chosen = np.argsort(-belief.worth, kind="stable")[:_MOST_FEATURES]
+        ranked = np.argsort(-belief.worth, kind="stable")
+        chosen = ranked[~np.asarray(cells.absent)[ranked]][:_MOST_FEATURES]
         table = _table(account, labels, chosen, belief, _whole_rows(account, chosen))
         info = {"joint_features": len(joint), "drift": moved}
         return Bought(table, _lesson(account, chosen), info)

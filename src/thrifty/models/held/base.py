@@ -35,6 +35,7 @@ from thrifty.models.held.importances import (
     own_importances,
     rise_of_loss,
 )
+from thrifty.models.stairs import Step, on_stairs, step_to_dict, steps_from
 from thrifty.models.table import Table, table_from_dict
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, LabelsLike, MoneyLike, TableLike
 
@@ -50,6 +51,8 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
     """An estimator that was fitted on the few cells it needs; see its two kinds."""
 
     classes_: AnyArray
+    #: how things with alternatives are asked: see :mod:`thrifty.models.stairs`
+    steps_: tuple[Step, ...] = ()
 
     def __init__(
         self,
@@ -149,6 +152,7 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
                 made.classes_ = self.classes_
             fitted = self._fit(table, self.estimator, seed=self.random_state or 0)
             made._set(table, fitted, self.feature_names_, self.words_)
+            made.steps_ = self.steps_
             self._fewer[gone] = made
         return self._fewer[gone]
 
@@ -276,6 +280,7 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
             self.feature_names_, source, needed=self.features_.tolist(), whose=type(self).__name__
         )
         cells = open_cells(source, match=match)
+        cells = on_stairs(cells, self.steps_) if self.steps_ else cells
         self.check_kinds(cells)
         values = cells.get(np.arange(cells.n_examples), self.features_)
         return np.asarray(values, dtype=np.float64)
@@ -300,6 +305,7 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
             "words": {name: list(said) for name, said in self.words_.items()},
             "feature_names": list(self.feature_names_),
             "estimator": self._words,
+            **({"steps": [step_to_dict(s) for s in self.steps_]} if self.steps_ else {}),
         }
 
     @classmethod
@@ -322,6 +328,11 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
         made = cls(None if lacks else estimator)
         made._set(table, fitted, data["feature_names"], words_of(data))
         made._words = words
+        made.steps_ = steps_from(data.get("steps", ()))
+        if any(
+            not 0 <= f < len(made.feature_names_) for s in made.steps_ for f in (s.cheap, s.dear)
+        ):
+            raise ValueError("a thing is asked of a feature that is not there")
         return made
 
     def __sklearn_tags__(self) -> Tags:

@@ -30,6 +30,7 @@ from thrifty.models.held.importances import log_loss_of
 from thrifty.models.held.text import in_plain_words
 from thrifty.models.learning import learn_table
 from thrifty.models.memory.memory import Memory
+from thrifty.models.stairs import on_stairs
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, LabelsLike, TableLike
 
@@ -208,6 +209,7 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Orders, Quality]):
     ) -> Asked:
         """Answer rows through a door; with a rule or a limit in order, until each is decided."""
         self.check_kinds(cells)
+        cells = on_stairs(cells, self.steps_) if self.steps_ else cells
         return ask_classes(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
 
     def predict(self, X: TableLike) -> AnyArray:

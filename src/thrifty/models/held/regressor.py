@@ -25,6 +25,7 @@ from thrifty.models.fits.quality_left_out import NumberQuality, numbers_left_out
 from thrifty.models.held.base import OnCells
 from thrifty.models.learning import learn_numbers
 from thrifty.models.memory.memory import Memory
+from thrifty.models.stairs import on_stairs
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike, Json, LabelsLike, TableLike
 
@@ -162,6 +163,7 @@ class ModelRegressor(RegressorMixin, OnCells[FittedNumbers, FittedNumbers, Numbe
     ) -> Asked:
         """Answer rows through a door; with a limit as many of its features as may be paid."""
         self.check_kinds(cells)
+        cells = on_stairs(cells, self.steps_) if self.steps_ else cells
         return ask_numbers(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
 
     def to_dict(self) -> Json:

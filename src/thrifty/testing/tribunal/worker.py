@@ -119,10 +119,10 @@ class _Watched(ChatServer):
     state: mmap | None = None
     slot = 0
 
-    def body(self, prompt: str, longest: int | None = None) -> Json:
+    def body(self, prompt: str, longest: int | None = None, *, logprobs: bool = False) -> Json:
         if self.state is not None:
             self.state[self.slot] = 2
-        return super().body(prompt, longest)
+        return super().body(prompt, longest, logprobs=logprobs)
 
 
 @lru_cache(maxsize=1)
