@@ -51,6 +51,7 @@ class OneFeature:
         remembers="features seen",
         draws=False,
         buys_background=False,
+        weighs_rows=False,
     )
 
     #: a feature decides a task if it is wrong about at most one example in so many

@@ -125,7 +125,8 @@ class Traits:
     --------
     >>> trees = Traits(
     ...     stops_anywhere=False, takes_absent=True, allows_missing=False, reads_categories=True,
-    ...     one_after_another=False, remembers="metafeatures", draws=False, buys_background=False)
+    ...     one_after_another=False, remembers="metafeatures", draws=False, buys_background=False,
+    ...     weighs_rows=False)
     >>> trees.reads_categories
     True
     """
@@ -138,7 +139,7 @@ class Traits:
     remembers: str
     draws: bool
     buys_background: bool
-    weighs_rows: bool = False
+    weighs_rows: bool
 
 
 @runtime_checkable

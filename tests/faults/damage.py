@@ -117,7 +117,7 @@ class Sound:
 
 def make_store(path: Path) -> None:
     provider = FakeProvider()
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=path)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), prices=0, store=path)
     prices = thrifty.PriceList(2, fees={"needle": (5, ["f0", "f1"])}, currency="EUR")
     for n, name in enumerate(("one", "two")):
         lab = provider.source(IDS, FEATURES, prices=prices, name="lab")

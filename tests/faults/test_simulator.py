@@ -52,6 +52,7 @@ def test_what_is_broken_on_purpose_is_found(name, monkeypatch):
     assert first_that_fails(600) is not None, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HISTORIC)
 def test_a_bug_of_the_past_is_found_and_shrunk(name, monkeypatch):
     HISTORIC[name](monkeypatch)

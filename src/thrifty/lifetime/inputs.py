@@ -127,7 +127,7 @@ def moved_inputs(
     ()
     >>> moved_inputs(("tsh",), shares, counted, np.array([[300, 75, 75, 75, 75, 75, 75, 75, 75]]),
     ...              900)
-    (Moved(feature='tsh', distance=0.33..., rows=900),)
+    (Moved(feature='tsh', distance=0.30..., rows=900),)
     """
     from scipy.special import chdtrc  # takes long to load
 

@@ -48,6 +48,7 @@ class PowersFamily(ABC, Generic[Formula, Posed]):
         remembers="metafeatures",
         draws=False,
         buys_background=False,
+        weighs_rows=False,
     )
     #: what users hold
     regressor: ClassVar[type[_Regressor]]

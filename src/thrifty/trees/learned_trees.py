@@ -67,6 +67,7 @@ class LearnedTrees(ABC, Generic[Known]):
             remembers="metafeatures",
             draws=False,
             buys_background=False,
+            weighs_rows=False,
         )
 
     def start(self) -> Known:

@@ -113,7 +113,7 @@ def _limits(x: Floats) -> tuple[float, float]:
 
     >>> x = np.append(np.linspace(0, 1, 101), 50.0)
     >>> [round(limit, 2) for limit in _limits(x)], [round(v, 2) for v in _limits(np.tile(x, 30))]
-    ([0.02, 0.99], [0.0, 1.47])
+    ([0.02, 0.99], [0.0, 1.48])
     """
     low, high = np.quantile(x, [_OUTER, 1 - _OUTER]).tolist()
     if len(x) <= _MANY_ROWS:
