@@ -56,6 +56,7 @@ def test_it_finds_a_ledger_that_forgets_a_first_charge(fast_path, monkeypatch):
     assert verdict.twice + verdict.unknown > 0 and not verdict.sound
 
 
+@pytest.mark.slow
 def test_it_finds_a_budget_that_does_not_hold(fast_path, monkeypatch):
     monkeypatch.setattr(settlement, "check_budget", lambda *_: None)
     monkeypatch.setattr(asking, "check_budget", lambda *_: None)

@@ -197,6 +197,7 @@ def test_useful_features_are_remembered(learned):
     assert {0, 1} <= set(life.representation) and life.representation.words["town"]
 
 
+@pytest.mark.slow
 def test_predictions_to_come_shorten_a_model_of_numbers():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(900, 40))

@@ -92,6 +92,7 @@ def test_without_a_rule_every_task_answers_as_alone(life):
         assert np.allclose(answers[name].probabilities, alone.probabilities)
 
 
+@pytest.mark.slow
 def test_weights_bring_a_task_s_features_forward():
     life = clinic()
     source, _, _ = new_rows(8)
@@ -99,6 +100,7 @@ def test_weights_bring_a_task_s_features_forward():
     assert heavy.explain(0).steps[0].step.feature in ("x1", "x3")
 
 
+@pytest.mark.slow
 def test_rows_that_are_not_the_same_are_asked_in_turn():
     X, Y = drawn(400, 0)
     life = thrifty.Lifetime(random_state=0)

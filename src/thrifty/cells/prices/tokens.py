@@ -98,10 +98,11 @@ class Rates:
                 f"the prices of {model!r} are missing: give rates=thrifty.Rates(input, output), or "
                 "type: pip install 'thrifty[rates]'"
             ) from error
-        where = {} if base_url is None else {"provider_api_url": base_url}
 
         def per_million(**tokens: int) -> str:
-            found = genai_prices.calc_price(genai_prices.Usage(**tokens), model, **where)
+            found = genai_prices.calc_price(
+                genai_prices.Usage(**tokens), model, provider_api_url=base_url
+            )
             return f"{found.total_price * 1000:f} USD"
 
         try:
