@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -312,3 +314,17 @@ def test_the_command_quotes_and_writes_nothing(tmp_path):
     more = CliRunner().invoke(app, ["quote", str(tmp_path / "clinic.toml"), "--json"])
     assert json.loads(more.stdout)[0]["task"] == "well"
     assert (tmp_path / "clinic.db").read_bytes() == before
+
+
+def test_a_table_is_quoted_where_no_package_of_providers_is_installed():
+    code = """
+import sys
+for name in ("aiolimiter", "anyio", "tenacity", "httpx"):
+    sys.modules[name] = None  # as where they are not installed
+import numpy as np, thrifty
+X = np.random.default_rng(0).normal(size=(200, 8))
+print(thrifty.Lifetime(prices=2.0).quote("t", X, X[:, 0] > 0, spend="10 %").cost)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert 0 < float(done.stdout) <= 320

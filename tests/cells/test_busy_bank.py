@@ -87,13 +87,40 @@ def test_replies_of_every_shape_are_read(reply):
 
 @pytest.mark.parametrize(
     "reply",
-    [SIZED, b"HTTP/1.1 200 OK\r\n\r\n" + BODY, b"HTTP/1.0 200 OK\r\n\r\n" + BODY],
+    [
+        SIZED.replace(b"\r\n", b"\r\nConnection: close\r\n", 1),
+        b"HTTP/1.1 200 OK\r\n\r\n" + BODY,
+        b"HTTP/1.0 200 OK\r\n\r\n" + BODY,
+    ],
     ids=["sized", "until it closes", "HTTP/1.0"],
 )
 def test_a_server_that_closes_after_each_reply_is_opened_again(reply):
     with raw_server(reply, close=True) as (url, opened):
         assert (answers(url, 4) == 1).all()
         assert len(opened) == 4
+
+
+def test_a_connection_that_was_closed_or_idle_is_not_used_again(monkeypatch):
+    """One that is used while its server closes it ends in doubt: nobody knows what was billed."""
+
+    async def two(url, wait):
+        line = await HttpConnection.open(url, ssl.create_default_context(), 5.0)
+        await line.post("/x", b"{}", {}, 5.0)
+        if wait:
+            for _ in range(500):  # until the closing has arrived
+                if not line.alive:
+                    break
+                await asyncio.sleep(0.01)
+        alive = line.alive
+        line.close()
+        return alive
+
+    with raw_server(SIZED, close=True) as (url, _):
+        assert not asyncio.run(two(url, True))
+    with raw_server(SIZED) as (url, _):
+        assert asyncio.run(two(url, False))
+        monkeypatch.setattr("thrifty.cells.sources.http_connection._IDLE", 0.0)
+        assert not asyncio.run(two(url, False))
 
 
 @pytest.mark.parametrize(

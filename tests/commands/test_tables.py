@@ -109,6 +109,33 @@ def test_what_the_lifetime_was_told_of_a_column_holds_for_new_rows(tmp_path):
     assert len(list(csv.DictReader(out.open()))) == 20
 
 
+def with_decimal_commas(path, seed, n):
+    frame = messy(path, seed, n).drop(columns="visit")
+    weight = np.where(frame["ill"] == "yes", 80, 60) + np.random.default_rng(seed).normal(0, 5, n)
+    frame["weight"] = [f"{w:.1f}".replace(".", ",") for w in weight]
+    frame.to_csv(path, index=False)
+    return frame
+
+
+def test_a_kind_told_once_holds_next_month_and_at_prediction(tmp_path):
+    files = [tmp_path / f"{month}.csv" for month in ("jan", "feb", "new")]
+    jan, feb, new = files
+    for seed, (path, n) in enumerate(zip(files, (300, 150, 40))):
+        truth = with_decimal_commas(path, seed, n)
+    store = ("--store", tmp_path / "c.db", "--id", "patient")
+    said = run("learn", jan, "--label", "ill", *store).stderr
+    assert "kinds={'weight': 'number'}" in said  # text it is, but most of it reads as numbers
+    run("forget", tmp_path / "c.db", "ill")
+    run("learn", jan, "--label", "ill", "--kinds", "weight=number", *store)
+    run("learn", feb, "--label", "ill", "--update", *store)
+    assert "ill@2" in run("versions", tmp_path / "c.db").output
+    assert "which task" in str(run("versions", tmp_path / "c.db", "--rollback", ok=False).exception)
+    out = tmp_path / "answers.csv"
+    run("predict", new, "--task", "ill", *store, "-o", out)
+    answers = [row["ill"] for row in csv.DictReader(out.open())]
+    assert np.mean(np.array(answers) == truth["ill"]) > 0.8
+
+
 def test_a_file_in_another_encoding_says_so(tmp_path):
     (tmp_path / "a.csv").write_bytes("Größe,ill\n1,0\n".encode("latin-1"))
     assert "UTF-8" in str(run("learn", tmp_path / "a.csv", "--label", "ill", ok=False).exception)

@@ -228,7 +228,7 @@ def _learn_all(
     unknown = sorted(set(only or ()) - {task.name for task in spec.tasks})
     if unknown:
         raise BadInput(f"the file has no task {unknown[0]!r}.")
-    opened = open_source(spec, Knowledge(na=life.na))
+    opened = open_source(spec, Knowledge(life.kinds, na=life.na))
     console.print(features_line(opened.source.feature_names), highlight=False, markup=False)
     wanted = []
     for task in spec.tasks:

@@ -77,7 +77,7 @@ def _quotes(spec: TaskFile, where: str, only: list[str]) -> list[Quote]:
     if unknown:
         raise BadInput(f"the file has no task {unknown[0]!r}.")
     life = _lifetime(spec, where)
-    opened = open_source(spec, Knowledge(na=life.na))
+    opened = open_source(spec, Knowledge(life.kinds, na=life.na))
     wanted = [task for task in spec.tasks if not only or task.name in only]
     learned = [task.name for task in wanted if task.name in life]
     if len(learned) == len(wanted):

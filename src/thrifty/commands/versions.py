@@ -18,8 +18,6 @@ from thrifty.errors import BadInput
 
 __all__ = ["register"]
 
-TaskName = Annotated[str, typer.Argument(help="The name of the task.")]
-
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
@@ -27,7 +25,7 @@ def register(app: typer.Typer) -> None:
     @app.command()
     def versions(
         store: StorePlace,
-        task: TaskName,
+        task: Annotated[str | None, typer.Argument(help="The name of the task; none: all.")] = None,
         lifetime: LifetimeName = None,
         rollback: Annotated[
             bool, typer.Option("--rollback", help="The version before answers again.")
@@ -37,8 +35,10 @@ def register(app: typer.Typer) -> None:
         """List the versions of a task's model; thrifty learn FILE --update makes one."""
         life = open_lifetime(store, lifetime, write=rollback)
         if rollback:
+            if task is None:
+                raise BadInput("say which task goes back: thrifty versions STORE TASK --rollback.")
             life.rollback(task)
-        found = life.versions(task)
+        found = [v for name in ([task] if task is not None else life) for v in life.versions(name)]
         if as_json:
             keys = ("name", "state", "at", "loss", "loss_before", "judged")
             print_json(

@@ -27,6 +27,7 @@ __all__ = [
     "check_read",
     "come_in_order",
     "kinds_here",
+    "kinds_to_keep",
     "label_name",
     "new_kinds",
     "read_features",
@@ -261,6 +262,13 @@ def new_kinds(kept: JsonLike | None, given: object) -> Json:
             f"life.change(kinds={{{other!r}: {told[other]!r}}})."
         )
     return {name: kind for name, kind in told.items() if name not in (kept or {})}
+
+
+def kinds_to_keep(kept: JsonLike | None, given: object, source: Source) -> Json:
+    """Kinds told with this task, or when its source was made, that the lifetime does not know."""
+    new = new_kinds(kept, given)
+    made = {n: k for n, k in source.told_kinds.items() if n not in (kept or {}) and n not in new}
+    return {**made, **new}
 
 
 def known_categories(words: JsonLike, X: TableLike) -> Json:

@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thrifty.array_types import Floats
+from thrifty.array_types import Floats, Ints
 from thrifty.cells import Budget, Cells, Ledger, Source
 from thrifty.cells.prices.price_list import PriceList, PricesLike, Tariff
-from thrifty.cells.sources.callable import CallableSource, CallLimits
+from thrifty.cells.sources.array import ArraySource
+from thrifty.cells.sources.callable import CallableSource
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
 from thrifty.lifetime.booking import OpenTask
@@ -56,67 +57,97 @@ def rehearse(
 ) -> Rehearsed:
     """Learn a task that was opened, from made-up values, in a ledger of its own."""
     allowed, currency = task.cells.allowance, task.cells.currency
-    actor = _Actor(task)
     ledger = Ledger(MemoryStore().book("rehearsal", {}, {}), None)
-    _own(task, actor, ledger, prices)
+    drawn = _Drawn(task)
+    played: Source
+    if isinstance(task.source, CallableSource):
+        played = actor = _Actor(task.source, drawn)
+        _own(task, actor, ledger, prices)
+        actor.calls = 0
+    else:
+        played = drawn.table()
     if allowed is not None and spend is None:
         left = f"{allowed:.6f} {currency}" if currency else allowed
         ledger.budget = Budget(per_task=left)
-    actor.calls = 0
     cells = Cells(
-        actor, prices, ledger=ledger, task="rehearsal", spend=spend, match=task.features.match
+        played,
+        prices,
+        owned=task.owned,  # of a table; an actor's are in the ledger
+        ledger=ledger,
+        task="rehearsal",
+        spend=spend,
+        match=task.features.match,
     )
     cells.row_seed = task.cells.row_seed
     begun = time.perf_counter()
     family.use_rep(representation, cells, task.labels)
-    receipt = cells.receipt()
-    return Rehearsed(receipt.cells, receipt.cost, actor.calls, time.perf_counter() - begun)
+    receipt, calls = cells.receipt(), getattr(played, "calls", 0)
+    return Rehearsed(receipt.cells, receipt.cost, calls, time.perf_counter() - begun)
+
+
+class _Drawn:
+    """Made-up values of the task's features, each of its own kind."""
+
+    def __init__(self, task: OpenTask) -> None:
+        self.source, self._tells = task.source, _lean(task.labels)
+        self._random = np.random.default_rng(0)
+
+    def column(self, f: int, rows: Ints) -> Floats:
+        """A feature on these rows: the place of its word, 0 or 1, or a number."""
+        lean = self._tells[rows]
+        if f in self.source.categories:
+            n_words = max(len(self.source.categories[f]), 1)
+            return self._random.integers(n_words, size=len(rows)).astype(np.float64)
+        sign = 1 if f % 2 else -1
+        if self.source.boolean[f]:
+            odds = _OFTEN / (1 - _OFTEN) * np.exp(2 * _TELLS * sign * lean)
+            return (self._random.random(len(rows)) < odds / (1 + odds)).astype(np.float64)
+        return self._random.normal(size=len(rows)) + _TELLS * sign * lean
+
+    def table(self) -> ArraySource:
+        """All of it, in place of a table."""
+        played = self.source
+        every = np.arange(played.n_examples)
+        columns = [self.column(f, every) for f in range(played.n_features)]
+        made = ArraySource(np.column_stack(columns), played.feature_names, allow_missing=True)
+        made.categories, made.present = dict(played.categories), played.present
+        made.boolean[:] = played.boolean
+        return made
 
 
 class _Actor(CallableSource):
     """Plays the task's provider: the same examples, features, kinds, prices and limits."""
 
-    def __init__(self, task: OpenTask) -> None:
-        played = task.source
-        ids = played.examples or tuple(map(str, range(played.n_examples)))
-        self._played = played if isinstance(played, CallableSource) else None
-        limits = CallLimits() if self._played is None else self._played.limits
+    def __init__(self, played: CallableSource, drawn: _Drawn) -> None:
+        self._played, self._drawn = played, drawn
         super().__init__(
             self._answer,
-            examples=ids,
+            examples=played.examples,
             features=played.feature_names,
             boolean=[n for n, is_one in zip(played.feature_names, played.boolean) if is_one],
             kinds=_kinds(played),
             name="rehearsal",
             allow_missing=True,
-            limits=replace(limits, per_second=None, concurrency=1),
+            limits=replace(played.limits, per_second=None, concurrency=1),
         )
-        self.prices = None if self._played is None else self._played.prices
-        self._rows = {id: row for row, id in enumerate(ids)}
+        self.prices = played.prices
+        self._rows = {id: row for row, id in enumerate(played.examples)}
         self._columns = {name: f for f, name in enumerate(played.feature_names)}
-        self._tells = _lean(task.labels)
-        self._drawn = np.random.default_rng(0)
         self.calls = 0
 
     def tariff(self, prices: PriceList) -> Tariff:
         """As the one it plays has it: a question costs by its text."""
-        return super().tariff(prices) if self._played is None else self._played.tariff(prices)
+        return self._played.tariff(prices)
 
     def _answer(self, ids: Sequence[object], names: Sequence[str]) -> list[list[object]]:
         self.calls += 1
-        lean = self._tells[[self._rows[str(id)] for id in ids]]
-        columns = [self._column(self._columns[name], lean) for name in names]
-        return [list(row) for row in zip(*columns)]
+        rows = np.array([self._rows[str(id)] for id in ids])
+        return [list(row) for row in zip(*(self._words(self._columns[n], rows) for n in names))]
 
-    def _column(self, f: int, lean: Floats) -> list[object]:
-        if f in self.categories:
-            words = self.categories[f]
-            return [words[i] for i in self._drawn.integers(len(words), size=len(lean)).tolist()]
-        sign = 1 if f % 2 else -1
-        if self.boolean[f]:
-            odds = _OFTEN / (1 - _OFTEN) * np.exp(2 * _TELLS * sign * lean)
-            return list((self._drawn.random(len(lean)) < odds / (1 + odds)).tolist())
-        return list((self._drawn.normal(size=len(lean)) + _TELLS * sign * lean).tolist())
+    def _words(self, f: int, rows: Ints) -> list[object]:
+        drawn = self._drawn.column(f, rows).tolist()
+        words = self.categories.get(f)
+        return drawn if words is None else [words[int(place)] for place in drawn]
 
 
 def _kinds(played: Source) -> KindsLike:

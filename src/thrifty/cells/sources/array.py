@@ -17,7 +17,7 @@ from thrifty.cells.sources.checks import (
     default_names,
 )
 from thrifty.cells.sources.gaps import read_na
-from thrifty.cells.sources.kinds import read_columns, read_kinds
+from thrifty.cells.sources.kinds import plain_kinds, read_columns, read_kinds
 from thrifty.typing import AnyArray, KindsLike, NaLike, TableLike
 
 __all__ = ["ArraySource"]
@@ -53,7 +53,7 @@ class ArraySource(Source):
             table, categories = read_columns(
                 table.T, names, told, known or {}, na=codes, found=found
             )
-            self.gaps = found
+            self.gaps, self.told_kinds = found, plain_kinds(told)
         boolean = boolean_columns(table, names, allow_missing=allow_missing)
         if categories:  # of two categories the places are 0 and 1, too
             boolean[list(categories)] = False

@@ -67,6 +67,8 @@ class Source(ABC):
     unread: Mapping[str, BadInput] = MappingProxyType({})
     #: words that were taken for gaps, by feature
     gaps: Mapping[str, Sequence[object]] = MappingProxyType({})
+    #: kinds that were told of features when the source was made: a lifetime keeps them
+    told_kinds: Mapping[str, str] = MappingProxyType({})
     #: whether a cell keeps its value for good, or the newest that came counts
     values: Values = "fixed"
     #: where ids came more than once: the rows that were kept, and of how many

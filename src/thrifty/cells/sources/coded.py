@@ -25,6 +25,7 @@ class RecodedSource(Source):
         super().__init__(source.n_examples, source.feature_names, source.boolean)
         self.named, self.free, self.examples = source.named, source.free, source.examples
         self.name, self.gaps, self.kept = source.name, source.gaps, source.kept
+        self.told_kinds = source.told_kinds
         self.present = source.present
         self.values = source.values
         self._source, self._known = source, known

@@ -11,7 +11,7 @@ from thrifty.cells.sources.array import ArraySource
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.checks import checked_names
 from thrifty.cells.sources.gaps import read_na
-from thrifty.cells.sources.kinds import read_columns, read_kinds
+from thrifty.cells.sources.kinds import plain_kinds, read_columns, read_kinds
 from thrifty.errors import BadInput
 from thrifty.typing import KindsLike, NaLike
 
@@ -40,18 +40,14 @@ def frame_source(
         )
     names = checked_names(given, len(given))
     columns = (np.asarray(frame[name].to_numpy()) for name in given)
+    told = read_kinds(kinds, names)
     unread: dict[str, BadInput] = {}
     gaps: dict[str, list[object]] = {}
     table, categories = read_columns(
-        columns,
-        names,
-        read_kinds(kinds, names),
-        known or {},
-        unread if lazily else None,
-        na=read_na(na),
-        found=gaps,
+        columns, names, told, known or {}, unread if lazily else None, na=read_na(na), found=gaps
     )
     source = ArraySource(table, names, allow_missing=allow_missing)
     source.boolean[list(categories)] = False
     source.categories, source.unread, source.gaps = categories, unread, gaps
+    source.told_kinds = plain_kinds(told)
     return source

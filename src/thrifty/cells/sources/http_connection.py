@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
@@ -20,6 +21,9 @@ __all__ = ["HttpConnection", "HttpReply", "can_be_direct"]
 
 #: a reply is refused beyond these: a head of so many bytes, a body of so many
 _HEAD, _BODY = 1 << 16, 1 << 26
+#: seconds after which an idle connection is not used again. Servers close idle ones after five and
+#: more (uvicorn five, nginx 75); a request that meets the closing may have been billed or not.
+_IDLE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class HttpConnection:
         self, parts: SplitResult, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         self._parts, self._reader, self._writer = parts, reader, writer
-        self._reusable = True
+        self._reusable, self._used = True, time.monotonic()
 
     @classmethod
     async def open(cls, url: str, trust: ssl.SSLContext, timeout: float) -> HttpConnection:
@@ -69,7 +73,9 @@ class HttpConnection:
     @property
     def alive(self) -> bool:
         """Whether it may be used again; a server closes what was idle for long."""
-        return self._reusable and not self._reader.at_eof() and not self._writer.is_closing()
+        idle = time.monotonic() - self._used
+        gone = self._reader.at_eof() or self._writer.is_closing()
+        return self._reusable and not gone and idle < _IDLE
 
     def close(self) -> None:
         """Now, without waiting."""
@@ -114,6 +120,7 @@ class HttpConnection:
             body = await self._reader.read(_BODY)
             headers["connection"] = "close"
         self._reusable = headers.get("connection", "").lower() != "close"
+        self._used = time.monotonic()
         return HttpReply(status, body)
 
     async def _head(self) -> tuple[int, dict[str, str]]:

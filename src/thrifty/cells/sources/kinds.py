@@ -29,6 +29,7 @@ __all__ = [
     "ReadColumn",
     "ToldKind",
     "has_texts",
+    "plain_kinds",
     "read_column",
     "read_columns",
     "read_kinds",
@@ -88,6 +89,15 @@ def _told(name: str, said: object) -> ToldKind:
         f"kinds[{name!r}] must be 'number', 'category', 'boolean' or a list of distinct "
         f"categories; got {said!r}."
     )
+
+
+def plain_kinds(told: Mapping[str, ToldKind]) -> dict[str, str]:
+    """Those told in one word; listed categories are the words of their own source.
+
+    >>> plain_kinds({"age": "number", "colour": ("red", "green")})
+    {'age': 'number'}
+    """
+    return {name: kind for name, kind in told.items() if isinstance(kind, str)}
 
 
 def read_column(
@@ -215,9 +225,9 @@ def _inferred(listed: list[object], gaps: NDArray[np.bool_], name: str) -> str:
     texts = [v for v in there if isinstance(v, str)]
     if 0.5 * len(there) < sum(map(bool, map(_DATE.match, texts))):
         raise _a_date(name)
-    like_numbers = sum(map(_is_number, texts)) + len(there) - len(texts)
+    like_numbers = sum(map(_like_number, texts)) + len(there) - len(texts)
     if 0.5 * len(there) < like_numbers:
-        odd_ones = sorted({v for v in texts if not _is_number(v)})[:3]
+        odd_ones = sorted({v for v in texts if not _like_number(v)})[:3]
         among = f" (among others {', '.join(map(repr, odd_ones))})" if odd_ones else ""
         raise BadInput(
             f"{name!r} holds text, and {like_numbers} of its {len(there)} values look like numbers"
@@ -260,6 +270,11 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return text.strip().lower() not in GAPS
+
+
+def _like_number(text: str) -> bool:
+    """Also with a decimal comma, which is read where the column is said to hold numbers."""
+    return _is_number(text) or _is_number(text.replace(",", ".", 1))
 
 
 def _numbers(listed: list[Any], gaps: NDArray[np.bool_], name: str) -> NDArray[np.float64]:

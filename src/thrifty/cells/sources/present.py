@@ -101,6 +101,7 @@ class PresentSource(Source):
         super().__init__(source.n_examples, source.feature_names, boolean)
         self.named, self.name, self.unread = source.named, source.name, source.unread
         self.examples, self.index, self.gaps = source.examples, source.index, source.gaps
+        self.told_kinds = source.told_kinds
         self.kept = source.kept
         self.present, self._source = present, source
 

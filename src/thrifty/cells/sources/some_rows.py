@@ -52,6 +52,7 @@ class SomeRows(Source):
         self.examples = None if ids is None else tuple(ids[i] for i in rows.tolist())
         self.index = None if source.index is None else source.index[rows]
         self.gaps, self.values = source.gaps, source.values
+        self.told_kinds = source.told_kinds
         self.present = None if source.present is None else source.present[rows]
         self._source, self._rows = source, rows
 
