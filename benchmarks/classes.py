@@ -10,19 +10,17 @@ Lines are kept, so that a run can be broken off and go on.
 from __future__ import annotations
 
 import argparse
-import warnings
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import t as student
 from sklearn.datasets import load_digits
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import average_precision_score
 
 import thrifty
-from studies.model_run import Kept
+from studies.kept import begin, interval
 from thrifty.benchmarks.data import data_folder
-from thrifty.benchmarks.measure import machine, one_thread, table
+from thrifty.benchmarks.measure import machine, table
 
 SETS = ("digits", "soybean", "ann_thyroid", "primary_tumor")
 BILLS = (0.05, 0.1, 0.2, 0.4)
@@ -103,18 +101,11 @@ def rows_of(lines: list[dict[str, object]]) -> list[dict[str, object]]:
             rows.append({
                 "set": name, "bill": f"{bill:.0%}", "seeds": len(seeds),
                 "ours": f"{mine.mean():.3f}", "whole rows": f"{theirs.mean():.3f}",
-                "lead": _interval(mine - theirs),
+                "lead": interval(mine - theirs),
                 "fall": "" if before is None else f"{max(before - mine.mean(), 0.0):.3f}",
             })  # fmt: skip
             before = float(mine.mean())
     return rows
-
-
-def _interval(leads: np.ndarray) -> str:
-    if len(leads) < 2:
-        return f"{leads[0]:+.3f}"
-    half = student.ppf(0.95, len(leads) - 1) * np.std(leads, ddof=1) / np.sqrt(len(leads))
-    return f"{np.mean(leads):+.3f} ± {half:.3f}"
 
 
 def main() -> None:
@@ -122,13 +113,8 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=SETS)
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     parser.add_argument("--bills", type=float, nargs="*", default=BILLS)
-    parser.add_argument("--kept", type=Path, default=KEPT)
-    parser.add_argument("--show", action="store_true", help="only the table of what is kept")
-    given = parser.parse_args()
-    kept = Kept(given.kept)
-    warnings.filterwarnings("ignore")
-    one_thread()
-    for seed in [] if given.show else given.seeds:
+    given, kept = begin(parser, KEPT)
+    for seed in given.seeds:
         for name in given.sets:
             for bill in given.bills:
                 for what, way in WAYS.items():

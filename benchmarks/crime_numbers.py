@@ -16,19 +16,17 @@ intervals over seeds. Lines are kept, so that a run can be broken off and go on.
 from __future__ import annotations
 
 import argparse
-import warnings
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import t as student
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
 
 import thrifty
 from regression import PENALTIES, PILOTS
-from studies.model_run import Kept
+from studies.kept import Kept, begin, interval
 from thrifty.benchmarks.data import data_folder
-from thrifty.benchmarks.measure import machine, one_thread, table
+from thrifty.benchmarks.measure import machine, table
 
 BILLS = (0.05, 0.1, 0.2, 0.4)
 KEPT = Path(__file__).resolve().parent / "results" / "crime_numbers.jsonl"
@@ -182,17 +180,10 @@ def shown(lines: list[dict[str, object]]) -> list[dict[str, object]]:
                     "best of the others": f"{np.mean(means[best]):.3f} ({best})",
                     "rows, ridge": f"{np.mean(means['rows, ridge']):.3f}",
                     "rows, LightGBM": f"{np.mean(means['rows, LightGBM']):.3f}",
-                    "lead": _interval(np.subtract(ours, means[best]).tolist()),
+                    "lead": interval(np.subtract(ours, means[best]).tolist()),
                 }
             )
     return rows
-
-
-def _interval(leads: list[float]) -> str:
-    if len(leads) < 2:
-        return f"{sum(leads):+.3f}"
-    half = student.ppf(0.95, len(leads) - 1) * np.std(leads, ddof=1) / np.sqrt(len(leads))
-    return f"{np.mean(leads):+.3f} ± {half:.3f}"
 
 
 def main() -> None:
@@ -200,13 +191,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     parser.add_argument("--bills", type=float, nargs="*", default=BILLS)
     parser.add_argument("--parts", nargs="*", choices=list(WAYS), default=list(WAYS))
-    parser.add_argument("--kept", type=Path, default=KEPT)
-    parser.add_argument("--show", action="store_true", help="only the table of what is kept")
-    given = parser.parse_args()
-    kept = Kept(given.kept)
-    warnings.filterwarnings("ignore")
-    one_thread()
-    for seed in [] if given.show else given.seeds:
+    given, kept = begin(parser, KEPT)
+    for seed in given.seeds:
         run(kept, seed, given.bills, given.parts)
         print(table(shown(kept.lines)), flush=True)
     print(machine())

@@ -18,19 +18,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import t as student
 from sklearn.metrics import average_precision_score
 
 import thrifty
-from studies.model_run import Kept
+from studies.kept import Kept, begin, interval
 from studies.model_ways import boosted
 from thrifty.benchmarks.data import data_folder
-from thrifty.benchmarks.measure import machine, one_thread, table
+from thrifty.benchmarks.measure import machine, table
 
 SETS = ("physionet_icu", "nhanes", "support2")
 BILLS = (0.0, 0.01, 0.03, 0.05, 0.1, 0.2)
@@ -155,7 +153,7 @@ def shown(lines: list[dict[str, object]]) -> list[dict[str, object]]:
                     "labels": len({k[2] for k in keys}),
                     "ours": f"{np.mean(ap):.4f}",
                     "least split": f"{min(_by_split(keys, ap)):.4f}",
-                    "lead": _interval(lead),
+                    "lead": interval(lead),
                     "LightGBM, free": f"{np.mean([x['free'] for x in full]):.4f}",
                     "LightGBM, all": f"{np.mean([x['all'] for x in full]):.4f}",
                 }
@@ -170,25 +168,13 @@ def _by_split(keys: list[tuple[object, ...]], ap: list[float]) -> list[float]:
     ]
 
 
-def _interval(leads: list[float]) -> str:
-    if len(leads) < 2:
-        return f"{sum(leads):+.4f}"
-    half = student.ppf(0.95, len(leads) - 1) * np.std(leads, ddof=1) / np.sqrt(len(leads))
-    return f"{np.mean(leads):+.4f} ± {half:.4f}"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="*", default=SETS)
     parser.add_argument("--splits", type=int, nargs="*", default=[0, 1, 2, 3])
     parser.add_argument("--bills", type=float, nargs="*", default=BILLS)
-    parser.add_argument("--kept", type=Path, default=KEPT)
-    parser.add_argument("--show", action="store_true", help="only the table of what is kept")
-    given = parser.parse_args()
-    kept = Kept(given.kept)
-    warnings.filterwarnings("ignore")
-    one_thread()
-    for name in [] if given.show else given.sets:
+    given, kept = begin(parser, KEPT)
+    for name in given.sets:
         for seed in given.splits:
             run(kept, name, seed, given.bills)
         print(table(shown([x for x in kept.lines if x["set"] == name])), flush=True)

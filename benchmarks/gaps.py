@@ -17,18 +17,16 @@ off and go on.
 from __future__ import annotations
 
 import argparse
-import warnings
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import t as student
 
 import thrifty
-from studies.model_run import Kept
+from studies.kept import Kept, begin, interval
 from studies.model_tasks import ModelTask, model_tasks
 from studies.model_ways import full_models, pilots, scores, whole_rows
-from thrifty.benchmarks.measure import machine, one_thread, table
+from thrifty.benchmarks.measure import machine, table
 
 SETS = ("physionet_icu", "support2")
 GAPS = (0.8, 0.93)
@@ -105,16 +103,9 @@ def shown(lines: list[dict[str, object]]) -> list[dict[str, object]]:
             for what in OURS:
                 ap = np.array([by[name, what, bill, *k]["ap"] for k in keys])
                 row[what] = f"{ap.mean() / full.mean():.3f}"
-                row[f"{what}, lead"] = _interval((ap - means[best]) / full.mean())
+                row[f"{what}, lead"] = interval((ap - means[best]) / full.mean())
             rows.append(row)
     return rows
-
-
-def _interval(leads: np.ndarray) -> str:
-    if len(leads) < 2:
-        return f"{leads.mean():+.3f}"
-    half = student.ppf(0.95, len(leads) - 1) * np.std(leads, ddof=1) / np.sqrt(len(leads))
-    return f"{leads.mean():+.3f} ± {half:.3f}"
 
 
 def main() -> None:
@@ -125,13 +116,8 @@ def main() -> None:
     parser.add_argument("--bills", type=float, nargs="*", default=BILLS)
     parser.add_argument("--labels", type=int, default=3)
     parser.add_argument("--parts", nargs="*", default=[*OURS, "others"])
-    parser.add_argument("--kept", type=Path, default=KEPT)
-    parser.add_argument("--show", action="store_true", help="only the table of what is kept")
-    given = parser.parse_args()
-    kept = Kept(given.kept)
-    warnings.filterwarnings("ignore")
-    one_thread()
-    for seed in [] if given.show else given.seeds:
+    given, kept = begin(parser, KEPT)
+    for seed in given.seeds:
         for name in given.sets:
             for share in given.gaps:
                 run(kept, name, seed, share, given)

@@ -17,20 +17,18 @@ from __future__ import annotations
 
 import argparse
 import time
-import warnings
 from pathlib import Path
 
 import numpy as np
 from lightgbm import LGBMClassifier
 from scipy.optimize import brentq
 from scipy.special import expit
-from scipy.stats import t as student
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 
 import thrifty
-from studies.model_run import Kept
-from thrifty.benchmarks.measure import machine, one_thread, table
+from studies.kept import begin, interval
+from thrifty.benchmarks.measure import machine, table
 
 SETS = ("interaction", "rare")
 KEPT = Path(__file__).resolve().parent / "results" / "long_tables.jsonl"
@@ -114,31 +112,19 @@ def shown(lines: list[dict[str, object]]) -> list[dict[str, object]]:
                 "ours": f"{np.mean([m['ap'] for m in mine]):.3f}",
                 "features": f"{np.mean([m['features'] for m in mine]):.0f}",
                 "best of the others": f"{means[best]:.3f} ({best})",
-                "lead": _interval(leads),
+                "lead": interval(leads),
                 "seconds": f"{np.mean([m['seconds'] for m in mine]):.1f}",
             }
         )
     return rows
 
 
-def _interval(leads: list[float]) -> str:
-    if len(leads) < 2:
-        return f"{sum(leads):+.3f}"
-    half = student.ppf(0.95, len(leads) - 1) * np.std(leads, ddof=1) / np.sqrt(len(leads))
-    return f"{np.mean(leads):+.3f} ± {half:.3f}"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="*", choices=SETS, default=SETS)
     parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2, 3])
-    parser.add_argument("--kept", type=Path, default=KEPT)
-    parser.add_argument("--show", action="store_true", help="only the table of what is kept")
-    given = parser.parse_args()
-    kept = Kept(given.kept)
-    warnings.filterwarnings("ignore")
-    one_thread()
-    for seed in [] if given.show else given.seeds:
+    given, kept = begin(parser, KEPT)
+    for seed in given.seeds:
         for name in given.sets:
             key = {"set": name, "seed": seed}
             if not kept.has(**key, what="ours"):

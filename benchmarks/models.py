@@ -15,7 +15,8 @@ import argparse
 import json
 from pathlib import Path
 
-from studies.model_run import BILLS, PARTS, Kept, Kind, run_set
+from studies.kept import Kept
+from studies.model_run import BILLS, PARTS, Kind, run_set
 from studies.model_tables import calibration_rows, memory_rows, ratio_rows
 from studies.model_tasks import MIXED, WIDE
 from studies.model_verdicts import (

@@ -20,21 +20,19 @@ chosen on digits, yeast, support2 and tmc2007_500.
 from __future__ import annotations
 
 import argparse
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import t as student
 from sklearn.datasets import load_digits
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import average_precision_score
 
 import thrifty
-from studies.model_run import Kept
+from studies.kept import Kept, begin, interval
 from studies.model_ways import boosted, logistic, usefulness
 from thrifty.benchmarks.data import data_folder
-from thrifty.benchmarks.measure import machine, one_thread, table
+from thrifty.benchmarks.measure import machine, table
 
 SETS = ("digits", "yeast", "support2", "bibtex", "emotions", "nhanes", "tmc2007_500")
 BILLS = (0.02, 0.05, 0.1, 0.2, 0.4)
@@ -226,7 +224,7 @@ def rows_of(lines: list[dict[str, object]]) -> list[dict[str, object]]:
                     continue
                 row[what] = f"{np.mean([a / f for a, _, f in both]):.3f}"
                 if what in ("at once", "in turn"):
-                    row[f"{what}, lead"] = _interval([(a - b) / f for a, b, f in both])
+                    row[f"{what}, lead"] = interval([(a - b) / f for a, b, f in both])
             keys = [(name, s, "in turn", bill) for s in seeds]
             turns = [by[key] for key in keys if key in by]
             if turns:
@@ -238,13 +236,6 @@ def rows_of(lines: list[dict[str, object]]) -> list[dict[str, object]]:
     return rows
 
 
-def _interval(leads: list[float]) -> str:
-    if len(leads) < 2:
-        return f"{leads[0]:+.3f}"
-    half = student.ppf(0.95, len(leads) - 1) * np.std(leads, ddof=1) / np.sqrt(len(leads))
-    return f"{np.mean(leads):+.3f} ± {half:.3f}"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="*", default=SETS)
@@ -252,13 +243,8 @@ def main() -> None:
     parser.add_argument("--bills", type=float, nargs="*", default=BILLS)
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--labels", type=int, default=12)
-    parser.add_argument("--kept", type=Path, default=KEPT)
-    parser.add_argument("--show", action="store_true", help="only the table of what is kept")
-    given = parser.parse_args()
-    kept = Kept(given.kept)
-    warnings.filterwarnings("ignore")
-    one_thread()
-    for seed in [] if given.show else given.seeds:
+    given, kept = begin(parser, KEPT)
+    for seed in given.seeds:
         for name in given.sets:
             run(kept, name, seed, given.bills, given.parts, given.labels)
             print(table(rows_of([x for x in kept.lines if x["set"] == name])), flush=True)

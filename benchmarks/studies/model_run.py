@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import time
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TypeAlias
 
+from studies.kept import Kept
 from studies.model_tasks import ModelTask, model_tasks
 from studies.model_ways import additive_model, cegb_model, full_models, pilots, scores, whole_rows
 from thrifty.lifetime import Lifetime
@@ -16,7 +15,7 @@ from thrifty.models import Models
 from thrifty.trees import Trees, Verified
 from thrifty.typing import Json
 
-__all__ = ["BILLS", "PARTS", "Kept", "Kind", "run_set"]
+__all__ = ["BILLS", "PARTS", "Kind", "run_set"]
 
 #: ours; LightGBM and logistic regression on every cell; EBM on every cell; the nine pilots; a tree
 #: of Verified; LightGBM that is charged for every feature
@@ -24,31 +23,6 @@ PARTS = ("ours", "full", "pilots", "rows", "verified", "cegb", "ebm")
 BILLS = (0.02, 0.03, 0.05, 0.1, 0.2)
 
 Line = Json
-
-
-class Kept:
-    """Lines of JSON in a file; what is there is not measured again."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.lines: list[Line] = []
-        if path.exists():
-            self.lines = [json.loads(line) for line in path.read_text().splitlines() if line]
-        self._done = {self._key(line) for line in self.lines}
-
-    @staticmethod
-    def _key(line: Line) -> tuple[object, ...]:
-        return tuple(line.get(k) for k in ("set", "seed", "i", "what", "bill", "memory"))
-
-    def has(self, **key: object) -> bool:
-        return self._key(key) in self._done
-
-    def add(self, line: Line) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a") as file:
-            file.write(json.dumps(line) + "\n")
-        self.lines.append(line)
-        self._done.add(self._key(line))
 
 
 #: ours with memory (True), without (False), or "cohort": with one bought before the first task

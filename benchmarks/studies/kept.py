@@ -1,0 +1,71 @@
+"""Figures kept line by line, so that a run can be broken off and go on; leads with intervals."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import t as student
+
+from thrifty.benchmarks.measure import one_thread
+from thrifty.typing import Json
+
+__all__ = ["Kept", "begin", "interval"]
+
+Line = Json
+
+
+class Kept:
+    """Lines of JSON in a file; what is there is not measured again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines: list[Line] = []
+        if path.exists():
+            self.lines = [json.loads(line) for line in path.read_text().splitlines() if line]
+        self._done = {self._key(line) for line in self.lines}
+
+    @staticmethod
+    def _key(line: Line) -> tuple[object, ...]:
+        return tuple(line.get(k) for k in ("set", "seed", "i", "what", "bill", "memory"))
+
+    def has(self, **key: object) -> bool:
+        return self._key(key) in self._done
+
+    def add(self, line: Line) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+        self.lines.append(line)
+        self._done.add(self._key(line))
+
+
+def begin(parser: argparse.ArgumentParser, kept: Path) -> tuple[argparse.Namespace, Kept]:
+    """What was said, after ``--kept`` and ``--show`` joined it, and what is kept already.
+
+    With ``--show`` there is nothing to run: ``seeds`` and ``splits`` are empty.
+    """
+    parser.add_argument("--kept", type=Path, default=kept)
+    parser.add_argument("--show", action="store_true", help="only the table of what is kept")
+    given = parser.parse_args()
+    if given.show:
+        given.seeds = given.splits = []
+    warnings.filterwarnings("ignore")
+    one_thread()
+    return given, Kept(given.kept)
+
+
+def interval(leads: Sequence[float]) -> str:
+    """The mean of paired leads and half of its 90 % interval (Student).
+
+    >>> interval([0.01, 0.02, 0.03])
+    '+0.020 ± 0.017'
+    """
+    if len(leads) < 2:
+        return f"{sum(leads):+.3f}"
+    half = student.ppf(0.95, len(leads) - 1) * np.std(leads, ddof=1) / np.sqrt(len(leads))
+    return f"{np.mean(leads):+.3f} ± {half:.3f}"
