@@ -83,9 +83,17 @@ def test_on_the_command_line_and_purged(tmp_path):
     new, y = month(400, 1, 1000)
     life.predict("ill", source(new))
     truth = tmp_path / "truth.csv"
-    pd.DataFrame({"id": new.index, "ill": y}).to_csv(truth, index=False)
-    said = CliRunner().invoke(app, ["outcomes", str(place), "ill", str(truth)])
+    frame = pd.DataFrame({"patient": new.index, "ill": y, "days": 3.5})
+    frame.to_csv(truth, index=False)
+    place_of = ["outcomes", str(truth), "--store", str(place)]
+    unclear = CliRunner().invoke(app, place_of)
+    assert "name it with --id" in str(unclear.exception)
+    said = CliRunner().invoke(app, [*place_of, "--id", "patient"])
     assert said.exit_code == 0 and "still as good as when it was learned" in said.stdout
+    looked = CliRunner().invoke(app, ["outcomes", str(place), "--task", "ill"])
+    assert looked.stdout == said.stdout
+    wrong = CliRunner().invoke(app, [*place_of, "--id", "patient", "--label", "died"])
+    assert "has no column 'died'" in str(wrong.exception)
     assert CliRunner().invoke(app, ["purge", str(place), "p1000"]).exit_code == 0
     assert thrifty.Lifetime.open(place).outcomes("ill").outcomes == 399
     kept = life.ledger.book.read(lambda pages: OutcomePages(pages).answers("ill"))

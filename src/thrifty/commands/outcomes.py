@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from thrifty.commands.csv_file import read_csv
-from thrifty.commands.opening import (
-    AsJson,
-    LifetimeName,
-    StorePlace,
-    open_lifetime,
-    print_json,
-    visible,
-)
+from thrifty.commands.opening import AsJson, LifetimeName, open_lifetime, print_json, visible
+from thrifty.commands.table_options import IdColumn
 from thrifty.errors import BadInput
+from thrifty.lifetime import Lifetime
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["register"]
 
@@ -27,26 +25,68 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def outcomes(
-        store: StorePlace,
-        task: Annotated[str, typer.Argument(help="The task whose model has predicted them.")],
         truth: Annotated[
-            Path | None, typer.Argument(help="A CSV with two columns, id and outcome.")
+            str, typer.Argument(help="A CSV of what became true; or a store, only to look.")
+        ],
+        task: Annotated[
+            str | None,
+            typer.Option(help="The task whose model has predicted them; none: the only one."),
+        ] = None,
+        store: Annotated[
+            str | None, typer.Option(help="Where the lifetime is; otherwise beside the file.")
+        ] = None,
+        id: IdColumn = None,
+        label: Annotated[
+            str | None, typer.Option(help="The column of outcomes; otherwise the task's name.")
         ] = None,
         lifetime: LifetimeName = None,
         as_json: AsJson = False,
     ) -> None:
-        """Say what became true of rows that were predicted; is the model still as good?"""
-        life = open_lifetime(store, lifetime, write=truth is not None)
-        if truth is None:
-            found = life.outcomes(task)
+        """Say what became true of rows that were predicted; is the model still as good?
+
+        With a table: thrifty outcomes truth.csv --task diabetes --id patient --store patients.db.
+        """
+        told = truth.lower().endswith(".csv")
+        if not told and (store or id or label):
+            raise BadInput(
+                f"what became true must be a CSV; got {truth!r}. A store alone is looked at: "
+                "thrifty outcomes patients.db --task diabetes."
+            )
+        where = truth if not told else store or str(Path(truth).with_suffix(".db"))
+        life = open_lifetime(where, lifetime, write=told)
+        name = _the_task(life, task)
+        if told:
+            ids, values = _columns(read_csv(Path(truth)), truth, name, id, label)
+            found = life.outcomes(name, ids, values)
         else:
-            frame = read_csv(truth)
-            if len(frame.columns) != 2:
-                raise BadInput(
-                    f"{truth} must have two columns, id and outcome; it has {len(frame.columns)}."
-                )
-            found = life.outcomes(task, frame.iloc[:, 0].tolist(), frame.iloc[:, 1].tolist())
+            found = life.outcomes(name)
         if as_json:
             print_json(asdict(found))
         else:
             typer.echo(visible(str(found)))
+
+
+def _the_task(life: Lifetime, said: str | None) -> str:
+    known = list(life)
+    if said is None and len(known) != 1:
+        raise BadInput(f"say which task with --task: {', '.join(known) or 'none is learned yet'}.")
+    return known[0] if said is None else said
+
+
+def _columns(
+    frame: pandas.DataFrame, where: str, task: str, id: str | None, label: str | None
+) -> tuple[list[object], list[object]]:
+    """The ids and the outcomes: by name, or the two columns of a file that has two."""
+    names = [str(c) for c in frame.columns]
+    if id is None and (len(names) == 2 or names[:1] == ["id"]):
+        id = names[0]  # as thrifty predict writes it
+    if label is None:
+        label = task if task in names else names[-1] if len(names) == 2 else None
+    for column, option in ((id, "--id"), (label, "--label")):
+        if column is None or column not in names:
+            said = "" if column is None else f"has no column {column!r}; "
+            raise BadInput(
+                f"{where} {said or 'does not say which column is meant; '}"
+                f"name it with {option}: {', '.join(map(repr, names[:8]))}."
+            )
+    return frame[id].tolist(), frame[label].tolist()
