@@ -49,7 +49,10 @@ def read_prices(prices: PerFeatureLike, feature_names: Sequence[str]) -> NDArray
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise BadInput(f"prices must be numbers; {error}.") from error
+        raise BadInput(
+            f"prices must be numbers; {error}. A currency is said beside them: "
+            "PriceList(2, currency='EUR')."
+        ) from error
     bad = ~np.isfinite(array) | (array < 0)
     if bad.any():
         i = int(np.flatnonzero(bad)[0])
