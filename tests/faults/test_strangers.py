@@ -36,7 +36,7 @@ def sound(tmp_path_factory):
 def test_damaged_inputs_end_in_errors_of_ours(tmp_path):
     """The short version of ``python tests/faults/damage.py 2000``, in a process of its own."""
     script = os.path.join(os.path.dirname(__file__), "damage.py")
-    done = subprocess.run([sys.executable, script, "20"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, script, "12"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "other errors   0" in done.stdout
 

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kernels.plain import entropy_gain, gini_gain, xlogx
 
@@ -48,6 +48,7 @@ def test_true_and_false_may_be_exchanged(case):
     assert one.tolist() == other.tolist()
 
 
+@settings(max_examples=25)
 @given(counts_and_totals())
 def test_few_features_and_many_give_the_same_bits(case):
     """The looked-up sums and the ones made on the spot are the same floats."""

@@ -126,7 +126,7 @@ def where(place):
     }
 
 
-@pytest.mark.parametrize("source", [free, paid])
+@pytest.mark.parametrize("source", [pytest.param(free, marks=pytest.mark.slow), paid])
 def test_nothing_of_her_is_anywhere(tmp_path, source):
     place = tmp_path / "clinic.db"
     life, table, _ = full(place, source)
@@ -151,6 +151,7 @@ def test_nothing_of_her_is_anywhere(tmp_path, source):
     again.learn("later", source(others), (others["t1"] > 0).to_numpy())
 
 
+@pytest.mark.slow
 def test_nothing_of_her_is_in_postgres(postgres):
     url = postgres.new_database()
     life, _, _ = full(url, paid)

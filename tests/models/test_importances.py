@@ -112,6 +112,7 @@ def test_shaps_tree_explainer():
         assert model.column_names_[np.abs(found).mean(axis=0).argmax()] == "age"
 
 
+@pytest.mark.slow
 def test_shaps_permutation_explainer():
     shap = pytest.importorskip("shap")
     rng = np.random.default_rng(0)

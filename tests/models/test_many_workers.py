@@ -42,8 +42,8 @@ def learned_by_hand(prices):
     ("prices", "n_jobs", "engine"),
     [
         ("cells", 1, "threads"),
-        ("cells", 2, "loky"),
-        ("priced", 2, "threads"),
+        pytest.param("cells", 2, "loky", marks=pytest.mark.slow),
+        pytest.param("priced", 2, "threads", marks=pytest.mark.slow),
         ("priced", 2, "loky"),
     ],
 )
@@ -86,7 +86,11 @@ def in_waves(prices):
 
 @pytest.mark.parametrize(
     ("prices", "n_jobs", "engine"),
-    [("priced", 2, "threads"), ("priced", 2, "loky"), ("cells", 4, "loky")],
+    [
+        ("priced", 2, "threads"),
+        ("priced", 2, "loky"),
+        pytest.param("cells", 4, "loky", marks=pytest.mark.slow),
+    ],
 )
 def test_a_wave_depends_on_no_worker(prices, n_jobs, engine):
     same(in_waves(prices), learned_by(n_jobs, engine, prices, wave=2))

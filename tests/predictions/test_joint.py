@@ -43,6 +43,7 @@ def new_rows(seed=1, n=200):
     return thrifty.Source.from_array(X, examples=ids, name="ward"), X, Y
 
 
+@pytest.mark.slow
 def test_one_walk_serves_all_tasks_for_fewer_cells_than_one_after_another(life):
     source, X, Y = new_rows(1)
     answers = life.predict(NAMES, source, stop=thrifty.Sure(0.8))
