@@ -6,7 +6,8 @@
 
 update: 1,000 rows at a budget, then 500 more at a third of it, against one task on all 1,500 rows
 at both budgets together; AUROC on the other rows, paired over labels and seeds.
-columns: each of the ten most used features left out in turn, against learning without it.
+columns: each of the ten most used features left out in turn, against learning without it; of nine
+models, whether a set has three labels or one.
 messy: numbers written as text with "-" for a gap, in half of them with a decimal comma, against the
 same table as numbers with NaN; AUROC and average precision on rows that were not learned from.
 """
@@ -80,13 +81,15 @@ def columns(name):
     """Differences of AUROC: going on without a feature, less learning without it.
 
     Two models learned from the same rows differ by themselves, so that models are what is counted:
-    a standard error is over labels and seeds, of the mean over ten features each.
+    a standard error is over labels and seeds, of the mean over ten features each. Three models of
+    physionet_icu, which has one label, gave -.0110 with a standard error of .0078; nine give -.0051
+    with .0030.
     """
     X, Y = read(name)
     found = []
     for label in range(Y.shape[1]):
         y = Y[:, label]
-        for seed in range(SEEDS):
+        for seed in range(SEEDS * LABELS // Y.shape[1]):
             rows = np.random.default_rng(seed).permutation(np.flatnonzero(y >= 0))
             train, test = rows[:1000], rows[1000:]
             budget = SHARE * 1000 * X.shape[1]

@@ -12,6 +12,7 @@ from thrifty.cells import Answered, Cells, Ledger
 from thrifty.errors import (
     BadInput,
     BadParameter,
+    CostAboveReservation,
     MalformedAnswer,
     MixedCurrencies,
     NotBilled,
@@ -255,6 +256,40 @@ def test_a_free_call_that_never_ends_is_an_error_and_no_doubt():
     with pytest.raises(NotBilled, match="2 times"):
         cells.get([0], [0])
     assert ledger.open_purchases() == []
+
+
+def bills_what_is_free():
+    """A provider that bills for b, which the list says is free, and breaks on p3 after its bill."""
+    billed = []
+
+    def ask(ids, names):
+        costs = [sum({"a": 2, "b": 1}[n] for n in names) for _ in ids]
+        billed.append((tuple(ids), tuple(names), sum(costs)))
+        if "p3" in ids and names == ["b"]:
+            raise ConnectionResetError("gone")
+        return Answered(answers(ids, names), cost=costs)
+
+    return billed, ask
+
+
+def test_where_the_list_was_wrong_before_a_free_call_is_not_asked_again():
+    billed, ask = bills_what_is_free()
+    ledger, cells = opened(ask, prices={"a": 2, "b": 0}, attempts=4)
+    with pytest.raises(CostAboveReservation):
+        cells.get([0], [1])
+    assert ledger.balance().over == 1
+    with pytest.raises(PurchaseInDoubt):
+        cells.get([2], [1])
+    assert [b for b in billed if "p3" in b[0]] == [(("p3",), ("b",), 1)], "asked once"
+    (open_one,) = ledger.open_purchases()
+    # another process, later: still in doubt, and not asked for
+    _, again = opened(ask, book=ledger.book, task="u", prices={"a": 2, "b": 0})
+    with pytest.raises(PurchaseInDoubt):
+        again.get([2], [1])
+    assert len([b for b in billed if "p3" in b[0]]) == 1
+    ledger.resolve(open_one.id, "billed", [[value("p3", "b")]], cost=1)
+    assert ledger.balance().over == 2, "what the provider billed in all"
+    assert again.get([2], [1]).tolist() == [[value("p3", "b")]]
 
 
 def test_a_task_goes_on_with_gaps_and_its_receipt_says_how_many():

@@ -259,7 +259,7 @@ class Buyer:
                 purchase.key,
                 limiter,
                 lambda: self._may_call(purchase),
-                costs=bool(purchase.block.price),
+                costs=purchase.key not in self._asking.free,
             )
             self._leave = self._leave or outcome.leave
             reached("after-call")

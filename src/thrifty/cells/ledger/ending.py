@@ -171,9 +171,9 @@ def _failed_part(
     asking: Asking, pages: Pages, part: Part, said: NDArray[np.int64] | None
 ) -> tuple[Purchase, Exception | None]:
     clock, purchase, word = asking.ledger.now(), part.purchase, part.word
-    if word == "unknown" and purchase.block.price:
+    if word == "unknown" and asking.costs(pages, purchase):
         why = "the provider cannot tell what became of it"
-        if asking.may_give_up(purchase):
+        if asking.may_give_up(pages, purchase):
             return asking.give_up(pages, purchase, why), None
         in_doubt = pages.finish(purchase.with_(status="doubt", note=why))
         return in_doubt, asking.ledger.doubt_error([in_doubt])
@@ -212,10 +212,10 @@ def _in_doubt(
     else:
         said = "was not called again" if kind == "withdrawn" else f"was {kind} ({outcome.error})"
         why = f"its repetition {said}, which says nothing of the first try"
-    if asking.may_give_up(now) and not source.idempotent:
+    if asking.may_give_up(pages, now) and not source.idempotent:
         return [asking.give_up(pages, now, why)], None
     done = pages.finish(now.with_(status="doubt", note=why))
-    if asking.may_give_up(done):  # with its key it is asked again as it is
+    if asking.may_give_up(pages, done):  # with its key it is asked again as it is
         asking.given_up += 1
         asking.stale = True
         return [done], None

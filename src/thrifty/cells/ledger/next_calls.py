@@ -71,6 +71,8 @@ class Asking:
         self.given_up = 0
         #: keys of purchases that were made ours in the last transaction, committed or not
         self.claimed: set[str] = set()
+        #: keys of purchases that nobody bills
+        self.free: set[str] = set()
         self._planned = False
         #: how often cells were asked for anew because an answer was malformed
         self._malformed: dict[tuple[bytes, bytes], int] = {}
@@ -141,6 +143,7 @@ class Asking:
                 waiting.append(call)
                 continue
             purchase = intend(pages, self._purchase(call, keys[len(started)]), self.limits)
+            self._note_free(pages, purchase)
             started.append(purchase)
             mine.append(purchase)
         self.queue.extendleft(reversed(waiting))
@@ -204,6 +207,7 @@ class Asking:
     def _claim(self, pages: Pages, purchase: Purchase) -> Purchase:
         # Before anybody can see it: a purchase of ours that is not in flight counts as dead.
         self.claimed.add(purchase.key)
+        self._note_free(pages, purchase)
         IN_FLIGHT.add(purchase.key)
         return pages.claim(purchase.id, me(), self.ledger.now() + lease(self.source.limits))
 
@@ -224,16 +228,27 @@ class Asking:
 
     def _ask_again(self, pages: Pages, stuck: list[Purchase]) -> bool:
         """The source's policy may count what is in doubt as billed, and go on."""
-        if not all(self.may_give_up(p) for p in stuck):
+        if not all(self.may_give_up(pages, p) for p in stuck):
             return False
-        costly = sum(1 for p in stuck if p.block.price)
+        costly = sum(1 for p in stuck if self.costs(pages, p))
         if costly and self.given_up + costly > self.source.limits.doubt_limit:
             return False
         for purchase in stuck:
             self.give_up(pages, purchase, purchase.note or "its process ended")
         return True
 
-    def may_give_up(self, purchase: Purchase) -> bool:
+    def costs(self, pages: Pages, purchase: Purchase) -> bool:
+        """Whether it may be billed: it has a price, or the list is not to be believed.
+
+        Where somebody has billed more than was listed, what is free by the list may be billed too.
+        """
+        return bool(purchase.block.price) or pages.over() > 0
+
+    def _note_free(self, pages: Pages, purchase: Purchase) -> None:
+        if not self.costs(pages, purchase):
+            self.free.add(purchase.key)
+
+    def may_give_up(self, pages: Pages, purchase: Purchase) -> bool:
         """Whether the policy of its source lets this purchase be counted as billed.
 
         What costs nothing is in nobody's doubt: it is asked for again.
@@ -241,7 +256,7 @@ class Asking:
         if purchase.status not in ("pending", "doubt") or purchase.provider != self.source.name:
             return False
         limits = self.source.limits
-        return not purchase.block.price or (
+        return not self.costs(pages, purchase) or (
             limits.on_doubt == "ask again" and self.given_up < limits.doubt_limit
         )
 
@@ -262,7 +277,7 @@ class Asking:
 
     def give_up(self, pages: Pages, purchase: Purchase, why: str) -> Purchase:
         """Count a purchase without an answer as billed; its cells are asked for again."""
-        if purchase.block.price:
+        if self.costs(pages, purchase):
             self.given_up += 1
         self.stale = True
         note = f"{why}; counted as billed and asked again"

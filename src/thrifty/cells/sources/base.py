@@ -408,7 +408,8 @@ class Source(ABC):
         - ``thrifty.errors.PurchaseFailed``: it failed as a whole, and costs
           ``PriceList(failed=)`` of its price
         - any other error, or no answer in time: nobody knows what was billed; where the price is 0
-          it is simply asked again
+          it is simply asked again, unless more than was listed was billed before
+          (``balance().over``): the list is not believed then, and it is in doubt
 
         An HTTP service is a function around a client, for instance with httpx::
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from thrifty.testing.postgres import postgres_server
 from thrifty.testing.tribunal.history import Judgement
+from thrifty.testing.tribunal.rooms import MODELS, MONEY, PROVIDERS
 from thrifty.testing.tribunal.tribunal import Tribunal
 
 __all__ = ["main"]
@@ -30,12 +31,17 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=60, help="in a room")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--stores", choices=("both", "sqlite"), default="both")
+    parser.add_argument("--provider", choices=(*PROVIDERS, *MODELS), help="rooms of one kind alone")
+    parser.add_argument("--money", choices=MONEY, help="rooms with one kind of prices alone")
+    parser.add_argument("--says", choices=("no", "below", "above"), help="what is really billed")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="at most, about")
     parser.add_argument("--results", type=Path, help="a file with a line for each run")
     given = parser.parse_args()
     earlier = given.results.read_text() if given.results and given.results.exists() else ""
     before = sum((Judgement(**json.loads(x)) for x in earlier.splitlines()), Judgement())
     begun = time.monotonic()
+    kind = {name: getattr(given, name) for name in ("provider", "money", "says")}
+    chosen = {name: value for name, value in kind.items() if value is not None}
 
     def progress(verdict: Judgement) -> None:
         if given.results is not None:  # after each room: a run that is cut short counts as well
@@ -59,6 +65,7 @@ def main() -> int:
             n_examples=given.examples,
             seed=given.seed,
             progress=progress,
+            **chosen,
             **options,  # type: ignore[arg-type]
         ).run()
 

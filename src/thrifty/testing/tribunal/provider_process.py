@@ -122,8 +122,12 @@ class Biller:
         return sum(off.values()) - (min(off.values()) if first else 0)
 
     def really(self, listed: int) -> int:
-        """What is billed, where it may be something else than the list says."""
-        if self.calm:
+        """What is billed, where it may be something else than the list says.
+
+        What is free stays free: a free call whose end nobody knows is asked again, until a bill
+        beyond the list has come (tests/cells/test_failures.py).
+        """
+        if self.calm or not listed:
             return listed
         if self.room.says == "below":
             return max(0, listed - self.chance.randrange(90_000))
