@@ -1,6 +1,7 @@
 """How often a model's own 95 % intervals hold the figures of new rows, on five designs.
 
     python benchmarks/promises.py intervals -n 400
+    python benchmarks/promises.py intervals -n 400 --design "150 rows"
 
 Each fit is a task of its own with the library's defaults: 12 numbers of which 4 tell the label, 30,
 60, 150 or 500 rows; and 150 Boolean features, 1,000 rows, a fifth of the cells (the wide way). The
@@ -15,7 +16,7 @@ file to measure anew after a change.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -23,15 +24,18 @@ from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import thrifty
-from thrifty.models.fits.quality import Quality
+from thrifty.array_types import Bools, Floats
+from thrifty.models.fits.quality import Quality, draws_of_rows, figures_of
 from thrifty.models.table import Table
 
 __all__ = ["DESIGNS", "intervals", "one_fit"]
 
+
+Random = np.random.Generator
 Rows = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 _RATES = np.random.default_rng(0).uniform(0.03, 0.12, 150)
-_FRESH, _DRAWS = 6000, 200
+_FRESH = 6000
 #: fits as they are made, and after how many they are written
 _KEPT, _EVERY = Path(__file__).parent / "results/intervals.json", 10
 
@@ -80,15 +84,14 @@ def one_fit(design: str, seed: int) -> dict[str, tuple[float, ...]] | None:
     fresh, labels = draw(rng, _FRESH)
     scores, positive = model.predict_proba(fresh)[:, quality.rare], labels == quality.rare
     counts = [_measured(model.table_, quality), (int((y == quality.rare).sum()), len(y))]
-    found = {}
-    figures = (quality.average_precision, average_precision_score), (quality.auc, roc_auc_score)
-    for name, (figure, score) in zip(("AP", "AUROC"), figures):
-        widths = [
-            _width(scores, positive, rare, rows, score, rng) if n >= 150 else np.nan
-            for rare, rows in counts
-        ]
-        found[name] = (figure.low, figure.high, float(score(positive, scores)), *widths)
-    return found
+    widths = np.full((2, 2), np.nan)
+    if n >= 150:
+        widths = np.array([_widths(scores, positive, *count, rng) for count in counts])
+    ap, auc = quality.average_precision, quality.auc
+    return {
+        "AP": (ap.low, ap.high, float(average_precision_score(positive, scores)), *widths[:, 0]),
+        "AUROC": (auc.low, auc.high, float(roc_auc_score(positive, scores)), *widths[:, 1]),
+    }
 
 
 def _measured(table: Table, quality: Quality) -> tuple[int, int]:
@@ -98,22 +101,23 @@ def _measured(table: Table, quality: Quality) -> tuple[int, int]:
     return int((table.labels[rows] == quality.rare).sum()), len(rows)
 
 
-def _width(scores, positive, rare, rows, score, rng) -> float:  # type: ignore[no-untyped-def]
-    """Of the middle 95 % of draws of fresh rows, so many of each class."""
+def _widths(scores: Floats, positive: Bools, rare: int, rows: int, rng: Random) -> Floats:
+    """Of the middle 95 % of draws of fresh rows, so many of each class: of AP and of AUROC."""
     parts = np.flatnonzero(positive), np.flatnonzero(~positive)
-    some = [rng.choice(part, n) for part, n in zip(parts, (rare, rows - rare))]
+    some = np.concatenate([rng.choice(part, n) for part, n in zip(parts, (rare, rows - rare))])
     share = positive.mean()
-    weight = np.where(positive, share / rare, (1 - share) / (rows - rare))
-    drawn = [np.concatenate([rng.choice(part, len(part)) for part in some]) for _ in range(_DRAWS)]
-    figures = [score(positive[i], scores[i], sample_weight=weight[i]) for i in drawn]
-    low, high = np.quantile(figures, (0.025, 0.975))
-    return float(high - low)
+    weight = np.where(positive[some], share / rare, (1 - share) / (rows - rare))
+    drawn = draws_of_rows(positive[some].astype(np.int64), rng)[1:]
+    low, high = np.quantile(
+        figures_of(scores[some], positive[some], drawn * weight), (0.025, 0.975), axis=1
+    )
+    return np.asarray(high - low)
 
 
-def intervals(n: int) -> None:
+def intervals(n: int, designs: Iterable[str] = tuple(DESIGNS)) -> None:
     """Of n fits of each design, how many hold, and how wide they are."""
     kept = json.loads(_KEPT.read_text()) if _KEPT.exists() else {}
-    for design in DESIGNS:
+    for design in designs:
         for seed in range(n):
             if f"{design} {seed}" not in kept:
                 kept[f"{design} {seed}"] = one_fit(design, seed)

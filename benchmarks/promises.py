@@ -21,7 +21,7 @@ import itertools
 import numpy as np
 
 import thrifty
-from interval_designs import intervals
+from interval_designs import DESIGNS, intervals
 from thrifty import bounds, kernels
 from thrifty.cells import Cells
 from thrifty.labels.classes import read_classes
@@ -221,8 +221,12 @@ def main() -> None:
     what = {f.__name__: f for f in every}
     parser.add_argument("what", choices=list(what))
     parser.add_argument("-n", type=int, default=3, help="seeds")
+    parser.add_argument("--design", choices=list(DESIGNS), help="of intervals: this one alone")
     arguments = parser.parse_args()
-    what[arguments.what](arguments.n)
+    if arguments.design is not None:
+        intervals(arguments.n, [arguments.design])
+    else:
+        what[arguments.what](arguments.n)
 
 
 if __name__ == "__main__":

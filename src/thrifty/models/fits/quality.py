@@ -23,7 +23,15 @@ from scipy.special import expit, logit
 from thrifty.array_types import Floats, Ints
 from thrifty.typing import Json, JsonLike
 
-__all__ = ["Figure", "Quality", "draws_of_rows", "quality_from_dict", "quality_of", "widened"]
+__all__ = [
+    "Figure",
+    "Quality",
+    "draws_of_rows",
+    "figures_of",
+    "quality_from_dict",
+    "quality_of",
+    "widened",
+]
 
 #: draws of the interval: its ends are the fifth of each side; set by hand
 _DRAWS = 200
@@ -146,7 +154,7 @@ def quality_of(
     wanted = range(len(sizes)) if rare is None else [rare]
     counts = draws_of_rows(codes, np.random.default_rng(seed), groups)
     both = np.mean(
-        [_figures(probabilities[:, c], codes == c, counts * weights) for c in wanted], axis=0
+        [figures_of(probabilities[:, c], codes == c, counts * weights) for c in wanted], axis=0
     )
     figures = [_figure(drawn, int(sizes.min()), wider) for drawn in both]
     guessing = float(np.mean([shares[c] for c in wanted]))
@@ -195,7 +203,7 @@ def draws_of_rows(codes: Ints, rng: np.random.Generator, groups: Ints | None = N
     return counts
 
 
-def _figures(scores: Floats, positive: NDArray[np.bool_], weights: Floats) -> Floats:
+def figures_of(scores: Floats, positive: NDArray[np.bool_], weights: Floats) -> Floats:
     """(2, lines) average precision and area under the ROC curve, for each line of weights."""
     order = np.argsort(-scores, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)  # of equal scores
