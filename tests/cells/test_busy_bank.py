@@ -189,3 +189,28 @@ def test_sums_written_together_are_those_written_one_by_one():
         found.append(ledger.book.write(lambda pages, t=together: book(pages, together=t)))
     assert found[0] == found[1]
     assert found[1] == (((0, 4), (0, 4), 2), (0, 4), (0, 4), 2, [6, 2])
+
+
+def test_what_begins_at_once_is_looked_at_once_and_again_before_another_try():
+    """A look is good for one try: a purchase that somebody else took meanwhile is not called."""
+    life, asked, looks = thrifty.Lifetime(), [], []
+
+    async def ask(prompt):
+        asked.append(prompt)
+        if len(asked) == 7:  # six have begun; the first is taken over by somebody far away
+            life.ledger.book.write(lambda pages: pages.claim(2, "far/1/1/1", 0.0))
+        if 2 <= len(asked) <= 7:
+            raise NotBilled("busy")
+        return '{"1": "yes"}'
+
+    texts = [f"text {i}" for i in range(7)]
+    rates = thrifty.Rates(1, 1)
+    bank = thrifty.Source.from_questions(texts, ["Is it?"], ask=ask, rates=rates, concurrency=6)
+    cells = thrifty.Cells(bank, ledger=life.ledger, task="t")
+    cells.get([0], [0])  # the first question is put alone
+    read = life.ledger.book.read
+    life.ledger.book.read = lambda work: (looks.append(work), read(work))[1]
+    with pytest.raises(PurchaseInDoubt):
+        cells.get(range(7), [0])
+    assert [sum(text in prompt for prompt in asked) for text in texts] == [1, 1, 2, 2, 2, 2, 2]
+    assert len(looks) <= 8

@@ -32,16 +32,22 @@ def pack_arrays(arrays: Mapping[str, AnyArray]) -> bytes:
     >>> unpack_arrays(block)["rows"].tolist()
     [0, 1, 2]
     """
-    head = _header(tuple((name, a.dtype.str[1:], a.shape) for name, a in arrays.items()))
-    little = [np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("<")) for a in arrays.values()]
-    if sum(a.nbytes for a in little) > _LARGEST - (1 << 20):
+    kinds = [a.dtype.str for a in arrays.values()]
+    head = _header(tuple((name, k[1:], a.shape) for (name, a), k in zip(arrays.items(), kinds)))
+    size = sum([a.nbytes for a in arrays.values()])
+    if size > _LARGEST - (1 << 20):
         raise StoreError(
             f"a block of values must stay below {_LARGEST >> 20} MB; this one has "
-            f"{sum(a.nbytes for a in little) >> 20} MB. Ask for fewer cells at once: max_cells=."
+            f"{size >> 20} MB. Ask for fewer cells at once: max_cells=."
         )
-    body = b"".join(a.tobytes() for a in little)
+    body = b"".join([_little(a, k).tobytes() for a, k in zip(arrays.values(), kinds)])
     raw = struct.pack("<I", len(head)) + head + body
     return zlib.compress(raw, 1) if len(raw) > _SMALL else _uncompressed(raw)
+
+
+def _little(array: AnyArray, kind: str) -> AnyArray:
+    """The least significant byte first, as nearly every machine has it anyway."""
+    return array.astype(array.dtype.newbyteorder("<")) if kind[0] == ">" else array
 
 
 @lru_cache(maxsize=256)

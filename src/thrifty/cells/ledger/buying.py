@@ -6,6 +6,7 @@ that at most as many purchases are open as calls are running.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 from collections.abc import Callable, Mapping
@@ -43,6 +44,10 @@ __all__ = ["Buyer"]
 T = TypeVar("T")
 
 
+def _is_ours(purchase: Purchase) -> bool:
+    return purchase.status == "pending" and purchase.owner == me()
+
+
 class Buyer:
     """Buys for one task from one source.
 
@@ -75,6 +80,9 @@ class Buyer:
         self._running: dict[int, Purchase] = {}
         #: what was asked with each of them
         self._names_of: dict[int, Names] = {}
+        #: written down and not yet looked at; as they stood when they were looked at together
+        self._fresh: dict[int, Purchase] = {}
+        self._looked: dict[int, Purchase] = {}
         self._stopping = False
         self._leave: BaseException | None = None
 
@@ -221,6 +229,7 @@ class Buyer:
                         self._unsaved(done)
                     problem = problem or found
                     done = []
+                    self._fresh = {purchase.id: purchase for purchase in started}
                     for purchase in started:
                         group.start_soon(self._call, purchase, send, limiter)
                     if self._running:
@@ -273,23 +282,32 @@ class Buyer:
         limits = self.source.limits
         until = self.ledger.now() + limits.timeout + 5.0
 
-        def ours(pages: Pages) -> Purchase | None:
-            now = pages.as_now(purchase)
-            return now if now.status == "pending" and now.owner == me() else None
-
         def renew(pages: Pages) -> bool:
-            if ours(pages) is None:
+            if not _is_ours(pages.as_now(purchase)):
                 return False
             pages.claim(purchase.id, me(), self.ledger.now() + lease(limits))
             return True
 
         try:
-            now = self.ledger.book.read(ours)
-            if now is None:
-                return False
-            return now.give_up_at >= until or self.ledger.book.write(renew)
+            now = self._look(purchase)
+            return _is_ours(now) and (now.give_up_at >= until or self.ledger.book.write(renew))
         except ThriftyError:
             return False  # what cannot be looked up is not called
+
+    def _look(self, purchase: Purchase) -> Purchase:
+        """A purchase as it stands; those that begin at the same moment are looked at together.
+
+        A look is used once, and before anything else happens in the loop: what was written down in
+        one step goes out in one turn of it, and 50 transactions would say no more than one.
+        """
+        if purchase.id not in self._looked:
+            some = {**self._fresh, purchase.id: purchase}
+            self._fresh = {}
+            asyncio.get_running_loop().call_soon(self._looked.clear)
+            self._looked.update(
+                self.ledger.book.read(lambda pages: {i: pages.as_now(p) for i, p in some.items()})
+            )
+        return self._looked.pop(purchase.id)
 
     def _names(self, purchase: Purchase) -> Names:
         found = self._names_of.get(purchase.id)

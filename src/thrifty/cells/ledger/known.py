@@ -72,6 +72,9 @@ class Known:
         self._row_of = _inverse(examples)
         self._feature_of = {int(features[f]): f for f in np.flatnonzero(features >= 0).tolist()}
         self._draw_of = _inverse(draws)
+        nothing = np.zeros(0, dtype=np.int64)
+        #: what was placed last: its examples and features, the names known then, and where
+        self._placed = (examples, features, -1, (nothing, nothing))
         #: purchases that no column has taken in, by the numbers of their features
         self._recent: defaultdict[int, list[Purchase]] = defaultdict(list)
 
@@ -258,8 +261,16 @@ class Known:
         return mask & ~self.known[columns]
 
     def place(self, block: CellBlock) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Which of our features and rows a block is about; -1 where it is none of ours."""
-        return self._features_at(block.features), _look_up(self._row_of, block.examples)
+        """Which of our features and rows a block is about; -1 where it is none of ours.
+
+        The answer is read, not written to: four times for every call it is about the same block.
+        """
+        examples, features, n, found = self._placed
+        if block.examples is examples and block.features is features and n == len(self._feature_of):
+            return found
+        found = self._features_at(block.features), _look_up(self._row_of, block.examples)
+        self._placed = block.examples, block.features, len(self._feature_of), found
+        return found
 
     def is_known(self, column: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each row is known; rows that are -1 are not."""

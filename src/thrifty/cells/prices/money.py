@@ -34,6 +34,9 @@ UNIT = 1_000_000
 #: every sum that is kept stays below it, so that two of them still fit 64 bits
 LARGEST = 2**62
 
+#: decimals below this have room, at the usual precision, for every digit of a millionth
+_COMMON = Decimal(10**9)
+
 _WITH_LABEL = re.compile(r"^\s*([0-9.eE+-]+)\s*([A-Za-z]{1,12})?\s*$")
 
 
@@ -48,6 +51,10 @@ def read_amount(given: object, what: str = "price") -> tuple[int, str]:
     """
     if type(given) is float and given.is_integer() and 0 <= given < 1e9:
         return int(given) * UNIT, ""  # the common case, in a fortieth of the time
+    if type(given) is Decimal and 0 <= given < _COMMON:  # what a call of so many tokens cost
+        minor = int(given * UNIT)
+        if minor == given * UNIT:
+            return minor, ""
     label, number, shown = "", given, _shown(given)
     if isinstance(given, str):
         match = _WITH_LABEL.match(given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
+from functools import lru_cache
 from numbers import Real
 
 from thrifty.cells.prices.money import UNIT, one_currency
@@ -63,9 +64,10 @@ class Rates:
 
     def _read(self) -> tuple[Decimal, Decimal, Decimal, str]:
         given = (self.input, self.output, self.input if self.cached is None else self.cached)
-        read = [_rate(g) for g in given]
-        currency = one_currency({label for _, label in read}, "rates")
-        return read[0][0], read[1][0], read[2][0], currency
+        kinds = tuple(map(type, given))
+        if all(kind in (str, int, float, Decimal) for kind in kinds):
+            return _rates(given, kinds)
+        return _rates.__wrapped__(given, kinds)
 
     @property
     def currency(self) -> str:
@@ -127,6 +129,15 @@ class Rates:
             return f"{rate * share:f} {currency}".strip()
 
         return Rates(text(new), text(out), text(old), 1.0)
+
+
+@lru_cache(maxsize=64)  # for every call; by kind too, since True equals 1 and is no rate
+def _rates(
+    given: tuple[object, object, object], kinds: tuple[type, ...]
+) -> tuple[Decimal, Decimal, Decimal, str]:
+    read = [_rate(g) for g in given]
+    currency = one_currency({label for _, label in read}, "rates")
+    return read[0][0], read[1][0], read[2][0], currency
 
 
 def _rate(given: object) -> tuple[Decimal, str]:
