@@ -15,7 +15,6 @@ again meanwhile: billed, counted, never used.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -64,7 +63,7 @@ class CellBlock:
         return len(self.examples) * len(self.features)
 
     def to_bytes(self) -> bytes:
-        return pack_arrays(
+        raw = pack_arrays(
             {
                 "examples": self.examples,
                 "features": self.features,
@@ -75,10 +74,18 @@ class CellBlock:
                 **({} if self.paid is None else {"paid": self.paid}),
             }
         )
+        if len(raw) <= _SMALL:
+            _keep(raw, self)
+        return raw
 
     @classmethod
     def from_bytes(cls, block: bytes) -> CellBlock:
-        return _small_block(block) if len(block) <= _SMALL else cls._read(block)
+        found = _BLOCKS.get(block)
+        if found is None:
+            found = cls._read(block)
+            if len(block) <= _SMALL:
+                _keep(block, found)
+        return found
 
     @classmethod
     def _read(cls, block: bytes) -> CellBlock:
@@ -103,9 +110,15 @@ class CellBlock:
         return cls(a["examples"], a["features"], boolean, a["draws"], rows, a["costs"], paid)
 
 
-@lru_cache(maxsize=256)  # open purchases are looked at before every call
-def _small_block(block: bytes) -> CellBlock:
-    return CellBlock._read(block)
+#: blocks that were written or read last: open purchases are looked at before every call
+_BLOCKS: dict[bytes, CellBlock] = {}
+_MOST_BLOCKS = 512
+
+
+def _keep(raw: bytes, block: CellBlock) -> None:
+    if len(_BLOCKS) >= _MOST_BLOCKS:
+        _BLOCKS.clear()
+    _BLOCKS[raw] = block
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from thrifty.errors import BadInput, MalformedAnswer
@@ -115,9 +116,14 @@ class Question:
     @property
     def form(self) -> str:
         """How it may be answered, as the model is told."""
-        if self.categories is None:
-            return "a number"
-        return "one of " + ", ".join(json.dumps(c) for c in self.categories)
+        return _form(self.categories)
+
+
+@lru_cache(maxsize=256)  # for every text that is asked about
+def _form(categories: tuple[str, ...] | None) -> str:
+    if categories is None:
+        return "a number"
+    return "one of " + ", ".join(json.dumps(c) for c in categories)
 
 
 #: questions as texts, or by the names of their features
