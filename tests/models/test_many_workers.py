@@ -131,6 +131,30 @@ def test_a_cell_that_two_want_is_booked_to_the_first(engine, tmp_path):
     assert counted == life.balance().spent, "each cell once, at 1 each"
 
 
+def with_orders(wave, engine):
+    """Tasks whose cells come in panels, with a fee for each row."""
+    rng = np.random.default_rng(4)
+    names = [f"x{f}" for f in range(6)]
+    prices = thrifty.PriceList(
+        dict.fromkeys(names, 2), orders={"panel": (3, names[:3])}, fees={"draw": (5, names)}
+    )
+    life = thrifty.Lifetime(FAMILIES["priced"], prices=prices, random_state=0)
+    tables = [rng.normal(size=(90, 6)) for _ in range(2)]
+    tasks = [(f"t{f}", X, (X[:, f] > 0).astype(int)) for f, X in enumerate(tables)]
+    life.learn_many(tasks, n_jobs=2, engine=engine, wave=wave, spend="40 %")
+    return life
+
+
+@pytest.mark.parametrize("engine", ["threads", "loky"])
+def test_orders_and_fees_are_paid_in_waves_too(engine):
+    """The first of a wave knows nothing more than one by one: it costs the same, line by line."""
+    by_hand, waves = (with_orders(wave, engine) for wave in (1, 2))
+    receipts = [life._shelf.tasks["t0"].receipt for life in (by_hand, waves)]
+    assert receipts[0] == receipts[1]
+    assert receipts[0].cost > 0
+    assert waves.balance().spent == sum(waves.bill()["cost"]) > receipts[0].cost
+
+
 def test_labels_over_one_table_are_learned_at_once():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(300, 8))

@@ -7,7 +7,7 @@ however often and in whatever shape it is asked for. A learner never sees the so
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypedDict, Unpack
+from typing import TypeAlias, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +30,11 @@ from thrifty.cells.sources.row_keys import row_keys
 from thrifty.errors import BadInput
 from thrifty.typing import AnyArray, TableLike
 
-__all__ = ["Cells", "Opening", "open_cells"]
+__all__ = ["Cells", "Looks", "Opening", "open_cells"]
+
+
+#: columns of a source, and on which rows they were paid for
+Looks: TypeAlias = tuple[tuple[NDArray[np.int64], NDArray[np.uint64]], ...]
 
 
 class Cells:
@@ -450,6 +454,17 @@ class Cells:
     def receipt(self) -> Receipt:
         """What has been bought through this door so far."""
         return self._bill.receipt(self._features, self.currency)
+
+    @property
+    def paid_looks(self) -> Looks:
+        """What was paid for, look by look, where orders make their sequence matter; else empty."""
+        return tuple(self._account.paid_looks) if isinstance(self._account, FreeAccount) else ()
+
+    def look_again(self, looks: Looks) -> None:
+        """Pay for what was looked at through another door of the same source; nothing is read."""
+        assert isinstance(self._account, FreeAccount)
+        for columns, mask in looks:
+            self._account.look(columns, mask)
 
     @property
     def counted(self) -> int:

@@ -13,7 +13,7 @@ from thrifty.cells.prices.bill_lines import BillLine, Lines, lines_of_counts
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.money import product, to_units
 from thrifty.cells.prices.price_list import PriceList, PricesLike, as_price_list, read_prices
-from thrifty.cells.prices.tariff import Holdings, OwnedCells, Tariff
+from thrifty.cells.prices.tariff import Holdings, OwnedCells, PriceOfCells, Tariff
 from thrifty.cells.sources import Source
 from thrifty.typing import AnyArray
 
@@ -45,6 +45,8 @@ class FreeAccount:
         absent = absent_cells(source.present, follows)
         self.meter = Meter(source.n_examples, source.n_features, owned, absent)
         self._purse: Purse | None = None
+        #: looks that cost something, in their order, where orders make that matter
+        self.paid_looks: list[tuple[NDArray[np.int64], NDArray[np.uint64]]] = []
         if self.tariff is not None and (limited or self.tariff.parts):
             # Without a limit too: what an order costs depends on what was there before it.
             self._purse = self._opened(self.tariff, ledger, spend, is_task, limited=limited)
@@ -72,21 +74,31 @@ class FreeAccount:
 
     def get(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> AnyArray:
         """Values of rows x columns."""
-        self._look(columns, kernels.mask_of_rows(rows, self._source.n_examples))
+        self.look(columns, kernels.mask_of_rows(rows, self._source.n_examples))
         return self._source.read(rows, columns)
 
     def columns(self, columns: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Boolean columns, packed; bits outside the mask are 0."""
-        self._look(columns, mask)
+        self.look(columns, mask)
         return self._source.columns(columns) & mask
 
-    def _look(self, columns: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
-        bill = self._purse.pay(columns, mask) if self._purse is not None else None
+    def look(self, columns: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+        """Pay for columns on the rows of a mask, and count them; nothing is read."""
+        bill = self._pay(columns, mask)
         for filled in bill.orders if bill is not None else ():
             # what an order fills beside is owned for nothing
             rows = kernels.mask_of_rows(filled.rows, self._source.n_examples)
             self.meter.charge(filled.features, rows)
         self.meter.charge(columns, mask)
+
+    def _pay(self, columns: NDArray[np.int64], mask: NDArray[np.uint64]) -> PriceOfCells | None:
+        if self._purse is None:
+            return None
+        before = self._purse.spent
+        bill = self._purse.pay(columns, mask)
+        if self._purse.tariff.parts and self._purse.spent != before:
+            self.paid_looks.append((columns, mask))
+        return bill
 
     def tiles(self) -> NDArray[np.uint64]:
         """Every cell, all of them Boolean, in tiles."""
@@ -102,7 +114,7 @@ class FreeAccount:
         if self._purse is not None:
             n = self._source.n_examples
             all_rows = kernels.mask_of_rows(np.arange(n), n)
-            self._purse.pay(np.arange(self._source.n_features), all_rows)
+            self._pay(np.arange(self._source.n_features), all_rows)
         self.meter.charge_everything()
 
     def holdings(self, columns: NDArray[np.int64]) -> Holdings:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells, as_source
+from thrifty.cells.cells import Looks
 from thrifty.labels.partly import aligned_labels
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.typing import LabelsLike, TableLike
@@ -19,21 +20,26 @@ __all__ = ["LookedCells", "Tried", "TriedFamily", "try_task"]
 
 @dataclass(frozen=True, eq=False)
 class LookedCells:
-    """Which cells an attempt looked at: row masks by feature, or all of them."""
+    """Which cells an attempt looked at: row masks by feature, or all of them.
+
+    ``paid``: look by look, where prices have orders, so that the same orders are paid again.
+    """
 
     features: NDArray[np.int64]
     masks: NDArray[np.uint64]
     everything: bool
+    paid: Looks = ()
 
     @classmethod
     def at(cls, cells: Cells) -> LookedCells:
         """What went through this door."""
         touched = cells.meter.touched
         features = np.flatnonzero(touched.any(axis=1))
-        return cls(features, touched[features], cells.meter.everything)
+        return cls(features, touched[features], cells.meter.everything, cells.paid_looks)
 
     def replay(self, cells: Cells) -> None:
         """Look at the same cells through another door, which counts them by what it owns."""
+        cells.look_again(self.paid)
         for i in range(len(self.features)):
             cells.meter.charge(self.features[i : i + 1], self.masks[i])
         if self.everything:
