@@ -35,7 +35,14 @@ if _TYPE_CHECKING:
     )
     from thrifty.certified.certificate import Certificate
     from thrifty.lazy import Sure, Worth
-    from thrifty.lifetime import Answers, JointPrediction, Learned, Lifetime, Prediction
+    from thrifty.lifetime import (
+        Answers,
+        JointPrediction,
+        Learned,
+        Lifetime,
+        Prediction,
+        PredictionFiles,
+    )
     from thrifty.models import ModelClassifier, ModelRegressor, Models, ScorecardClassifier
     from thrifty.powers import MonomialRegressor, Monomials, PolynomialRegressor, Polynomials
     from thrifty.trees import (
@@ -62,7 +69,8 @@ _HOMES = {
     ),
     "certified.certificate": ("Certificate",),
     "lazy": ("Sure", "Worth"),
-    "lifetime": ("Answers", "JointPrediction", "Learned", "Lifetime", "Prediction"),
+    "lifetime": ("Answers", "JointPrediction", "Learned", "Lifetime", "Prediction",
+        "PredictionFiles"),
     "models": ("ModelClassifier", "ModelRegressor", "Models", "ScorecardClassifier"),
     "powers": ("MonomialRegressor", "Monomials", "PolynomialRegressor", "Polynomials"),
     "trees": (
@@ -101,6 +109,7 @@ __all__ = [
     "PolynomialRegressor",
     "Polynomials",
     "Prediction",
+    "PredictionFiles",
     "PriceList",
     "Question",
     "Race",

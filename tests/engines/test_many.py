@@ -171,6 +171,6 @@ def test_an_engine_that_is_not_installed(engine, module, monkeypatch):
 
 
 def test_every_engine_has_a_name():
-    assert sorted(ENGINES) == ["dask", "loky", "ray", "threads"]
+    assert sorted(ENGINES) == ["dask", "loky", "processes", "ray", "threads"]
     with open_pool("threads", 1) as pool:
         assert pool.submit(abs, -3).result() == 3

@@ -235,6 +235,7 @@ class _RayActor(Actor):
 
 ENGINES: dict[str, Callable[[int], Pool]] = {
     "threads": Threads,
+    "processes": Loky,
     "loky": Loky,
     "dask": Dask,
     "ray": Ray,

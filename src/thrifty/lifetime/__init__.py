@@ -9,9 +9,10 @@ if TYPE_CHECKING:
     from thrifty.lifetime.joint_prediction import JointPrediction
     from thrifty.lifetime.learned import Learned
     from thrifty.lifetime.lifetime import Lifetime
+    from thrifty.lifetime.parts import PredictionFiles
     from thrifty.lifetime.prediction import Prediction
 
-__all__ = ["Answers", "JointPrediction", "Learned", "Lifetime", "Prediction"]
+__all__ = ["Answers", "JointPrediction", "Learned", "Lifetime", "Prediction", "PredictionFiles"]
 
 __getattr__, __dir__ = on_demand(
     __name__,
@@ -20,6 +21,7 @@ __getattr__, __dir__ = on_demand(
         "joint_prediction": ["JointPrediction"],
         "learned": ["Learned"],
         "lifetime": ["Lifetime"],
+        "parts": ["PredictionFiles"],
         "prediction": ["Prediction"],
     },
 )

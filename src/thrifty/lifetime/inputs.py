@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.typing import AnyArray
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ class InputCounts:
         self._bins = bins
         self._at = {f: i for i, f in enumerate(bins.features.tolist())}
         self.counts = np.zeros((len(bins.features), _WIDTH), dtype=np.int64)
-        self._seen: set[tuple[int, int]] = set()
+        #: by position, the rows that were told: a row is counted once
+        self._seen: dict[int, Bools] = {}
 
     def __call__(self, rows: Ints, features: Ints, values: AnyArray) -> None:
         """Watches a door."""
@@ -111,10 +112,21 @@ class InputCounts:
             position = self._at.get(feature)
             if position is None:
                 continue
-            new = [i for i, row in enumerate(rows.tolist()) if (row, feature) not in self._seen]
-            self._seen.update((int(rows[i]), feature) for i in new)
+            new = self._new(position, rows)
             told = np.asarray(values[new, column], dtype=np.float64)
             self.counts[position] += np.bincount(self._bins.place(position, told), minlength=_WIDTH)
+
+    def _new(self, position: int, rows: Ints) -> Ints:
+        """Places of the rows that are told for the first time."""
+        if not len(rows):
+            return np.zeros(0, dtype=np.int64)
+        seen, n = self._seen.get(position, np.zeros(0, dtype=np.bool_)), int(rows.max()) + 1
+        if n > len(seen):
+            seen = self._seen[position] = np.pad(seen, (0, max(n, 2 * len(seen)) - len(seen)))
+        _, first = np.unique(rows, return_index=True)
+        new = np.sort(first[~seen[rows[first]]])
+        seen[rows[new]] = True
+        return new
 
 
 def moved_inputs(

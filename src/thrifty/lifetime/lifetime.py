@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from thrifty.agnostic import Rule, as_rule
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from thrifty.lifetime.interview import Interview
     from thrifty.lifetime.joint_prediction import JointPrediction
+    from thrifty.lifetime.parts import PredictionFiles
     from thrifty.lifetime.purging import Purged
 
 __all__ = ["Learned", "Lifetime"]
@@ -425,16 +427,35 @@ class Lifetime:
         per_row: MoneyLike = None,
         weights: Mapping[str, float] | None = None,
     ) -> JointPrediction: ...
+    @overload
+    def predict(
+        self,
+        name: str,
+        X: str | PathLike[str],
+        *,
+        out: str | PathLike[str],
+        stop: StoppingRule | None = None,
+        per_row: MoneyLike = None,
+        engine: object = None,
+        n_jobs: int | None = None,
+        id: str | None = None,
+        source: str | None = None,
+    ) -> PredictionFiles: ...
     def predict(
         self,
         name: str | list[str] | tuple[str, ...],
-        X: TableLike,
+        X: TableLike | PathLike[str],
         *,
         stop: StoppingRule | Mapping[str, StoppingRule] | None = None,
         spend: MoneyLike = None,
         per_row: MoneyLike = None,
         weights: Mapping[str, float] | None = None,
-    ) -> Prediction | JointPrediction:
+        engine: object = None,
+        n_jobs: int | None = None,
+        out: str | PathLike[str] | None = None,
+        id: str | None = None,
+        source: str | None = None,
+    ) -> Prediction | JointPrediction | PredictionFiles:
         """Predict with a task's model, buying what it asks for, row by row, through the ledger.
 
         With several names one walk of each row serves all of them: one order, one bill, and every
@@ -444,9 +465,10 @@ class Lifetime:
         ----------
         name : str, list or tuple of str
             a task, or several to be answered at once
-        X : array, frame, scipy sparse matrix or Source
+        X : array, frame, scipy sparse matrix, Source, str or path
             an array, a frame or a source; columns in any order where they have names, and only
-            those that the model may ask for are needed
+            those that the model may ask for are needed. A Parquet file, a folder of them or a
+            pattern (``"scans/*.parquet"``) is answered in parts, into the folder ``out``
         stop : Sure, Worth or None
             when an answer is good enough, for instance ``thrifty.Sure(0.95)``
         spend, per_row : None, number or str
@@ -455,6 +477,18 @@ class Lifetime:
         weights : mapping or None
             of several tasks: what each counts in the common order, ``{"stroke": 3}``; 1 where
             nothing is said
+        engine : object
+            of a table in parts: who answers them, "threads" (the default), "processes", "dask",
+            "ray" or a ``distributed.Client``, as in :meth:`learn_many`. Answers and bills are the same with each
+        n_jobs : int or None
+            how many workers: None is 1, -1 one for each core
+        out : str, path or None
+            the folder for the answers to a table in parts, one Parquet file for each part. What
+            broke off goes on with the same call: a part is booked once, whoever died
+        id, source : str or None
+            of a table in parts: the column that names each row, and what it is a name of
+
+        A table in parts gives :class:`thrifty.PredictionFiles` (docs/howto/scaling_out.md).
 
         A budget that ends before the last row raises :class:`thrifty.errors.BudgetExceeded`; its
         ``prediction`` holds the rows that are answered.
@@ -466,6 +500,15 @@ class Lifetime:
         Prediction(2 rows, 3 cells bought for 3)
         """
         self.refresh()
+        if isinstance(X, str | PathLike) or out is not None:
+            return self._predict_parts(
+                name, X, stop, spend, per_row, engine, n_jobs, out, id, source
+            )
+        if engine is not None or n_jobs is not None or id is not None or source is not None:
+            raise BadParameter(
+                "engine=, n_jobs=, id= and source= are for a table in parts: predict(name, "
+                "'folder', out='answers', engine=...). A Source has its ids when it is made."
+            )
         if isinstance(name, str):
             if weights is not None:
                 raise BadParameter("weights are for several tasks: predict([names], X, weights=).")
@@ -475,6 +518,35 @@ class Lifetime:
             return self._runs.predict(name, self[name], X, stop, spend, per_row, version)
         models = {one: self[one] for one in distinct(name)}
         return self._runs.predict_jointly(models, X, stop, spend, per_row, weights)
+
+    def _predict_parts(
+        self,
+        name: str | list[str] | tuple[str, ...],
+        X: TableLike | PathLike[str],
+        stop: StoppingRule | Mapping[str, StoppingRule] | None,
+        spend: MoneyLike,
+        per_row: MoneyLike,
+        engine: object,
+        n_jobs: int | None,
+        out: str | PathLike[str] | None,
+        id: str | None,
+        source: str | None,
+    ) -> PredictionFiles:
+        from thrifty.lifetime.prediction_parts import PartsAsked, predict_parts
+
+        if not isinstance(X, str | PathLike) or out is None:
+            raise BadParameter(
+                "a table in parts is a Parquet file, a folder of them or a pattern, and out= the "
+                f"folder for its answers; got {type(X).__name__} and out={out!r}."
+            )
+        if not isinstance(name, str) or isinstance(stop, Mapping) or spend is not None:
+            raise BadParameter(
+                "a table in parts is answered for one task at a time, with one rule, and per_row= "
+                "in place of spend=: no part knows what the others cost."
+            )
+        version = self._versions.present(name)
+        asked = PartsAsked(name, X, out, stop, per_row, engine, n_jobs, id, source, version)
+        return predict_parts(asked, self[name], self._runs, self._shelf.doors)
 
     def ask(
         self,

@@ -16,9 +16,11 @@ from thrifty.cells import Budget, Cells, Owned, Receipt, Source, as_source
 from thrifty.cells.cells import open_cells
 from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.owner import me
+from thrifty.cells.ledger.receipt import PredictionReceipt
 from thrifty.cells.matching import Match, match_features
+from thrifty.engines.attempts import LookedCells
 from thrifty.errors import ChangedValue, ThriftyError
-from thrifty.lazy import Asks, ask_within_budget
+from thrifty.lazy import Asked, Asks, ask_within_budget
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime.answers import note_answers
 from thrifty.lifetime.asked_tasks import read_weights
@@ -34,7 +36,7 @@ from thrifty.typing import Json, JsonLike, MoneyLike, TableLike
 from thrifty.wrapped.metered import Metered, match_model
 from thrifty.wrapped.reading import read_model
 
-__all__ = ["PredictionRuns", "Run"]
+__all__ = ["PredictionRuns", "Run", "Unbooked"]
 
 if TYPE_CHECKING:
     from thrifty.lifetime.joint_prediction import JointPrediction, TasksTogether
@@ -67,6 +69,15 @@ class Run:
     per_row: float | None = None
     #: whether all that may be asked is owned already
     all_owned: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Unbooked:
+    """Answers that nobody has paid for yet, and what was looked at; ``told``: counts in bins."""
+
+    asked: Asked
+    looked: LookedCells
+    told: NDArray[np.int64] | None = None
 
 
 class _StoreKeeper:
@@ -118,15 +129,80 @@ class PredictionRuns:
         prediction = Prediction(model, run.cells, asked)
         prediction.receipt = replace(prediction.receipt, lacking=lacking)
         self.end_prediction(run, prediction.receipt, finished=ended is None)
-        ids = run.source.examples
-        if ids is not None and version:
-            task = name.removesuffix(f"@{version}")
-            self._doors.ledger.book.write(
-                lambda pages: note_answers(pages, run.account, task, version, ids, prediction, told)
-            )
+        self._note(run, version, prediction, told)
         if ended is not None:
             raise out_of_money(name, prediction, ended) from ended
         return prediction
+
+    def _note(
+        self, run: Run, version: int, prediction: Prediction, told: InputCounts | None
+    ) -> None:
+        """Answers are kept by example, for the day when the truth is known."""
+        ids = run.source.examples
+        if ids is not None and version:
+            task = run.task.removesuffix(f"@{version}")
+            self._doors.ledger.book.write(
+                lambda pages: note_answers(pages, run.account, task, version, ids, prediction, told)
+            )
+
+    # One part of a large table: answered by a worker that holds no purse, booked here.
+
+    def answer_unbooked(
+        self,
+        name: str,
+        model: Asks,
+        source: Source,
+        stop: StoppingRule | None,
+        per_row: MoneyLike,
+        owned: Owned | None,
+        *,
+        count_inputs: bool = False,
+    ) -> Unbooked:
+        """The answers to a source that is free to read, and what was looked at for them."""
+        run = self._open_for(name, model, source, owned=owned)
+        rows, cells = run.rows, run.cells
+        each = read_spend(
+            per_row,
+            cells.currency,
+            lambda: cells.price_of(rows, model.features_) / len(rows),
+            "per_row",
+        )
+        told = self._count_inputs(model, run) if count_inputs else None
+        asked = model.ask(cells, rows, stop=stop, per_row=each)
+        return Unbooked(asked, LookedCells.at(cells), None if told is None else told.counts)
+
+    def book_answers(
+        self,
+        account: str,
+        name: str,
+        model: Asks,
+        source: Source,
+        found: Unbooked,
+        version: int,
+        before: Callable[[Prediction], None],
+        lacking: tuple[str, ...] = (),
+    ) -> PredictionReceipt:
+        """Book under this account, once; ``before`` it is, somebody puts the answers away."""
+        run = self._open_for(name, model, source, account=account)
+        found.looked.replay(run.cells)
+        prediction = Prediction(model, run.cells, found.asked)
+        prediction.receipt = replace(prediction.receipt, lacking=lacking)
+        before(prediction)
+        self.end_prediction(run, prediction.receipt)
+        told = self._count_inputs(model, run) if found.told is not None else None
+        if told is not None and found.told is not None:
+            told.counts = found.told
+        self._note(run, version, prediction, told)
+        return prediction.receipt
+
+    def is_booked(self, account: str) -> bool:
+        """Whether a prediction has ended that has this account."""
+        saved = self._doors.saved
+        rows = (
+            self.in_memory if saved is None else saved.book.read(lambda pages: pages.predictions())
+        )
+        ended = (row.receipt for row in rows if row.account == account)
+        return any(receipt is not None and receipt.get("finished", True) for receipt in ended)
 
     @staticmethod
     def _count_inputs(model: Asks, run: Run) -> InputCounts | None:
@@ -202,19 +278,7 @@ class PredictionRuns:
     ) -> Run:
         """A door to the examples that a model is to predict."""
         features: NDArray[np.int64] = model.features_
-
-        def match(source: Source) -> Match | None:
-            check_read(source, [model.feature_names_[f] for f in features.tolist()])
-            return match_features(
-                model.feature_names_,
-                source,
-                needed=features.tolist(),
-                whose=f"the model of {name!r}",
-            )
-
-        words = getattr(model, "words_", {})
-        needed = {model.feature_names_[f] for f in features.tolist()}
-        run = self._open_run(name, X, match, words=words, needed=needed)
+        run = self._open_for(name, model, X)
         rows, cells = run.rows, run.cells
 
         def everything() -> float:
@@ -223,12 +287,37 @@ class PredictionRuns:
         most = read_spend(spend, cells.currency, everything)
         each = read_spend(per_row, cells.currency, lambda: everything() / len(rows), "per_row")
         if most is not None:
-            run = self._open_run(name, X, match, most, words=words, needed=needed)
+            run = self._open_for(name, model, X, most)
         owned = not run.source.free and len(run.cells.owned_rows(features)) == len(rows)
         run = replace(run, spend=most, per_row=each, all_owned=owned)
         self.begin(run)
         self._doors.say_purged(run.source, run.cells, _TO_THE_CALLER)
         return run
+
+    def _open_for(
+        self,
+        name: str,
+        model: HasFeatures,
+        X: TableLike,
+        most: float | None = None,
+        *,
+        account: str | None = None,
+        owned: Owned | None = None,
+    ) -> Run:
+        """A door to what this model may ask for."""
+        features = model.features_.tolist()
+
+        def match(source: Source) -> Match | None:
+            check_read(source, [model.feature_names_[f] for f in features])
+            return match_features(
+                model.feature_names_, source, needed=features, whose=f"the model of {name!r}"
+            )
+
+        words = getattr(model, "words_", {})
+        needed = {model.feature_names_[f] for f in features}
+        return self._open_run(
+            name, X, match, most, words=words, needed=needed, account=account, owned=owned
+        )
 
     def open_metered(
         self, title: str, X: TableLike, match: Callable[[Source], Match | None]
@@ -249,6 +338,8 @@ class PredictionRuns:
         words: Words | None = None,
         allow_missing: bool = False,
         needed: Collection[str] | None = None,
+        account: str | None = None,
+        owned: Owned | None = None,
     ) -> Run:
         words = words or {}
         if allow_missing:  # a model of another library, which knows gaps or does not
@@ -257,8 +348,9 @@ class PredictionRuns:
             source = self._doors.source_of(X, None, words)
         found = match(source)
         source = source.recoded(words)
-        account = f"{name} (prediction {uuid.uuid4().hex[:12]})"
-        owned, _ = self._doors.owned_of(X, source)
+        account = account or f"{name} (prediction {uuid.uuid4().hex[:12]})"
+        if owned is None:
+            owned, _ = self._doors.owned_of(X, source)
         self._doors.one_currency(source, owned.count() == 0)
         cells = open_cells(
             source,

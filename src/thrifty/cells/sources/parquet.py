@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
 
-__all__ = ["ParquetSource"]
+__all__ = ["ParquetSource", "opened_parquet", "whole_parquet"]
 
 
 class ParquetSource(ColumnSource):
@@ -38,7 +38,7 @@ class ParquetSource(ColumnSource):
         kinds: KindsLike = None,
     ) -> None:
         self.path = Path(path)
-        with _whole(self.path):
+        with whole_parquet(self.path):
             self._open(features, without, boolean, allow_missing, kinds)
 
     def _open(
@@ -49,7 +49,7 @@ class ParquetSource(ColumnSource):
         allow_missing: bool,
         kinds: object,
     ) -> None:
-        self._file = _opened(self.path)
+        self._file = opened_parquet(self.path)
         there = [str(name) for name in self._file.schema_arrow.names]
         names = chosen_features(there, features, without, str(self.path))
         said = read_kinds(kinds, names)
@@ -104,7 +104,7 @@ class ParquetSource(ColumnSource):
     def fetch(self, names: Sequence[str]) -> list[AnyArray]:
         if not names:
             return []
-        with _whole(self.path):
+        with whole_parquet(self.path):
             return self._fetch(names)
 
     def _fetch(self, names: Sequence[str]) -> list[AnyArray]:
@@ -120,7 +120,7 @@ class ParquetSource(ColumnSource):
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[None]:
+def whole_parquet(path: Path) -> Iterator[None]:
     """A damaged file is an error of ours, wherever in it the damage shows."""
     try:
         with readable(f"the Parquet file {path}", BadInput):
@@ -134,7 +134,8 @@ def _whole(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _opened(path: Path) -> pyarrow.parquet.ParquetFile:
+def opened_parquet(path: Path) -> pyarrow.parquet.ParquetFile:
+    """The file, its head read and believed."""
     try:
         import pyarrow
         import pyarrow.parquet
