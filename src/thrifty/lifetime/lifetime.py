@@ -479,7 +479,7 @@ class Lifetime:
             nothing is said
         engine : object
             of a table in parts: who answers them, "threads" (the default), "processes", "dask",
-            "ray" or a ``distributed.Client``, as in :meth:`learn_many`. Answers and bills are the same with each
+            "ray" or a ``distributed.Client``. Answers and bills are the same with each
         n_jobs : int or None
             how many workers: None is 1, -1 one for each core
         out : str, path or None
