@@ -138,7 +138,8 @@ class Outcomes:
             raise BadInput(
                 f"outcomes are watched for models of two classes; {name!r} is another one."
             )
-        said, rows = known_labels(np.asarray(y))
+        # a list as it is: among texts numpy would make a word of a gap
+        said, rows = known_labels(y if isinstance(y, list | tuple) else np.asarray(y))
         given = checked_ids(list(ids), len(list(ids)))
         if len(given) != len(np.asarray(y)):
             raise BadInput(f"one outcome per id: got {len(given)} ids and {len(np.asarray(y))}.")

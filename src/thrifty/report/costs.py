@@ -21,7 +21,7 @@ BARS = 25
 
 @dataclass(frozen=True)
 class TaskCost:
-    """One task: spent on learning it and on its predictions, in the unit of the bill."""
+    """One task: spent on learning its versions and on its predictions, in the bill's unit."""
 
     task: str
     learning: float
@@ -35,14 +35,20 @@ def costs_of(view: LifetimeView) -> list[TaskCost]:
     >>> from thrifty import Receipt
     >>> task = TaskView("a", "screened", Receipt(8, 20.0, 0, 0, 2, 10, 2))
     >>> asked = {"task": "a", "route": "prediction", "cost": 3.0}
-    >>> costs_of(LifetimeView(tasks=(task,), beside=(asked, asked)))
-    [TaskCost(task='a', learning=20.0, predictions=6.0)]
+    >>> again = {"task": "a@2", "route": "update", "cost": 5.0}
+    >>> costs_of(LifetimeView(tasks=(task,), beside=(asked, asked, again)))
+    [TaskCost(task='a', learning=25.0, predictions=6.0)]
     """
-    predicted: Counter[str] = Counter()
+    predicted, updated = Counter[str](), Counter[str]()
+    for row in view.updates:
+        updated[str(row["task"]).rpartition("@")[0]] += row["cost"]
     for row in view.beside:
         if str(row["route"]).startswith("prediction"):
             predicted[row["task"]] += row["cost"]
-    return [TaskCost(t.name, t.cost, float(predicted[t.name])) for t in view.tasks]
+    return [
+        TaskCost(t.name, t.cost + float(updated[t.name]), float(predicted[t.name]))
+        for t in view.tasks
+    ]
 
 
 def draw_costs(axes: Axes, costs: Sequence[TaskCost], unit: str) -> None:

@@ -60,7 +60,7 @@ def cards_of(view: LifetimeView) -> list[PageCard]:
             cards.append(PageCard("left", f"left of the budget{unit}", _short(balance.left)))
     cards.append(PageCard("tasks", "tasks learned", f"{len(view.tasks):,}"))
     if view.tasks:
-        part = share(view.cells, view.everything)
+        part = share(view.cells_of_learning, view.everything)
         cards.append(PageCard("share", "bought, of all there is", part))
     return cards
 

@@ -160,6 +160,16 @@ class LifetimeView:
         return sum(task.cost for task in self.tasks)
 
     @cached_property
+    def updates(self) -> tuple[JsonLike, ...]:
+        """Rows of the bill that are later versions of a task."""
+        return tuple(row for row in self.beside if row["route"] == "update")
+
+    @cached_property
+    def cells_of_learning(self) -> int:
+        """With those of later versions."""
+        return self.cells + sum(int(row.get("cells", 0)) for row in self.updates)
+
+    @cached_property
     def from_scratch(self) -> int:
         """Cells that learning every task from scratch, with no memory, would have bought."""
         return sum(task.everything for task in self.tasks)

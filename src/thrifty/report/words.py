@@ -28,9 +28,10 @@ def summary(view: LifetimeView) -> list[str]:
 
 def _learned(view: LifetimeView) -> str:
     widest = max(task.receipt.n_features for task in view.tasks)
+    cells = view.cells_of_learning
     return (
         f"{counted(len(view.tasks), 'task')} learned over {counted(widest, 'feature')}, from "
-        f"{counted(view.cells, 'cell')}: {share(view.cells, view.everything)} of the "
+        f"{counted(cells, 'cell')}: {share(cells, view.everything)} of the "
         f"{view.everything:,} there are to buy."
     )
 
