@@ -188,3 +188,20 @@ def test_the_bills_of_labels_at_once_sum_to_what_the_provider_was_paid(tmp_path,
     assert life.balance().spent == life.bill()["cost"].sum() == paid
     assert sum(one.receipt.cost for one in many.values()) == paid
     assert set(life.bill()["route"]) == {"screened"}
+
+
+def test_a_rare_row_that_is_owned_and_would_be_bought_counts_once():
+    """Else the money goes on rows that hold one row of the class, and the task is refused after."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 20))
+    source = thrifty.Source.from_array(X, examples=[f"r{i}" for i in range(200)], name="rows")
+    for seed in range(4):
+        life = thrifty.Lifetime(thrifty.Models(), random_state=seed)
+        first = life.learn("a", source, rng.random(200) < 0.5, spend=60.0)
+        y = np.zeros(200, dtype=int)
+        y[first.model.table_.rows[0]] = 1
+        others = np.setdiff1d(np.arange(200), first.model.table_.rows)
+        y[rng.choice(others, 3, replace=False)] = 1
+        before = life.balance().spent
+        life.learn("b", source, y, spend=60.0)
+        assert life.balance().spent <= before + 60

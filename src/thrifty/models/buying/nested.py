@@ -126,7 +126,7 @@ class Nested:
         purse = Purse(cells, allowance)
         most = purse.most_rows(order, every)
         owned = np.flatnonzero(what_is_known(cells).any(axis=1))
-        if not all(_is_told(target, np.append(owned, order[:most])) for target in targets):
+        if not all(_is_told(target, np.union1d(owned, order[:most])) for target in targets):
             first = order[: _least_rows(order, targets)]
             purse.buy(first, _affordable(cells, purse, first))
         # all of the money, where half of it would not show two rows of every class
