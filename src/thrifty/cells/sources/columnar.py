@@ -84,16 +84,24 @@ class ColumnSource(Source):
                 f"the table has changed while it was read: {name!r} has {len(values)} values now, "
                 f"and there were {self.n_examples} examples."
             )
+        return self._checked_values(f, values)
+
+    def _checked_values(
+        self, f: int, values: NDArray[np.float64], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Values of a column that may be; of these rows, None: of all."""
+        name = self.feature_names[f]
         bad = ~np.isfinite(values)
         if self._allow_missing and not self.boolean[f]:
             bad &= ~np.isnan(values)
         if self.boolean[f]:
             bad |= (values != 0) & (values != 1)
         if bad.any():
-            row = int(np.flatnonzero(bad)[0])
+            at = int(np.flatnonzero(bad)[0])
+            row = at if rows is None else int(rows[at])
             wanted = "0 or 1" if self.boolean[f] else "a finite number"
             raise BadInput(
-                f"{name!r} must be {wanted}; got {values[row]:g} on example {row} "
+                f"{name!r} must be {wanted}; got {values[at]:g} on example {row} "
                 "(nan where there is none). Mend the value, or leave the feature out."
             )
         return values

@@ -1,10 +1,15 @@
-"""Cells from a Parquet file: only the columns that are looked at are read."""
+"""Cells from a Parquet file: only the columns that are looked at are read.
+
+Of a table that would not fit into memory, numbers are taken row group by row group, and nothing of
+them is kept: a task that looks at few rows takes little memory however long the file is.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +27,10 @@ if TYPE_CHECKING:
     import pyarrow.parquet
 
 __all__ = ["ParquetSource", "opened_parquet", "whole_parquet"]
+
+
+#: bytes of a whole table in memory up to which columns are kept once they are read
+_KEPT = 512 * 2**20
 
 
 class ParquetSource(ColumnSource):
@@ -97,9 +106,62 @@ class ParquetSource(ColumnSource):
                     f"every feature must hold numbers, Booleans or text; {name!r} in {self.path} "
                     f"holds {kind}. Convert it first, or leave it out with features= or without=."
                 )
-        for i, column in zip(unsure, self.fetch([names[i] for i in unsure])):
-            out[i] = bool(((column == 0) | (column == 1)).all())
+        places = {name: at for at, name in enumerate(schema.names)}
+        for i in unsure:
+            out[i] = self._of_bits(names[i], places[names[i]])
         return out
+
+    def _of_bits(self, name: str, place: int) -> bool:
+        """Whether a column of numbers is 0 or 1 throughout; what is no bit is found first.
+
+        Row groups say their ends and gaps, which most often is enough; else they are read, one
+        after another, until a value is something else.
+        """
+        metadata, groups = self._file.metadata, range(self._file.metadata.num_row_groups)
+        for g in groups if metadata.num_columns == len(self._file.schema_arrow.names) else ():
+            said = metadata.row_group(g).column(place).statistics
+            if said is None or not said.has_min_max:
+                continue
+            if said.min < 0 or said.max > 1 or (said.has_null_count and said.null_count):
+                return False
+        for g in groups:
+            with whole_parquet(self.path):
+                values = self._file.read_row_group(g, [name]).column(0).to_numpy()
+            if values.dtype == object or not ((values == 0) | (values == 1)).all():
+                return False
+        return True
+
+    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+        if 8 * self.n_examples * self.n_features <= _KEPT:
+            return super().read(rows, features)
+        out = np.empty((len(rows), len(features)))
+        for j, f in enumerate(features.tolist()):
+            told = f in self._found or self.feature_names[f] in self._told
+            if f in self._table or told:  # what a word stands for, the whole column says
+                self._load(np.array([f]))
+                out[:, j] = self._table[f][rows]
+            else:
+                out[:, j] = self._numbers(f, rows)
+        return out
+
+    def _numbers(self, f: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """A column of numbers on some rows, from the row groups that have them."""
+        sizes = [self._file.metadata.row_group(g).num_rows for g in range(len(self._ends))]
+        group = np.searchsorted(self._ends, rows, side="right")
+        out = np.full(len(rows), np.nan)
+        for g in np.unique(group).tolist():
+            here = np.flatnonzero(group == g)
+            with whole_parquet(self.path):
+                column = self._file.read_row_group(g, [self.feature_names[f]]).column(0)
+                values = column.take(rows[here] - (self._ends[g] - sizes[g])).to_numpy()
+            out[here] = values.astype(np.float64)
+        return self._checked_values(f, out, rows)
+
+    @cached_property
+    def _ends(self) -> NDArray[np.int64]:
+        """Where each row group ends."""
+        metadata = self._file.metadata
+        return np.cumsum([metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)])
 
     def fetch(self, names: Sequence[str]) -> list[AnyArray]:
         if not names:
