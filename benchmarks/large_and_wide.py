@@ -139,7 +139,7 @@ def main() -> None:
             seconds, gb = WANTED[which]
             print(
                 f"{which}: {found['cpu']:.1f} s of CPU (at most {seconds}; opening "
-                f"{found['opening']:.1f}), {found['clock']:.1f} s on the clock, {found['gb']:.2f} GB "
+                f"{found['opening']:.1f}), {found['clock']:.1f} s on clocks, {found['gb']:.2f} GB "
                 f"(at most {gb}), {found['cells']:,} cells, model asks {found['features']}",
                 flush=True,
             )
