@@ -461,6 +461,8 @@ class SqlPages(TaskPages):
             self._put_chunks(changed)
 
     def _put_chunks(self, changed: Mapping[tuple[int, int], NDArray[np.int64]]) -> None:
+        if not changed:
+            return
         self._many(
             "INSERT INTO example_spending (lifetime, chunk, amounts) VALUES (?, ?, ?) "
             "ON CONFLICT (lifetime, chunk) DO UPDATE SET amounts = excluded.amounts",

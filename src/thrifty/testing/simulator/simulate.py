@@ -159,6 +159,7 @@ def _history(plan: Plan, loop: SimulatedLoop) -> History:
     except Deadlock:
         world.found.append("everybody waits for somebody")
     found = judge(world)
+    disk.give_back()
     happened = Counter(
         {
             **world.happened,
