@@ -24,7 +24,7 @@ from thrifty.cells.ledger.known import Known
 from thrifty.lifetime import bill
 from thrifty.stores.pages import SqlPages
 
-__all__ = ["HISTORIC", "SABOTAGES"]
+__all__ = ["HISTORIC", "IN_PARTS", "SABOTAGES"]
 
 
 def seven_millionths_too_high(patch):
@@ -187,6 +187,48 @@ SABOTAGES = {
         resolving_forgets_the_cost, receipts_leave_out_the_lines_of_real_costs,
         receipts_count_rows_twice, a_refused_purchase_is_spent, a_window_never_ends,
         examples_are_not_charged, a_receipt_is_the_account_of_the_name,
+    )
+}  # fmt: skip
+
+
+# -- parts of an answer that failed ------------------------------------------------------------
+
+
+def what_is_unknown_of_an_answer_is_not_billed(patch):
+    right = ending._failed_part
+
+    def hopes(asking, pages, part, said):
+        return right(asking, pages, part._replace(end=1) if part.end == 3 else part, said)
+
+    patch.setattr(ending, "_failed_part", hopes)
+
+
+def what_failed_of_an_answer_is_not_counted(patch):
+    right = ending._failed_part
+
+    def forgets(asking, pages, part, said):
+        return right(asking, pages, part, None if said is None else 0 * said)
+
+    patch.setattr(ending, "_failed_part", forgets)
+
+
+def parts_of_an_answer_are_counted_twice(patch):
+    right = ending.cut
+
+    def twice(pages, *given):
+        parts = right(pages, *given)
+        for part in parts[1:]:
+            pages.move(part.purchase.task, 0, int(part.costs.sum()))
+        return parts
+
+    patch.setattr(ending, "cut", twice)
+
+
+IN_PARTS = {
+    made.__name__: made
+    for made in (
+        what_is_unknown_of_an_answer_is_not_billed, what_failed_of_an_answer_is_not_counted,
+        parts_of_an_answer_are_counted_twice,
     )
 }  # fmt: skip
 

@@ -10,10 +10,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from sabotages import HISTORIC, SABOTAGES
+from sabotages import HISTORIC, IN_PARTS, SABOTAGES
 
 from thrifty.testing import simulate
 from thrifty.testing.simulator import simulate_many
+from thrifty.testing.simulator.plan import make_plan
 
 #: the long run says how many
 N = int(os.environ.get("THRIFTY_HISTORIES", "60"))
@@ -50,6 +51,13 @@ def test_a_history_that_failed_once(seed):
 def test_what_is_broken_on_purpose_is_found(name, monkeypatch):
     SABOTAGES[name](monkeypatch)
     assert first_that_fails(600) is not None, name
+
+
+@pytest.mark.parametrize("name", IN_PARTS)
+def test_parts_of_answers_that_are_booked_wrongly_are_found(name, monkeypatch):
+    IN_PARTS[name](monkeypatch)
+    seeds = (seed for seed in range(3000) if len(make_plan(seed).parts) > 1)
+    assert any(not simulate(seed, shrink=False).sound for seed in seeds), name
 
 
 @pytest.mark.slow

@@ -108,6 +108,8 @@ def _twice(world: World, found: list[str]) -> None:
                 left[cell] -= 1
             elif not lost:
                 found.append(f"twice: {cell[0]} {cell[1]} at {before:.1f} and {bill.at:.1f}")
+        nothing = [e for e in bill.ids if bill.failed.get(e) == "billed"]
+        left.update((e, n) for e in nothing for n in bill.names)
 
 
 def _accounts(world: World, pages: SqlPages) -> dict[str, tuple[int, bool]]:
@@ -139,6 +141,6 @@ def _by_itself(world: World, some: Sequence[Purchase]) -> bool:
     return all(
         not world.crashed(p.owner)
         and not p.note.startswith(("resolved", "late"))
-        and p.status in ("settled", "refused", "malformed")
+        and p.status in ("settled", "refused", "failed", "malformed")
         for p in some
     )

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from thrifty.cells import Budget, PriceList
 from thrifty.cells.prices.money import UNIT
+from thrifty.cells.sources.answered import FAILED
 
 __all__ = ["FEATURES", "WINDOW", "WORDS", "Plan", "Step", "make_plan", "truth"]
 
@@ -65,8 +66,8 @@ class Plan:
     workers: tuple[tuple[Step, ...], ...]
     faults: float = 1.0
     crashes: float = 1.0
-    #: whether answers may say of some examples that they failed, and were not billed
-    parts: bool = False
+    #: what answers may say of some examples that failed; nothing: all are answered
+    parts: tuple[str, ...] = ()
     own: Mapping[str, int] = field(default_factory=lambda: dict(_OWN))
 
     @property
@@ -156,7 +157,8 @@ def make_plan(seed: int) -> Plan:
         workers=workers,
     )
     # drawn last: seeds that were found before this was there keep their histories
-    return replace(plan, parts=plan.says_cost != "no" and chance.random() < 0.3)
+    some = plan.says_cost != "no" and chance.random() < 0.3
+    return replace(plan, parts=chance.choice((FAILED[:1], FAILED)) if some else ())
 
 
 def _step(chance: random.Random, n: int, *, turned: bool, expires: bool) -> Step:

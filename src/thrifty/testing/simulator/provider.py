@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from thrifty.cells import Answered
@@ -26,10 +26,17 @@ class Bill:
     names: tuple[str, ...]
     costs: tuple[int, ...]
     calm: bool
+    #: examples without a value, and what is said of them; some were billed all the same
+    failed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def amount(self) -> int:
         return sum(self.costs)
+
+    def cost_of(self, examples: Collection[str]) -> int | None:
+        """What these of its examples cost; None where it is about none of them."""
+        mine = [cost for i, cost in zip(self.ids, self.costs) if i in examples]
+        return sum(mine) if mine else None
 
 
 class SimulatedProvider:
@@ -72,35 +79,53 @@ class SimulatedProvider:
             await asyncio.sleep(first)
             raise ConnectionResetError
         billed: list[Bill] = []
-        worked_on = ids
+        failed: dict[str, str] = {}
         if self.plan.parts and kind == "answer" and len(ids) > 1 and self.chance.random() < 0.4:
             self.faults["in part"] += 1
-            fails = self.chance.choice(ids)
-            worked_on = [i for i in ids if i != fails]
+            failed = {self.chance.choice(ids): self._word()}
         self._coming += 1
-        self.loop.call_later(first, self._bill, worked_on, names, key, billed)
+        self.loop.call_later(first, self._bill, ids, names, key, billed, failed)
         await asyncio.sleep(first + second)
         if kind == "broken after":
             raise ConnectionResetError
         return self._answer(billed[0], ids, kind)
 
-    def _bill(self, ids: list[str], names: list[str], key: str | None, billed: list[Bill]) -> None:
+    def _word(self) -> str:
+        """What became of an example that failed; one draw less in histories that knew one word."""
+        words = self.plan.parts
+        return words[0] if len(words) == 1 else self.chance.choice(words)
+
+    def _bill(
+        self,
+        ids: list[str],
+        names: list[str],
+        key: str | None,
+        billed: list[Bill],
+        failed: Mapping[str, str],
+    ) -> None:
         self._coming -= 1
         if key is not None and key in self._keys:
             billed.append(self._keys[key])
             return
-        costs = []
+        costs, ids = [], [i for i in ids if self._is_billed(failed.get(i, ""))]
         for example in ids:
             listed = self.plan.billed(example, names, self._had)
             costs.append(self._really(listed))
+            if failed.get(example) == "billed":  # nothing came of it: all is due again
+                continue
             self._had |= {("draw", example)} if {"b", "r"} & set(names) else set()
             self._had |= {(n, example) for n in names}
-        bill = Bill(self.loop.time(), key, tuple(ids), tuple(names), tuple(costs), self.calm)
+        some = tuple(ids), tuple(names), tuple(costs)
+        bill = Bill(self.loop.time(), key, *some, self.calm, failed)
         billed.append(bill)
         self.log.append(bill)
         self.times.update((i, n) for i in ids for n in names)
         if key is not None:
             self._keys[key] = bill
+
+    def _is_billed(self, word: str) -> bool:
+        """Whether an example costs something; where it says that it cannot tell, one in two."""
+        return word != "not-billed" and (word != "unknown" or self.chance.random() < 0.5)
 
     def _really(self, listed: int) -> int:
         how = self.plan.says_cost
@@ -117,11 +142,13 @@ class SimulatedProvider:
             values = self.chance.choice((None, rows[:-1], [[*r, 1] for r in rows], "sorry"))
         if self.plan.says_cost == "no":
             return values
-        each = {i: Decimal(c) / 1_000_000 for i, c in zip(bill.ids, bill.costs)}
+        each = {
+            i: Decimal(c) / 1_000_000
+            for i, c in zip(bill.ids, bill.costs)
+            if bill.failed.get(i) != "unknown"
+        }
         costs = [each.get(i, Decimal(0)) for i in ids]
-        failed = None
-        if len(each) < len(ids):
-            failed = ["" if i in each else "not-billed" for i in ids]
+        failed = [bill.failed.get(i, "") for i in ids] if bill.failed else None
         if self.plan.says_cost == "all" and failed is None:
             return Answered(values, cost=sum(costs, Decimal(0)))
         return Answered(values, cost=costs, failed=failed)  # type: ignore[arg-type]

@@ -203,13 +203,14 @@ def _was_billed(world: World, ledger: Ledger, purchase: OpenPurchase) -> int | N
     """What the provider has billed for it; None where it has not."""
     log = world.provider.log
     if world.plan.keyed:
-        return next((b.amount for b in log if b.key == purchase.key), None)
+        key = purchase.key.split("#")[0]  # of a part: the call's
+        return next((b.cost_of(purchase.examples) for b in log if b.key == key), None)
     feature = purchase.features[0]
     for example in purchase.examples if world.plan.parts else purchase.examples[:1]:
         mine = [b for b in log if example in b.ids and feature in b.names]
         accounted = ledger.book.read(lambda pages, e=example: _counted(pages, e, feature))  # type: ignore[misc]
         if len(mine) > accounted:
-            return mine[accounted].amount
+            return mine[accounted].cost_of(purchase.examples)
     return None
 
 
@@ -217,7 +218,7 @@ def _counted(pages: object, example: str, feature: str) -> int:
     """How many bills of a cell the ledger has written down already."""
     e = int(pages.numbers("example", [example])[0])  # type: ignore[attr-defined]
     f = int(pages.numbers("feature", [feature], "lab")[0])  # type: ignore[attr-defined]
-    ended = ("settled", "lost", "late")
+    ended = ("settled", "failed", "lost", "late")
     return sum(
         p.status in ended and e in p.block.examples.tolist() and f in p.block.features.tolist()
         for p in pages.purchases()  # type: ignore[attr-defined]
