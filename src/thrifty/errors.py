@@ -37,6 +37,7 @@ feature alone tells the label; ``LooksMisspelt``, prices name a feature that is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 __all__ = [
@@ -178,6 +179,17 @@ class ChangedValue(ProviderError):
     ) -> None:
         super().__init__(message, purchases=purchases)
         self.cells = cells
+
+    @staticmethod
+    def also(cells: Sequence[tuple[str, str, float, float]], named: int = 5) -> str:
+        """The cells after the first, for a sentence about it.
+
+        >>> ChangedValue.also([("p1", "a", 0.0, 1.0), ("p2", "a", 1.0, 0.0)])
+        "; also a of 'p2'"
+        """
+        others = ", ".join(f"{feature} of {example!r}" for example, feature, *_ in cells[1:named])
+        more = f" and {len(cells) - named} more" if len(cells) > named else ""
+        return (f"; also {others}" if others else "") + more
 
 
 class CostAboveReservation(ProviderError):

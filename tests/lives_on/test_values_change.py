@@ -110,6 +110,31 @@ def test_a_provider_may_give_newer_values():
     assert now in ([[7.0, 1.0]], [[0.0, 1.0]])
 
 
+@pytest.mark.filterwarnings("ignore:PriceList:DeprecationWarning")
+def test_of_a_provider_every_changed_cell_is_named():
+    given = {"a": 0.0, "b": 1.0}
+
+    def ask(ids, names):
+        return [[given[n] for n in names] for _ in ids]
+
+    def door(prices):
+        lab = thrifty.Source.from_callable(
+            ask, examples=["p", "q"], features=["a", "b"], boolean=False, name="lab", prices=prices
+        )
+        return Cells(lab, ledger=ledger, task="t")
+
+    ledger = Ledger(MemoryStore().book("test", {}, {}))
+    door({"a": 1, "b": 1}).get([0, 1], [0])
+    given["a"] = 7.0
+    whole = thrifty.PriceList(1, together={"panel": (5, ["a", "b"])})
+    with pytest.raises(
+        ChangedValue, match=r"a of example 'p' is 0 .* now gave 7; also a of 'q'"
+    ) as e:
+        door(whole).get([0, 1], [1])
+    assert e.value.cells == (("p", "a", 0.0, 7.0), ("q", "a", 0.0, 7.0))
+    assert len(e.value.purchases) == 1
+
+
 def test_other_words_are_refused():
     frame, _ = clinic()
     with pytest.raises(BadParameter, match="values must be 'fixed'.*'newest'"):

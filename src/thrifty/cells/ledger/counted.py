@@ -20,8 +20,6 @@ from thrifty.errors import ChangedValue
 __all__ = ["count_as_owned", "owned_by_id"]
 
 _KIND = "feature"
-#: cells that an error names
-_NAMED = 5
 
 
 def owned_by_id(pages: Pages, source: Source) -> Owned:
@@ -106,13 +104,10 @@ def _changed(
 
 def _said(source: Source, changed: list[tuple[str, str, float, float]]) -> ChangedValue:
     example, feature, old, new = changed[0]
-    others = ", ".join(f"{f} of {e!r}" for e, f, _, _ in changed[1:_NAMED])
-    more = f"; also {others}" if others else ""
-    more += f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
     return ChangedValue(
         f"{feature} of example {example!r} in {source.name!r} is {old:g} in the store and {new:g} "
-        f"here{more}. These cells keep the value they have. Where values may change, give the "
-        "source values='newest'; if this is another table, another name=; if one was mended, purge "
-        "the example first: thrifty purge STORE EXAMPLE.",
+        f"here{ChangedValue.also(changed)}. These cells keep the value they have. Where values may "
+        "change, give the source values='newest'; if this is another table, another name=; if one "
+        "was mended, purge the example first: thrifty purge STORE EXAMPLE.",
         cells=tuple(changed),
     )

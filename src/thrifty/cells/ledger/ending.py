@@ -247,7 +247,7 @@ def _waits_for_the_user(
         )
     except MalformedAnswer:
         return as_it_was
-    if find_changes(asking.known, now.block, values) is not None:
+    if find_changes(asking.known, now.block, values):
         return as_it_was
     good = now.with_(note="answered well when it was asked for once more")
     return [settle(pages, good, values, came, billed or Billed(now.counted, now.over))], None

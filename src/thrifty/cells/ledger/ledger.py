@@ -374,13 +374,15 @@ class Ledger:
         begun = purchase.created_at
         known = Known(block.examples, block.features, none, block.boolean, at_once, begun)
         known.follow(pages)
-        change = find_changes(known, block, checked)
-        if change is not None:
-            row, column, old, new = change
+        changed = find_changes(known, block, checked)
+        if changed:
+            cells = tuple((examples[i], features[j], old, new) for i, j, old, new in changed)
+            example, feature, old, new = cells[0]
             raise ChangedValue(
-                f"{features[column]} of example {examples[row]!r} is {old:g} in the ledger; you "
-                f"gave {new:g}. Nothing was changed.",
+                f"{feature} of example {example!r} is {old:g} in the ledger; you gave {new:g}"
+                f"{ChangedValue.also(cells)}. Nothing was changed.",
                 purchases=(purchase.id,),
+                cells=cells,
             )
         told = purchase.with_(note="resolved: billed, with values")
         settle(pages, told, checked, now, billed)

@@ -160,18 +160,19 @@ def take_answer(
             billed=billed,
         )
         return done, MalformedAnswer(str(error) + what_next, purchases=(purchase.id,))
-    changed = None if newest else find_changes(known, purchase.block, values)
-    if changed is not None:
-        row, column, old, new = changed
+    changed = [] if newest else find_changes(known, purchase.block, values)
+    if changed:
+        cells = tuple((str(examples[i]), features[j], old, new) for i, j, old, new in changed)
+        example, feature, old, new = cells[0]
         note = (
-            f"{features[column]} of example {examples[row]!r} is {old:g} in the ledger and still "
-            f"valid; the provider now gave {new:g}."
+            f"{feature} of example {example!r} is {old:g} in the ledger and still valid; the "
+            f"provider now gave {new:g}{ChangedValue.also(cells)}."
         )
         kept = pack_values(values, boolean)
         done = close(
             pages, purchase, "changed", now, share=1.0, answer=kept, note=note, billed=billed
         )
-        return done, ChangedValue(note + what_next, purchases=(purchase.id,))
+        return done, ChangedValue(note + what_next, purchases=(purchase.id,), cells=cells)
     if too_much:
         done = settle(pages, purchase.with_(note=too_much), values, now, billed)
         return done, CostAboveReservation(too_much, purchases=(purchase.id,))
@@ -209,8 +210,9 @@ def book_late(
 
 def find_changes(
     known: Known, block: CellBlock, values: NDArray[np.float64]
-) -> tuple[int, int, float, float] | None:
-    """The first cell that is known with another value: (row, column, old, new)."""
+) -> list[tuple[int, int, float, float]]:
+    """Every cell that is known with another value: (row, column, old, new)."""
+    found: list[tuple[int, int, float, float]] = []
     at, rows = known.place(block)
     for j in np.flatnonzero(known.known_somewhere(at, rows)).tolist():
         f = int(at[j])
@@ -218,7 +220,6 @@ def find_changes(
         old = known.column(f, rows[had])
         new = values[had, j]
         differs = ~((old == new) | (np.isnan(old) & np.isnan(new)))
-        if differs.any():
-            i = int(np.flatnonzero(differs)[0])
-            return int(np.flatnonzero(had)[i]), j, float(old[i]), float(new[i])
-    return None
+        for i in np.flatnonzero(differs).tolist():
+            found.append((int(np.flatnonzero(had)[i]), j, float(old[i]), float(new[i])))
+    return found
