@@ -211,3 +211,34 @@ def test_on_the_command_line(tmp_path):
     assert "ill@1: present" in run("versions", store, "ill").stdout
     run("forget", store, "ill")
     assert "ill" not in thrifty.Lifetime.open(store)
+
+
+def test_rows_of_an_update_weigh_and_belong_together(life):
+    X, y = month()
+    more, z = month(seed=1, first=240)
+    life.learn("ill", source(X), y)
+    weights = np.where(np.arange(240) < 40, 0.0, 1.0 + np.arange(240) % 3)
+    together = np.arange(240) // 4
+    made = life.update("ill", source(more), z, spend=5000, sample_weight=weights, groups=together)
+    plain = thrifty.Lifetime(random_state=0)
+    plain.learn("ill", source(X), y)
+    other = plain.update("ill", source(more), z, spend=5000)
+    table, before = made.model.table_, life.versions("ill")[0].model.table_
+    new = table.of_rows(np.arange(before.n_rows, table.n_rows))
+    assert new.n_rows == 200, "what weighs nothing is not bought"
+    assert other.model.table_.n_rows - before.n_rows == 240
+    ratio = new.weights / (1.0 + np.arange(40, 240) % 3)
+    assert len(np.unique(ratio.round(6))) <= 2, "one factor for each class, times what was said"
+    old = table.groups[: before.n_rows]
+    assert len(np.unique(old)) == before.n_rows, "nothing was said of the first rows"
+    assert len(np.unique(new.groups)) == 50 and not set(new.groups) & set(old)
+    assert made.loss != other.loss, "groups are not parted where it is judged"
+
+
+@pytest.mark.parametrize("said", [{"sample_weight": [-1.0] * 240}, {"groups": ["a"] * 240}])
+def test_weights_and_groups_of_an_update_that_are_none(life, said):
+    X, y = month()
+    life.learn("ill", source(X), y)
+    with pytest.raises(BadInput, match=next(iter(said))):
+        life.update("ill", source(month(seed=1, first=240)[0]), y, **said)
+    assert [v.number for v in life.versions("ill")] == [1]

@@ -365,6 +365,8 @@ class Lifetime:
         spend: MoneyLike = None,
         kinds: KindsLike = None,
         na: NaLike = None,
+        sample_weight: object = None,
+        groups: object = None,
     ) -> Version:
         """Go on with rows that came since a task was learned; a new version of its model.
 
@@ -381,6 +383,9 @@ class Lifetime:
             the most that this update may spend, as in :meth:`learn`
         kinds, na : as there
             as in :meth:`learn`
+        sample_weight, groups : array-like or None
+            of the rows of X, as in :meth:`learn`; groups are those of this update, apart from
+            those that were said before
 
         See Also
         --------
@@ -396,7 +401,9 @@ class Lifetime:
         >>> life.update("ill", X[200:], y[200:]).name, [v.state for v in life.versions("ill")]
         ('ill@2', ['before', 'present'])
         """
-        return self._versions.update(name, X, y, spend=spend, kinds=kinds, na=na)
+        return self._versions.update(
+            name, X, y, spend=spend, kinds=kinds, na=na, sample_weight=sample_weight, groups=groups
+        )
 
     def versions(self, name: str) -> list[Version]:
         """Every version of a task's model, the first one first, and which of them answers."""

@@ -140,6 +140,8 @@ class Versions:
         spend: MoneyLike,
         kinds: KindsLike,
         na: NaLike,
+        sample_weight: object = None,
+        groups: object = None,
     ) -> Version:
         """Go on with new rows; see :meth:`thrifty.Lifetime.update`."""
         family = self._shelf.family
@@ -155,8 +157,9 @@ class Versions:
             number = 1 + max((h.number for h in self._heads(name)), default=1)
             account = f"{name}@{number}"
             task = self._booking.open_task(
-                account, X, y, self._shelf.now, spend=spend, kinds=kinds, na=na
-            )
+                account, X, y, self._shelf.now, spend=spend, kinds=kinds, na=na,
+                sample_weight=sample_weight, groups=groups,
+            )  # fmt: skip
             known = self._known_rows(name, present, task)
             with self._progress.shown(account, task.cells, self._shelf.doors):
                 made = family.update(model, task.cells, task.labels, known)

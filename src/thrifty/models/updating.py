@@ -39,6 +39,8 @@ _LEAST = 20
 _LEAST_P = 1e-6
 
 Held: TypeAlias = ModelClassifier | ModelRegressor
+#: what was said of the update's rows: what each weighs, which belong together
+Said: TypeAlias = tuple[Floats | None, Ints | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,7 @@ def update_model(
     known : array of int
         rows of the door that the model has learned from already
     """
-    y = codes_in(model, labels)
+    y, said = codes_in(model, labels), (labels.row_weights, labels.groups)
     rng = np.random.default_rng(seed)
     fresh = np.setdiff1d(np.arange(cells.n_examples), known)
     if not len(fresh):
@@ -89,11 +91,11 @@ def update_model(
         raise BadInput(
             "the money does not buy what the model asks for on a single new row: raise spend=."
         )
-    best = _candidate(model, cells, y, fresh, rows, asked, estimator, seed)
+    best = _candidate(model, cells, y, said, fresh, rows, asked, estimator, seed)
     new = _new_columns(model, cells, rows)
     if len(new):
         more = np.concatenate([asked, new])
-        other = _candidate(model, cells, y, fresh, rows, more, estimator, seed)
+        other = _candidate(model, cells, y, said, fresh, rows, more, estimator, seed)
         if other.loss is not None and best.loss is not None and other.loss < best.loss:
             best = other
     return best
@@ -175,6 +177,7 @@ def _candidate(
     model: Held,
     cells: Cells,
     y: AnyArray,
+    said: Said,
     fresh: Ints,
     rows: Ints,
     features: Ints,
@@ -182,7 +185,9 @@ def _candidate(
     seed: int,
 ) -> Updated:
     old = _widened(model.table_, features, cells)
-    new = _new_table(cells, y, fresh, rows, old, numbers=_numbers(model))
+    if said[1] is not None and old.groups is None:  # of old rows nothing was said: each is its own
+        old = replace(old, groups=np.arange(old.n_rows))
+    new = _new_table(cells, y, said, fresh, rows, old, numbers=_numbers(model))
     whole = joined(old, new)
     with threadpool_limits(1 if estimator is None else None):
         loss, before = _judged(model, old, new, estimator, seed)
@@ -214,7 +219,7 @@ def _widened(table: Table, features: Ints, cells: Cells) -> Table:
 
 
 def _new_table(
-    cells: Cells, y: AnyArray, fresh: Ints, rows: Ints, old: Table, *, numbers: bool
+    cells: Cells, y: AnyArray, said: Said, fresh: Ints, rows: Ints, old: Table, *, numbers: bool
 ) -> Table:
     values = np.asarray(cells.get(rows, old.features), dtype=np.float64)
     values[:, cells.absent[old.features]] = np.nan
@@ -225,6 +230,9 @@ def _new_table(
         n = int(y.max()) + 1
         share = np.bincount(y[fresh], minlength=n) / np.maximum(np.bincount(ours, minlength=n), 1)
         weights = share[ours]
+    row_weights, groups = said
+    if row_weights is not None:
+        weights = weights * row_weights[rows]
     first = int(old.rows.max(initial=-1)) + 1
     return replace(
         old,
@@ -235,13 +243,13 @@ def _new_table(
         weights=weights,
         looked=0,
         keys=None,
-        groups=_own_groups(old, len(rows)),
+        groups=_groups_after(old, np.arange(len(rows)) if groups is None else groups[rows]),
     )
 
 
-def _own_groups(old: Table, n: int) -> Ints | None:
-    """New rows belong to nobody, where the old ones have groups."""
-    return None if old.groups is None else int(old.groups.max(initial=-1)) + 1 + np.arange(n)
+def _groups_after(old: Table, groups: Ints) -> Ints | None:
+    """Groups of the new rows, apart from those of the old ones; None where nobody said any."""
+    return None if old.groups is None else int(old.groups.max(initial=-1)) + 1 + groups
 
 
 def joined(old: Table, new: Table) -> Table:
@@ -295,9 +303,9 @@ def _judged(
     if new.n_rows < _LEAST:
         return None, None
     if isinstance(model, ModelRegressor):
-        folds = shuffled_folds(new.n_rows, _FOLDS, seed)
+        folds = shuffled_folds(new.n_rows, _FOLDS, seed, new.groups)
     else:
-        folds = stratified_k_folds(new.labels.astype(np.int64), _FOLDS, seed)
+        folds = stratified_k_folds(new.labels.astype(np.int64), _FOLDS, seed, new.groups)
     found = np.zeros(new.n_rows)
     for fold in np.unique(folds).tolist():
         out = np.flatnonzero(folds == fold)
