@@ -1,6 +1,9 @@
-"""The pictures of docs/benchmarks.md: python benchmarks/pictures.py bench.json docs/images.
+"""Pictures of the documentation, drawn from kept results.
 
-``thrifty bench --large --json > bench.json`` makes the run.
+    python benchmarks/pictures.py quality [docs/images]          of README: results/models.json
+    python benchmarks/pictures.py bench.json docs/images         of docs/benchmarks.md
+
+``thrifty bench --large --json > bench.json`` makes the run of the second.
 """
 
 from __future__ import annotations
@@ -10,7 +13,82 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["cell_shares", "draw", "speed_ratios"]
+import numpy as np
+
+__all__ = ["cell_shares", "draw", "draw_quality", "quality_by_bill", "speed_ratios"]
+
+_RESULTS = Path(__file__).parent / "results" / "models.json"
+#: the bills of the picture
+_BILLS = (0.02, 0.03, 0.05, 0.1, 0.2)
+#: (a bill, its mean over the sets, the lower and the upper quartile of the sets)
+Curve = list[tuple[float, float, float, float]]
+
+
+def quality_by_bill(lines: list[dict[str, Any]]) -> dict[str, Curve]:
+    """Average precision over that of the best model on every cell, second half of the labels.
+
+    Of every set and bill: ours, the way by hand that is best in hindsight, and plain whole rows
+    where they were measured on every set.
+    """
+    from studies.model_tables import by_set
+
+    found: dict[str, dict[float, list[float]]] = {}
+    sets = by_set(lines)
+    for some in sets.values():
+        for bill in _BILLS:
+            at = [x for x in some.both(bill, True) if x[1] >= some.n_tasks // 2]
+            if not at:
+                continue
+            full = some.full_ap(at).mean()
+            ways = {"Thrifty": some.our_ap(at, bill, True)}
+            by_hand = some.pilot_ap(at, bill)
+            if by_hand is not None:
+                ways["by hand: a pilot, then the best columns"] = by_hand[1]
+            told = some.pilots[bill]
+            rows = [n for n in told.get(at[0], {}) if "rows" in n]
+            if rows and all(rows[0] in told.get(x, {}) for x in at):
+                ways["whole rows"] = np.array([told[x][rows[0]] for x in at])
+            for way, ap in ways.items():
+                found.setdefault(way, {}).setdefault(bill, []).append(float(ap.mean() / full))
+    curves = {
+        way: [
+            (bill, float(np.mean(r)), float(np.quantile(r, 0.25)), float(np.quantile(r, 0.75)))
+            for bill, r in sorted(bills.items())
+            if len(r) == len(sets)  # a mean over fewer sets is another figure
+        ]
+        for way, bills in found.items()
+    }
+    return {way: curve for way, curve in curves.items() if curve}
+
+
+def draw_quality(curves: dict[str, Curve], path: Path) -> Path:
+    """Draw what :func:`quality_by_bill` returns."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 3.8), layout="constrained")
+    colours = {"Thrifty": "#0b6e4f"}
+    others = iter(("#b35c1e", "#5a5a8c", "#777777"))
+    for way, curve in curves.items():
+        x = [100 * point[0] for point in curve]
+        colour = colours.get(way) or next(others)
+        axes.plot(x, [p[1] for p in curve], marker="o", color=colour, label=way, linewidth=2.2)
+        axes.fill_between(x, [p[2] for p in curve], [p[3] for p in curve], color=colour, alpha=0.12)
+    axes.axhline(1, color="black", linewidth=0.9, linestyle="--")
+    axes.text(20, 1.008, "the best model on every cell", ha="right", va="bottom", fontsize=9)
+    axes.set_xscale("log")
+    axes.set_xticks([100 * bill for bill in _BILLS], [f"{100 * bill:g} %" for bill in _BILLS])
+    axes.minorticks_off()
+    axes.set_xlabel("cells bought")
+    axes.set_ylabel("average precision, relative")
+    axes.set_title("Fifteen public data sets: mean, and the middle half of them", fontsize=11)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="lower right")
+    figure.savefig(path, dpi=130)
+    pyplot.close(figure)
+    return path
 
 
 def speed_ratios(told: dict[str, Any]) -> list[tuple[str, float, float]]:
@@ -70,6 +148,17 @@ def draw(told: dict[str, Any], folder: Path) -> list[Path]:
     return made
 
 
-if __name__ == "__main__":
+def _published() -> list[dict[str, Any]]:
+    """The lines of results/models.json, one for each task again."""
+    from studies.model_verdicts import expand
+
+    lines: list[dict[str, Any]] = expand(json.loads(_RESULTS.read_text()))
+    return lines
+
+
+if __name__ == "__main__" and sys.argv[1] == "quality":
+    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path("docs/images")
+    print(draw_quality(quality_by_bill(_published()), folder / "quality.png"))
+elif __name__ == "__main__":
     for picture in draw(json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])):
         print(picture)

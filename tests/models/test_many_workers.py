@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from functools import cache
 
 import numpy as np
@@ -94,6 +96,48 @@ def in_waves(prices):
 )
 def test_a_wave_depends_on_no_worker(prices, n_jobs, engine):
     same(in_waves(prices), learned_by(n_jobs, engine, prices, wave=2))
+
+
+@pytest.fixture(scope="module")
+def client():
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
+    ) as made:
+        yield made
+
+
+@pytest.mark.parametrize("prices", ["priced", "cells"])
+def test_workers_of_dask_are_as_good(prices, client):
+    """Real workers, in processes of their own: equal bills and models to the last bit."""
+    same(in_waves(prices), learned_by(2, client, prices, wave=2))
+
+
+def test_a_worker_of_dask_that_dies_is_not_paid_twice(client, tmp_path):
+    """A worker is killed while it learns; the wave goes on with the other."""
+    family = thrifty.Models(KillsItsWorker(str(tmp_path / "killed"), os.getpid()))
+    lives = []
+    for engine in ("threads", client):
+        life = thrifty.Lifetime(family, prices=PRICES["priced"], random_state=3)
+        life.learn_many(tasks(2), n_jobs=2, engine=engine, wave=2)
+        lives.append(life)
+    assert (tmp_path / "killed").exists(), "a worker was killed"
+    same(*lives)
+    assert lives[1].balance().spent == pytest.approx(lives[1].bill()["cost"].sum(), abs=1e-5)
+
+
+class KillsItsWorker(LogisticRegression):
+    """Ends the process that fits it, once: the flag file remembers."""
+
+    def __init__(self, flag="", here=0):
+        super().__init__()
+        self.flag, self.here = flag, here
+
+    def fit(self, X, y, sample_weight=None):
+        if os.getpid() != self.here and not os.path.exists(self.flag):
+            open(self.flag, "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().fit(X, y, sample_weight)
 
 
 def test_the_tasks_of_a_wave_see_what_was_known_at_its_start():
