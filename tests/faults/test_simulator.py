@@ -42,7 +42,7 @@ def test_a_seed_replays_exactly():
 
 
 #: found once; what was wrong is said beside the test of it in test_asked_twice.py
-@pytest.mark.parametrize("seed", [20494, 20096])
+@pytest.mark.parametrize("seed", [20494, 20096, 11144])
 def test_a_history_that_failed_once(seed):
     assert simulate(seed, shrink=False).found == ()
 

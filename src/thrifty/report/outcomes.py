@@ -18,6 +18,8 @@ __all__ = ["MonitorRow", "draw_outcomes", "monitor_rows", "shown_monitors"]
 
 #: models that a picture shows, those with the latest outcomes
 _SHOWN = 4
+#: periods whose name stands below a panel; more would run into each other
+_NAMED_PERIODS = 5
 
 
 @dataclass(frozen=True)
@@ -66,14 +68,22 @@ def shown_monitors(view: LifetimeView) -> list[Monitor]:
 
 
 def draw_outcomes(axes: Axes, monitors: Sequence[Monitor]) -> None:
-    """Two panels a model: the AUROC and the share of positives, period by period."""
+    """Two panels a model: the AUROC and the share of positives, period by period.
+
+    What a panel shows stands above it: beside it there is no room between the two.
+    """
     axes.set_axis_off()
     n = len(monitors)
     tall = 1 / n
     for i, one in enumerate(monitors):
-        bottom = 1 - (i + 1) * tall + 0.17 * tall
-        for left, draw in ((0.06, _draw_quality), (0.57, _draw_calibration)):
-            panel = axes.inset_axes((left, bottom, 0.42, 0.6 * tall))
+        bottom = 1 - (i + 1) * tall + 0.12 * tall
+        named = plain_text(one.task, 24)
+        for left, draw, shown in (
+            (0.03, _draw_quality, f"{named}: AUROC"),
+            (0.55, _draw_calibration, "share of positives"),
+        ):
+            panel = axes.inset_axes((left, bottom, 0.45, 0.58 * tall))
+            axes.text(left, bottom + 0.74 * tall, shown, color=INK, fontsize=9, fontweight="bold")
             draw(panel, one)
             _dates(panel, one.periods)
 
@@ -88,7 +98,7 @@ def _draw_quality(axes: Axes, one: Monitor) -> None:
     high = [(p.auroc_high or 0) - p.auroc for _, p in measured if p.auroc is not None]
     axes.errorbar(
         [i for i, _ in measured], [p.auroc or 0.0 for _, p in measured], yerr=[low, high], fmt="o",
-        color=SERIES[0], markersize=4, capsize=2.5, linewidth=1.1, label="AUROC, 95 %",
+        color=SERIES[0], markersize=4, capsize=2.5, linewidth=1.1, label="since, 95 %",
     )  # fmt: skip
     if one.since is not None:
         begins = sum(p.begins <= one.since for p in one.periods) - 1
@@ -96,7 +106,7 @@ def _draw_quality(axes: Axes, one: Monitor) -> None:
     ends = [v for _, p in measured for v in (p.auroc_low, p.auroc_high) if v is not None]
     ends += [v for v in (one.learned_low, one.learned_high) if v is not None]
     axes.set_ylim(min(0.5, *ends, 0.5) - 0.02, 1.02)
-    frame(axes, "", plain_text(one.task, 18))
+    frame(axes, "", "")
     legend(axes)
 
 
@@ -115,14 +125,14 @@ def _draw_calibration(axes: Axes, one: Monitor) -> None:
         linewidth=1, label="expected",
     )  # fmt: skip
     axes.set_ylim(0, min(1.02, 1.15 * max(p.seen_high for p in one.periods)))
-    frame(axes, "", "share of positives")
+    frame(axes, "", "")
     legend(axes)
 
 
 def _dates(axes: Axes, periods: Sequence[Period]) -> None:
     months = len(periods) > 1 and periods[-1].begins - periods[0].begins > 62 * 86_400
     form = "%b" if months else "%d %b"
-    every = max(1, len(periods) // 6)
+    every = -(-len(periods) // _NAMED_PERIODS)
     at = list(range(0, len(periods), every))
     named = [time.strftime(form, time.gmtime(periods[i].begins)) for i in at]
     axes.set_xticks(at, named, fontsize=8)

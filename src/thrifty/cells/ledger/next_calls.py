@@ -342,7 +342,7 @@ class Asking:
         self._waiting = {**self._waiting, **since} if since else self._waiting
         for p in others:
             if now - since[p.id, p.give_up_at] > patience:
-                process = p.owner.split("/")[1]
+                process = [*p.owner.split("/"), p.owner][1]  # host/process/..., or a name
                 raise PurchaseInDoubt(
                     f"purchase {p.id} has been open for more than {patience:g} seconds, and "
                     f"process {process}, which is making it, still runs. Wait for it, or end that "
