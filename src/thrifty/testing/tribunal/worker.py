@@ -269,8 +269,10 @@ def _learn(
     room: Room, life: Lifetime, which: int, state: mmap, slot: int, chance: random.Random, name: str
 ) -> None:
     """A whole task over a few examples: its commit moves purchases into columns."""
-    examples = chance.sample(room.examples, _ROWS)
     target = chance.choice([f for f in FEATURES if not (room.mixed and f in ("f3", "f4"))])
+    examples = chance.sample(room.examples, _ROWS)
+    while not 2 <= sum(truth(e, target) for e in examples) <= _ROWS - 2:  # a class has two rows
+        examples = chance.sample(room.examples, _ROWS)
     source = source_of(room, which, state, slot, examples=examples)
     life.learn(name, source, [truth(e, target) for e in examples])
 
