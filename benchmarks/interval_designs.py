@@ -9,7 +9,7 @@ truth is the figure on 6,000 further rows. From 150 rows on the width is held be
 bootstrap of the same model's scores on as many fresh rows as the figure was measured on, with the
 same class counts, each class weighing what it does among all rows; and beside that of as many rows
 as the task has, which is more where only a part of the rows was bought. Fits are kept in
-benchmarks/results/intervals.json as they are made: interrupted, it goes on where it was; delete the
+benchmarks/results/intervals.jsonl as they are made: interrupted, it goes on where it was; delete the
 file to measure anew after a change.
 """
 
@@ -36,8 +36,8 @@ Rows = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 _RATES = np.random.default_rng(0).uniform(0.03, 0.12, 150)
 _FRESH = 6000
-#: fits as they are made, and after how many they are written
-_KEPT, _EVERY = Path(__file__).parent / "results/intervals.json", 10
+#: fits as they are made
+_KEPT = Path(__file__).parent / "results/intervals.jsonl"
 
 
 def numbers(rng: np.random.Generator, n: int, strong: float = 1.0) -> Rows:
@@ -116,14 +116,13 @@ def _widths(scores: Floats, positive: Bools, rare: int, rows: int, rng: Random) 
 
 def intervals(n: int, designs: Iterable[str] = tuple(DESIGNS)) -> None:
     """Of n fits of each design, how many hold, and how wide they are."""
-    kept = json.loads(_KEPT.read_text()) if _KEPT.exists() else {}
+    kept = dict(map(json.loads, _KEPT.read_text().splitlines())) if _KEPT.exists() else {}
     for design in designs:
         for seed in range(n):
             if f"{design} {seed}" not in kept:
                 kept[f"{design} {seed}"] = one_fit(design, seed)
-                if seed % _EVERY == _EVERY - 1:
-                    _KEPT.write_text(json.dumps(kept))
-        _KEPT.write_text(json.dumps(kept))
+                with _KEPT.open("a") as file:
+                    file.write(json.dumps([f"{design} {seed}", kept[f"{design} {seed}"]]) + "\n")
         fits = [fit for seed in range(n) if (fit := kept[f"{design} {seed}"]) is not None]
         for name in ("AP", "AUROC"):
             _say(design, name, np.array([fit[name] for fit in fits], dtype=np.float64))
