@@ -1,7 +1,7 @@
 """How often a model's own 95 % intervals hold the figures of new rows, on five designs.
 
     python benchmarks/promises.py intervals -n 400
-    python benchmarks/promises.py intervals -n 400 --design "150 rows"
+    python benchmarks/promises.py intervals -n 400 --design "150 rows" --first 1000
 
 Each fit is a task of its own with the library's defaults: 12 numbers of which 4 tell the label, 30,
 60, 150 or 500 rows; and 150 Boolean features, 1,000 rows, a fifth of the cells (the wide way). The
@@ -9,8 +9,8 @@ truth is the figure on 6,000 further rows. From 150 rows on the width is held be
 bootstrap of the same model's scores on as many fresh rows as the figure was measured on, with the
 same class counts, each class weighing what it does among all rows; and beside that of as many rows
 as the task has, which is more where only a part of the rows was bought. Fits are kept in
-benchmarks/results/intervals.jsonl as they are made: interrupted, it goes on where it was; delete the
-file to measure anew after a change.
+benchmarks/results/intervals.jsonl as they are made: interrupted, it goes on where it was; delete
+the file to measure anew after a change.
 """
 
 from __future__ import annotations
@@ -114,16 +114,18 @@ def _widths(scores: Floats, positive: Bools, rare: int, rows: int, rng: Random) 
     return np.asarray(high - low)
 
 
-def intervals(n: int, designs: Iterable[str] = tuple(DESIGNS)) -> None:
-    """Of n fits of each design, how many hold, and how wide they are."""
+def intervals(n: int, designs: Iterable[str] = tuple(DESIGNS), first: int = 0) -> None:
+    """Of n fits of each design, from a seed on, how many hold, and how wide they are."""
     kept = dict(map(json.loads, _KEPT.read_text().splitlines())) if _KEPT.exists() else {}
     for design in designs:
-        for seed in range(n):
+        for seed in range(first, first + n):
             if f"{design} {seed}" not in kept:
                 kept[f"{design} {seed}"] = one_fit(design, seed)
                 with _KEPT.open("a") as file:
                     file.write(json.dumps([f"{design} {seed}", kept[f"{design} {seed}"]]) + "\n")
-        fits = [fit for seed in range(n) if (fit := kept[f"{design} {seed}"]) is not None]
+        fits = [
+            fit for seed in range(first, first + n) if (fit := kept[f"{design} {seed}"]) is not None
+        ]
         for name in ("AP", "AUROC"):
             _say(design, name, np.array([fit[name] for fit in fits], dtype=np.float64))
 

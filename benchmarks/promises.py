@@ -222,9 +222,10 @@ def main() -> None:
     parser.add_argument("what", choices=list(what))
     parser.add_argument("-n", type=int, default=3, help="seeds")
     parser.add_argument("--design", choices=list(DESIGNS), help="of intervals: this one alone")
+    parser.add_argument("--first", type=int, default=0, help="with --design: the first seed")
     arguments = parser.parse_args()
     if arguments.design is not None:
-        intervals(arguments.n, [arguments.design])
+        intervals(arguments.n, [arguments.design], arguments.first)
     else:
         what[arguments.what](arguments.n)
 

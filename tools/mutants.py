@@ -6,6 +6,8 @@
     python tools/mutants.py --survivors      those that no test noticed, once more
     python tools/mutants.py --trust          the tests have just passed: do not try them first
     python tools/mutants.py --again          forget what an interrupted run found
+    python tools/mutants.py --area drawn --n 60 --first 0
+                                             sixty of them, a fair draw; the next with --first 60
 
 The list is data: tests/mutants/named.json (written by hand, each with the tests that must fail) and
 drawn.json (by tools/draw_mutants.py, from a seed). Drawn ones are run against the tests nearest to
@@ -24,6 +26,7 @@ import importlib
 import itertools
 import json
 import os
+import random
 import resource
 import shutil
 import signal
@@ -47,6 +50,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests/mutants"
 WORK = ROOT / ".mutants"
 SECONDS = 30
+#: of processor time for tests without any change; a change has half more than they took
+MOST = 120
 #: seconds without any work: it waits for something that does not come
 ASLEEP = 25
 WANTED = 0.95
@@ -71,7 +76,7 @@ def _near(file: str, nearest: dict[str, list[str]]) -> list[str]:
     return nearest[max((known for known in nearest if file.startswith(known)), key=len)]
 
 
-def _outcome(one: Mutation, plain: dict[str, str], show: bool) -> int:
+def _outcome(one: Mutation, plain: dict[str, str], show: bool, seconds: int) -> int:
     """Run the tests in a fork: what does not change (numpy, numba, pytest) is imported once.
 
     The status pytest ends with, or the signal that ended it.
@@ -79,7 +84,7 @@ def _outcome(one: Mutation, plain: dict[str, str], show: bool) -> int:
     child = os.fork()
     if child == 0:
         # Seconds of the processor, not of the clock: a busy machine must not decide.
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         os.environ.update(plain, OMP_NUM_THREADS="1", PYTHONPATH=str(WORK / "src"))
         if plain:
             import numba
@@ -122,7 +127,7 @@ def _end_of(child: int) -> int:
     raise AssertionError
 
 
-def noticed(one: Mutation, show: bool = False) -> tuple[bool, float]:
+def noticed(one: Mutation, show: bool = False, seconds: int = SECONDS) -> tuple[bool, float]:
     """Whether a test fails once the mutation is in, and the CPU seconds that took."""
     path = WORK / one["file"]
     before, times = path.read_text(encoding="utf-8"), path.stat()
@@ -130,7 +135,7 @@ def noticed(one: Mutation, show: bool = False) -> tuple[bool, float]:
     began = os.times()
     try:
         # Stopped by the limit of its processor time: it does not end, which is noticed too.
-        found = _outcome(one, _plain(one), show) != 0
+        found = _outcome(one, _plain(one), show, seconds) != 0
     finally:
         path.write_text(before, encoding="utf-8")
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # compiled kernels stay valid
@@ -145,16 +150,16 @@ def _plain(one: Mutation) -> dict[str, str]:
     return {"NUMBA_DISABLE_JIT": "1"} if compiled else {}
 
 
-def passes_without(one: Mutation, known: dict[str, list[Any]]) -> bool:
-    """Whether its tests pass on the source as it is: else their failing says nothing."""
+def passes_without(one: Mutation, known: dict[str, list[Any]]) -> tuple[bool, float]:
+    """Whether its tests pass without it, and their seconds; else their failing says nothing."""
     key = f"{one['tests']}{_plain(one)}"
     if key not in known:
         began = os.times()
-        passed = _outcome(one, _plain(one), show=False) == 0
+        passed = _outcome(one, _plain(one), show=False, seconds=MOST) == 0
         ended = os.times()
         spent = ended.children_user + ended.children_system
         known[key] = [passed, spent - began.children_user - began.children_system]
-    return bool(known[key][0])
+    return bool(known[key][0]), float(known[key][1])
 
 
 def main() -> None:
@@ -164,6 +169,8 @@ def main() -> None:
     parser.add_argument("--survivors", action="store_true")
     parser.add_argument("--trust", action="store_true")
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--n", type=int, help="so many of them, in an order drawn once")
+    parser.add_argument("--first", type=int, default=0, help="from this one on, with --n")
     arguments = parser.parse_args()
     if arguments.again or not (WORK / "src").exists():
         shutil.rmtree(WORK, ignore_errors=True)
@@ -171,6 +178,9 @@ def main() -> None:
     log = WORK / "found.json"
     known: dict[str, list[Any]] = json.loads(log.read_text()) if log.exists() else {}
     chosen = [one for one in every_mutation() if _chosen(one, arguments)]
+    if arguments.n is not None:
+        random.Random(0).shuffle(chosen)
+        chosen = chosen[arguments.first : arguments.first + arguments.n]
     stale = [one for one in chosen if not one["applies"]]
     for one in stale:
         print(f"{one['number']:>4} no longer applies: {one['file']}: {one['old'].strip()[:70]!r}")
@@ -181,20 +191,21 @@ def main() -> None:
         key = f"{one['was']}\n{one['old']}\n{one['new']}"
         again = arguments.only is not None or (arguments.survivors and not known.get(key, [0])[0])
         if key not in known or again:
-            found, spent = tell(one, show=arguments.only is not None)
-            if found and not arguments.trust and not passes_without(one, known):
+            passes, seconds = (True, 0.0) if arguments.trust else passes_without(one, known)
+            if not passes:
                 print(f"these fail, or do not end, without any change: {one['tests']}")
-                found = False
-            known[key] = [found, spent]
+            most = max(SECONDS, int(1.5 * seconds) + 5)
+            found, spent = tell(one, show=arguments.only is not None, seconds=most)
+            known[key] = [found and passes, spent]
             log.write_text(json.dumps(known))
         one["noticed"], one["seconds"] = known[key]
     sys.exit(report(chosen) or int(bool(stale)))
 
 
-def tell(one: Mutation, show: bool) -> tuple[bool, float]:
+def tell(one: Mutation, show: bool, seconds: int) -> tuple[bool, float]:
     """Run one mutation and say what came: whether it was noticed, and its processor seconds."""
     began = time.monotonic()
-    found, spent = noticed(one, show)
+    found, spent = noticed(one, show, seconds)
     print(
         f"{one['number']:>4} {'noticed ' if found else 'SURVIVED'} {spent:5.1f} s CPU "
         f"{time.monotonic() - began:5.0f} s  {one['file']}: {one['new'].strip()[:70]!r}",

@@ -133,6 +133,25 @@ def test_a_cheap_one_that_says_nothing_is_left_out():
     assert np.mean(life.predict("y", X[600:]).values == y[600:]) > 0.9
 
 
+def test_an_updated_model_keeps_its_stairs_and_so_does_one_without_some_rows(tmp_path):
+    """Next month costs what this month did: the dear one after some answers of the cheap one."""
+    X, y = answers(noise=0.1)
+    with thrifty.Lifetime(prices=prices(), random_state=0, store=tmp_path / "s.db") as life:
+        first = life.learn("y", X[:600], y[:600], spend=3600).model
+        climbed = [s for s in first.steps_ if s.dear in first.features_ and not s.alone]
+        assert len(climbed) > 6
+        month = X[600:800]
+        updated = life.update("y", month, y[600:800])
+        small, others = month[:, [s.cheap for s in climbed]], len(first.features_) - len(climbed)
+        paid = 0.1 * small.size + small.sum() + others * len(month)
+        assert updated.state == "present" and updated.receipt.cost == pytest.approx(paid)
+    with thrifty.Lifetime.open(tmp_path / "s.db") as life:
+        found = life.predict("y", X[800:])
+        assert found.receipt.cost < 0.5 * len(first.features_) * 200
+        assert np.mean(found.values == y[800:]) > 0.9
+    assert first.of_rows(np.arange(400)).steps_ == first.steps_
+
+
 def test_damaged_steps_are_refused():
     from thrifty.models import ModelClassifier
 

@@ -1,9 +1,10 @@
 """Next month's rows: a model's table grows by them, and what comes of it is judged beside it.
 
 The features that the model asks for are bought on the new rows, on all of them or on as many of
-each class as the money gives; with what is left, columns that the model has never seen. The new
-model is fitted on the old rows and the new ones together. It is judged on new rows that were left
-out of its fit, which the present model has not seen either: both losses are of the same rows.
+each class as the money gives, up the stairs that the model has (:mod:`thrifty.models.stairs`); with
+what is left, columns that the model has never seen. The new model is fitted on the old rows and the
+new ones together. It is judged on new rows that were left out of its fit, which the present model
+has not seen either: both losses are of the same rows.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from thrifty.models.held.classifier import ModelClassifier
 from thrifty.models.held.regressor import ModelRegressor
 from thrifty.models.learning import allowance_of
 from thrifty.models.memory.memory import words_of
+from thrifty.models.stairs import on_stairs
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike
 
@@ -81,6 +83,7 @@ def update_model(
         rows of the door that the model has learned from already
     """
     y, said = codes_in(model, labels), (labels.row_weights, labels.groups)
+    cells = on_stairs(cells, model.steps_) if model.steps_ else cells
     rng = np.random.default_rng(seed)
     fresh = np.setdiff1d(np.arange(cells.n_examples), known)
     if not len(fresh):
@@ -194,6 +197,7 @@ def _candidate(
         fitted = _fit(model, whole, estimator, seed)
     words = {**model.words_, **words_of(cells)}
     made = _around(model, whole, fitted, cells.feature_names, estimator, words)
+    made.steps_ = model.steps_
     return Updated(made, rows, loss, before, len(rows))
 
 

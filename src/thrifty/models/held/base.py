@@ -172,6 +172,7 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
         made = type(self)(self.estimator, self.spend, self.random_state)
         if hasattr(self, "classes_"):
             made.classes_ = self.classes_
+        made.steps_ = self.steps_
         fitted = self._fit(table, self.estimator, seed=self.random_state or 0)
         return made._set(table, fitted, self.feature_names_, self.words_)
 
