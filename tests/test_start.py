@@ -98,4 +98,5 @@ except SystemExit:
     there = imported_by(run)
     assert "thrifty.lifetime.lifetime" in there
     assert not there & {*HEAVY, "scipy"}
+    assert not there & {"asyncio", "ssl", "urllib.request"}, "nobody is called"
     assert not {name for name in there if name.startswith("thrifty.models.fits")}

@@ -1,5 +1,7 @@
 """Cells: one feature on one example, what is bought. ``Cells`` is the only door to them."""
 
+from typing import TYPE_CHECKING
+
 from thrifty.cells.cells import Cells
 from thrifty.cells.door import Door
 from thrifty.cells.ledger.ledger import Balance, Ledger, OpenPurchase
@@ -10,10 +12,13 @@ from thrifty.cells.prices.price_list import PriceList, read_prices
 from thrifty.cells.prices.tokens import Rates
 from thrifty.cells.sources import Source, as_source
 from thrifty.cells.sources.answered import Answered
-from thrifty.cells.sources.chat import ChatServer
 from thrifty.cells.sources.oracle import Oracle
-from thrifty.cells.sources.prompts import Question
-from thrifty.cells.sources.questions import Reply
+from thrifty.on_demand import on_demand
+
+if TYPE_CHECKING:
+    from thrifty.cells.sources.chat import ChatServer
+    from thrifty.cells.sources.prompts import Question
+    from thrifty.cells.sources.questions import Reply
 
 __all__ = [
     "Answered",
@@ -35,3 +40,13 @@ __all__ = [
     "as_source",
     "read_prices",
 ]
+
+#: connections and event loops are for whoever asks a language model
+__getattr__, __dir__ = on_demand(
+    __name__,
+    {
+        "sources.chat": ["ChatServer"],
+        "sources.prompts": ["Question"],
+        "sources.questions": ["Reply"],
+    },
+)

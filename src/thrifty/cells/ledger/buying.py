@@ -6,7 +6,6 @@ that at most as many purchases are open as calls are running.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 from collections.abc import Callable, Mapping
@@ -301,6 +300,8 @@ class Buyer:
         one step goes out in one turn of it, and 50 transactions would say no more than one.
         """
         if purchase.id not in self._looked:
+            import asyncio  # takes long to load, and who prints a bill buys nothing
+
             some = {**self._fresh, purchase.id: purchase}
             self._fresh = {}
             asyncio.get_running_loop().call_soon(self._looked.clear)

@@ -6,7 +6,6 @@ same idempotency key where the provider honours keys. Everything else ends as *u
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import threading
 import time
@@ -215,6 +214,8 @@ async def _invoke(
 
 
 async def _awaited(answer: Awaitable[object]) -> object:
+    import asyncio  # takes long to load, and who prints a bill calls nobody
+
     try:
         return await answer
     except asyncio.CancelledError as error:
