@@ -328,3 +328,16 @@ print(thrifty.Lifetime(prices=2.0).quote("t", X, X[:, 0] > 0, spend="10 %").cost
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert 0 < float(done.stdout) <= 320
+
+
+def test_without_a_spend_a_quote_says_from_where_on():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 40))
+    noise = rng.random(1500) < 0.5
+    told = thrifty.Lifetime(random_state=0, prices=1).quote("t", X, noise)
+    assert told.cost_if_hopeless is not None and told.cost_if_hopeless < told.cost
+    paid = thrifty.Lifetime(random_state=0, prices=1).learn("t", X, noise).receipt.cost
+    assert told.cost_if_hopeless / 2 < paid <= told.scratch_cost_at_most
+    assert f"from {told.cost_if_hopeless:,.2f}" in str(told)
+    said = thrifty.Lifetime(random_state=0, prices=1).quote("t", X, noise, spend=6000)
+    assert said.cost_if_hopeless is None and "from" not in str(said).split("at most")[0]

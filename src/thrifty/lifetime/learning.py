@@ -486,11 +486,15 @@ class Learning:
 
     def _rehearse(self, task: OpenTask) -> Quote:
         shelf, cells = self._shelf, task.cells
-        found = None
+        found, least = None, None
         if cells.n_examples * cells.n_features <= MOST_CELLS:
             prices = self._booking.prices_of(task.source, task.features)
-            found = rehearse(shelf.family, shelf.now.representation, task, prices, cells.spend)
-        return quote_rehearsed(task.name, cells, cells.spend, found, self._calls_so_far(task))
+            given = shelf.family, shelf.now.representation, task, prices, cells.spend
+            found = rehearse(*given)
+            if cells.spend is None:  # it stops by itself: where there is nothing to learn, soonest
+                least = rehearse(*given, tells=0.0)
+        calls = self._calls_so_far(task)
+        return quote_rehearsed(task.name, cells, cells.spend, found, calls, least)
 
     def _calls_so_far(self, task: OpenTask) -> CallsSoFar:
         """How long calls to this provider have taken, as far as the ledger knows."""

@@ -60,6 +60,9 @@ class Quote:
         likely, calls included where it is known how long one takes
     seconds_a_call : float or None
         as calls to this provider have taken so far; None where there were none
+    cost_if_hopeless : float or None
+        where nothing was said on what to spend: what it costs if the features tell nothing of the
+        label; a task that is learned costs between this and ``cost``, mostly ``cost``
 
     ``cells`` and ``cost`` are what is likely, whichever way the task is learned.
 
@@ -82,6 +85,7 @@ class Quote:
     minutes: float | None = None
     seconds_a_call: float | None = None
     rehearsed: bool = False
+    cost_if_hopeless: float | None = None
 
     @property
     def cells(self) -> int:
@@ -132,6 +136,10 @@ class Quote:
             f"  about {self.scratch_cells:,} cells, {self.scratch_cost:,.2f}{unit}; at most "
             f"{self.scratch_cost_at_most:,.2f}{unit}{limit}",
         ]
+        if self.cost_if_hopeless is not None:
+            lines.append(
+                f"  from {self.cost_if_hopeless:,.2f}{unit}, where there is nothing to be learned"
+            )
         if self.calls:
             took = self.seconds_a_call
             each = "of which none was made yet" if took is None else f"about {took:.2g} s each"
@@ -144,7 +152,12 @@ class Quote:
 
 
 def quote_rehearsed(
-    name: str, cells: Cells, spend: float | None, found: Rehearsed | None, calls: CallsSoFar
+    name: str,
+    cells: Cells,
+    spend: float | None,
+    found: Rehearsed | None,
+    calls: CallsSoFar,
+    least: Rehearsed | None = None,
 ) -> Quote:
     """The quote of a family that stops where its money ends; None: too large to rehearse."""
     whole = cells.n_examples * cells.n_offered
@@ -180,6 +193,7 @@ def quote_rehearsed(
         minutes=minutes,
         seconds_a_call=calls.seconds,
         rehearsed=True,
+        cost_if_hopeless=None if least is None else min(least.cost, cost),
     )
 
 

@@ -28,12 +28,12 @@ from thrifty.protocol import AnyFamily, Representation
 from thrifty.stores import MemoryStore
 from thrifty.typing import AnyArray, KindsLike
 
-__all__ = ["MOST_CELLS", "Rehearsed", "rehearse"]
+__all__ = ["MOST_CELLS", "TELLS", "Rehearsed", "rehearse"]
 
 #: tables of more cells are not rehearsed: their values would have to be made up
 MOST_CELLS = 5_000_000
 #: how far the mean of a number moves between two classes, in its standard deviations; set by hand
-_TELLS = 0.4
+TELLS = 0.4
 #: how often a Boolean is 1
 _OFTEN = 0.1
 
@@ -54,11 +54,16 @@ def rehearse(
     task: OpenTask,
     prices: PricesLike,
     spend: float | None,
+    tells: float = TELLS,
 ) -> Rehearsed:
-    """Learn a task that was opened, from made-up values, in a ledger of its own."""
+    """Learn a task that was opened, from made-up values, in a ledger of its own.
+
+    ``tells``: how much the values tell of the label; of 0 nothing is learned, and a family that
+    stops where more would not pay stops as soon as it ever does.
+    """
     allowed, currency = task.cells.allowance, task.cells.currency
     ledger = Ledger(MemoryStore().book("rehearsal", {}, {}), None)
-    drawn = _Drawn(task)
+    drawn = _Drawn(task, tells)
     played: Source
     if isinstance(task.source, CallableSource):
         played = actor = _Actor(task.source, drawn)
@@ -88,8 +93,8 @@ def rehearse(
 class _Drawn:
     """Made-up values of the task's features, each of its own kind."""
 
-    def __init__(self, task: OpenTask) -> None:
-        self.source, self._tells = task.source, _lean(task.labels)
+    def __init__(self, task: OpenTask, tells: float) -> None:
+        self.source, self._tells = task.source, tells * _lean(task.labels)
         self._random = np.random.default_rng(0)
 
     def column(self, f: int, rows: Ints) -> Floats:
@@ -100,9 +105,9 @@ class _Drawn:
             return self._random.integers(n_words, size=len(rows)).astype(np.float64)
         sign = 1 if f % 2 else -1
         if self.source.boolean[f]:
-            odds = _OFTEN / (1 - _OFTEN) * np.exp(2 * _TELLS * sign * lean)
+            odds = _OFTEN / (1 - _OFTEN) * np.exp(2 * sign * lean)
             return (self._random.random(len(rows)) < odds / (1 + odds)).astype(np.float64)
-        return self._random.normal(size=len(rows)) + _TELLS * sign * lean
+        return self._random.normal(size=len(rows)) + sign * lean
 
     def table(self) -> ArraySource:
         """All of it, in place of a table."""
