@@ -40,10 +40,11 @@ def asked(prefixes, X, **given):
     return ask_in_order(prefixes, lambda rows, fs: X[np.ix_(rows, fs)], len(X), **given)
 
 
-def test_sizes_grow_by_halves_and_end_with_all():
+def test_sizes_are_close_at_first_double_later_and_end_with_all():
     assert prefix_sizes(0) == []
     assert prefix_sizes(3) == [1, 2, 3]
-    assert prefix_sizes(30) == [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 30]
+    assert prefix_sizes(30) == [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 30]
+    assert prefix_sizes(100)[-3:] == [32, 64, 100]
 
 
 def test_without_a_rule_every_row_is_asked_everything(made):

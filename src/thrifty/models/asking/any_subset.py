@@ -30,6 +30,8 @@ Codes = NDArray[np.uint8]
 # .3, or leaves with a ridge of .3, lost .05 to .3 of the accuracy at four to ten cells; trees of
 # depth 5 and 6, 24 bins or a ridge of 5 gained nothing.
 TREES, DEPTH, RATE, RIDGE, LEAST = 150, 4, 0.1, 1.0, 1.0
+#: every row so often for a tree, where there are few
+COPIES = 4
 BINS = 16
 #: groups of a feature's values, when it is asked what it would bring
 GROUPS = 6
@@ -162,9 +164,19 @@ def any_subset_from_dict(data: JsonLike) -> AnySubset:
 
 
 def fit_any_subset(
-    values: Floats, y: Ints, weights: Floats, categories: Sequence[bool], n_classes: int, seed: int
+    values: Floats,
+    y: Ints,
+    weights: Floats,
+    categories: Sequence[bool],
+    n_classes: int,
+    seed: int,
+    *,
+    trees: int = TREES,
+    copies: int = COPIES,
 ) -> AnySubset:
     """Fit on complete rows, features in the fixed order.
+
+    Fewer ``trees``, which learn as much faster, and ``copies`` of the rows make a rough model soon.
 
     Examples
     --------
@@ -191,23 +203,23 @@ def fit_any_subset(
     n_leaves = 1 << DEPTH
     empty = AnySubset(
         bins,
-        np.full((TREES, n_leaves - 1), -1, dtype=np.int64),
-        np.zeros((TREES, n_leaves - 1), dtype=np.int64),
-        np.zeros((TREES, n_leaves - 1), dtype=bool),
-        np.zeros((TREES, n_leaves, columns)),
+        np.full((trees, n_leaves - 1), -1, dtype=np.int64),
+        np.zeros((trees, n_leaves - 1), dtype=np.int64),
+        np.zeros((trees, n_leaves - 1), dtype=bool),
+        np.zeros((trees, n_leaves, columns)),
         base,
         np.zeros((d, GROUPS), dtype=np.uint8),
         np.zeros((n_classes, d, GROUPS)),
     )
     codes = empty.codes(values)
     _fill_groups(empty, codes, y, weights)
-    _boost(empty, codes, y, weights, n_classes, np.random.default_rng([seed, 271]))
+    _boost(empty, codes, y, weights, n_classes, np.random.default_rng([seed, 271]), copies)
     return empty
 
 
 def _boost(
     model: AnySubset, codes: Codes, y: Ints, weights: Floats, n_classes: int,
-    rng: np.random.Generator,
+    rng: np.random.Generator, copies: int,
 ) -> None:  # fmt: skip
     """Grow the trees in place, each on rows with other cells hidden."""
     masks = _masks(codes.shape[1], rng)
@@ -215,8 +227,10 @@ def _boost(
     n_bins = max(int(codes.max()) + 1, 3)
     everyone = np.arange(codes.shape[1], dtype=np.int64)
     scores: Floats
-    for t in range(TREES):
-        rows = _drawn(len(codes), rng)
+    trees = len(model.leaf)
+    rate = min(RATE * TREES / trees, 0.25)
+    for t in range(trees):
+        rows = _drawn(len(codes), rng, copies)
         shown = codes[rows] * masks[rng.integers(len(masks), size=len(rows))]
         scores = np.tile(model.base, (len(rows), 1))
         add_scores(
@@ -227,16 +241,17 @@ def _boost(
         w = weights[rows][:, None]
         g, h = w * (hot[y[rows]] - p), w * np.maximum(p * (1 - p), 1e-4)
         grow_tree(
-            np.ascontiguousarray(shown.T), g, h, everyone, n_bins, DEPTH, RATE, RIDGE, LEAST,
+            np.ascontiguousarray(shown.T), g, h, everyone, n_bins, DEPTH, rate, RIDGE, LEAST,
             model.feature[t], model.cut[t], model.unasked_right[t], model.leaf[t],
         )  # fmt: skip
 
 
-def _drawn(n: int, rng: np.random.Generator) -> Ints:
+def _drawn(n: int, rng: np.random.Generator, copies: int) -> Ints:
     """Every row as often as ROWS allow, at least; some of them where there are more."""
-    if n >= ROWS:
-        return np.asarray(rng.choice(n, ROWS, replace=False))
-    return np.concatenate([np.arange(n)] * min(ROWS // n, 4))
+    most = ROWS * copies // COPIES
+    if n >= most:
+        return np.asarray(rng.choice(n, most, replace=False))
+    return np.concatenate([np.arange(n)] * min(most // n, copies))
 
 
 def _masks(d: int, rng: np.random.Generator) -> Codes:

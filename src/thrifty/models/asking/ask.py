@@ -24,7 +24,7 @@ from thrifty.lazy.stopping import StoppingRule, Sure, rule_for_models
 from thrifty.models.asking.certificate import Certificate, certify, seen_of
 from thrifty.models.asking.cross_fitted import Choose
 from thrifty.models.asking.horizon import prefix_lengths
-from thrifty.models.asking.order import find_order
+from thrifty.models.asking.order import COMPARED, find_order
 from thrifty.models.asking.own_order import OwnOrder, own_order
 from thrifty.models.asking.own_rounds import ask_in_own_order
 from thrifty.models.asking.prefixes import Prefixes, fit_prefixes
@@ -157,9 +157,17 @@ def _signature(model: AsksForClasses, cells: Cells) -> tuple[object, ...]:
     return tuple(cells.prices[model.features_].tolist()), cells.fees, cells.orders
 
 
-def _choose(model: AsksForClasses, cells: Cells) -> Choose:
+#: pipelines without some rows take what the score test says at each step, for speed
+_COMPARED_WITHOUT = 1
+
+
+def _choose(model: AsksForClasses, cells: Cells, compared: int = COMPARED) -> Choose:
     return partial(
-        find_order, price=cells.price_between, orders=cells.orders, seed=model.random_state or 0
+        find_order,
+        price=cells.price_between,
+        orders=cells.orders,
+        seed=model.random_state or 0,
+        compared=compared,
     )
 
 
@@ -182,13 +190,14 @@ def _made(model: AsksForClasses, cells: Cells) -> Orders:
         if data is not None:
             kept[signature] = prefixes_from_dict(data)
     if signature not in kept:
-        choose, seed = _choose(model, cells), model.random_state or 0
+        seed = model.random_state or 0
+        without = _choose(model, cells, _COMPARED_WITHOUT)
         # Small fits: more threads than one only wait for each other.
         with threadpool_limits(1):
-            order = choose(model.table_)
+            order = _choose(model, cells)(model.table_)
             price = cells.price_between
             fixed = fit_prefixes(
-                model.table_, order, price, model.estimator, seed=seed, choose=choose
+                model.table_, order, price, model.estimator, seed=seed, choose=without
             )
             own = own_order(model.table_, fixed, order, price, seed)
         kept[signature] = replace(fixed, pipelines=None), own

@@ -9,8 +9,9 @@ worth. Beliefs of the way of buying lose what those rows said, too (to first ord
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,8 +20,9 @@ from thrifty.models.asking.order import Order
 from thrifty.models.fits.fitted import FittedClasses
 from thrifty.models.fits.fitting import fit_unmeasured, which_categories
 from thrifty.models.fits.folds import stratified_k_folds
-from thrifty.models.fits.mixture import Mixture, refit_mixture
+from thrifty.models.fits.mixture import Mixture
 from thrifty.models.fits.quality_wide import table_without
+from thrifty.models.fits.quick_mixture import Prepared, fit_parts, mix
 from thrifty.models.table import Table
 from thrifty.typing import EstimatorLike
 
@@ -31,6 +33,8 @@ __all__ = [
     "Pipelines",
     "all_classes",
     "cross_fitted",
+    "fitted_places",
+    "mixtures_left_out",
     "parted_by",
     "useful_rows",
 ]
@@ -59,18 +63,41 @@ class Pipelines:
     """What whole pipelines without some rows said of them, before any scaling.
 
     ``judged``: the rows, by their positions in the table, that prefixes are scaled and judged on.
+    ``fitted``: the prefixes, by their places, that pipelines were fitted at; what is said at the
+    lengths between lies between what is said there.
     """
 
     parted: Parted
     p: Floats
     judged: Ints
+    fitted: list[int]
+
+
+def fitted_places(lengths: Sequence[int]) -> list[int]:
+    """Of these lengths, by their places: 0, 1, 2, 4, 8, 16, 64, 256, ... and the last.
+
+    >>> fitted_places([0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 32, 50])
+    [0, 1, 2, 4, 7, 10, 12]
+    """
+    found, power = {0, len(lengths) - 1}, 1
+    while power < lengths[-1]:
+        found.add(next(k for k, length in enumerate(lengths) if length >= power))
+        power *= 2 if power < 16 else 4
+    return sorted(found)
+
+
+def _fill_between(of: Floats, lengths: Sequence[int], fitted: Sequence[int]) -> None:
+    """On a line between the nearest lengths that were fitted, in place; lengths come first."""
+    for a, b in pairwise(fitted):
+        for k in range(a + 1, b):
+            part = (lengths[k] - lengths[a]) / (lengths[b] - lengths[a])
+            of[k] = (1 - part) * of[a] + part * of[b]
 
 
 def cross_fitted(
     table: Table,
     parted: Parted,
     lengths: Sequence[int],
-    models: Sequence[FittedClasses | None],
     shares: Floats,
     estimator: EstimatorLike | None,
     seed: int,
@@ -85,24 +112,80 @@ def cross_fitted(
         rows left out, and the order that was found without them
     lengths : sequence of int
         features of each prefix; of another order the first steps that have as many
-    models : sequence of FittedClasses or None
-        the prefixes on all rows: a mixture's shares and slope are theirs, its parts are fitted
-        again
     """
     p = np.tile(shares, (len(lengths), table.n_rows, 1))
     known = np.zeros((len(lengths), table.n_rows), dtype=bool)
+    fitted = fitted_places(lengths)
+    for out, rest, k, which in _pipelines(table, parted, lengths):
+        known[k, out] = table.bought[np.ix_(out, which)].all(axis=1)
+        if len(which) and k in fitted:
+            model = fit_unmeasured(_useful(rest.of_features(which)), estimator, seed=seed)
+            values = table.of_features(which).of_rows(out).filled()
+            p[k, out] = all_classes(model, values, len(shares))
+    logs = np.log(p)
+    _fill_between(logs, lengths, fitted)
+    p = np.exp(logs)
+    return CrossFitted(p / p.sum(axis=2, keepdims=True), known)
+
+
+def mixtures_left_out(
+    table: Table,
+    features: Sequence[Sequence[int]],
+    parted: Parted,
+    shares: Floats,
+    judged: Ints,
+    seed: int,
+) -> tuple[list[Mixture | None], CrossFitted]:
+    """The default mixture at each beginning of an order, and what pipelines say of rows left out.
+
+    The pipelines' parts also say how those on all rows are mixed.
+    """
+    lengths, n_classes = [len(some) for some in features], len(shares)
+    columns = 1 if n_classes == 2 else n_classes
+    left_out = np.zeros((len(lengths), 4, table.n_rows, columns))
+    n_parts, fitted = 4, fitted_places(lengths)
+    known = np.zeros((len(lengths), table.n_rows), dtype=bool)
+    values, told, every = table.filled(), which_categories(table), np.arange(table.n_rows)
+    ready = Prepared.of(values, table.labels, table.weights, told, n_classes)
+    for out, _, k, which in _pipelines(table, parted, lengths):
+        known[k, out] = table.bought[np.ix_(out, which)].all(axis=1)
+        if len(which) and k in fitted:
+            rest = np.setdiff1d(every, out)
+            rest = rest[useful_rows(table.of_rows(rest).of_features(which))]
+            parts = fit_parts(ready, rest, which, seed, kept=False)
+            said = parts.scores(values[np.ix_(out, which)])
+            n_parts = min(n_parts, len(said))
+            for one, scores in zip(left_out[k], said):
+                one[out] = scores
+    _fill_between(left_out, lengths, [k for k in fitted if lengths[k]])
+    p = np.tile(shares, (len(lengths), table.n_rows, 1))
+    models: list[Mixture | None] = []
+    at = {int(f): j for j, f in enumerate(table.features)}
+    for k, some in enumerate(features):
+        if not len(some):
+            models.append(None)
+            continue
+        which = np.array([at[f] for f in some], dtype=np.int64)
+        parts = fit_parts(ready, useful_rows(table.of_features(which)), which, seed)
+        model, p[k] = mix(parts, left_out[k, :n_parts], table.labels, table.weights, judged)
+        models.append(model)
+    return models, CrossFitted(np.clip(p, 1e-6, 1.0), known)
+
+
+def _pipelines(
+    table: Table, parted: Parted, lengths: Sequence[int]
+) -> Iterator[tuple[Ints, Table, int, Ints]]:
+    """Rows left out, the others, a length by its place, and the columns that it has there."""
+    at = {int(f): j for j, f in enumerate(table.features)}
     for out, order in parted:
         rest = table_without(table, out)
-        at = {int(f): j for j, f in enumerate(table.features)}
-        for k, (length, model) in enumerate(zip(lengths, models)):
-            which = np.array([at[f] for f in _beginning(order, length)], dtype=np.int64)
-            known[k, out] = table.bought[np.ix_(out, which)].all(axis=1)
-            if not len(which):
-                continue
-            fitted = _fit_again(rest.of_features(which), model, estimator, seed)
-            values = table.of_features(which).of_rows(out).filled()
-            p[k, out] = all_classes(fitted, values, len(shares))
-    return CrossFitted(p, known)
+        for k, length in enumerate(lengths):
+            yield out, rest, k, np.array([at[f] for f in _beginning(order, length)], dtype=np.int64)
+
+
+def _useful(part: Table) -> Table:
+    useful = useful_rows(part)
+    return part.of_rows(useful).weighing_as(part) if len(useful) < part.n_rows else part
 
 
 def parted_by(table: Table, choose: Choose, seed: int) -> Parted | None:
@@ -126,18 +209,6 @@ def _beginning(order: Order, length: int) -> list[int]:
             break
         found += step
     return found
-
-
-def _fit_again(
-    part: Table, model: FittedClasses | None, estimator: EstimatorLike | None, seed: int
-) -> FittedClasses:
-    useful = useful_rows(part)
-    part = part.of_rows(useful).weighing_as(part) if len(useful) < part.n_rows else part
-    if isinstance(model, Mixture) and estimator is None and part.effects is None:
-        return refit_mixture(
-            model, part.filled(), part.labels, part.weights, which_categories(part), seed
-        )
-    return fit_unmeasured(part, estimator, seed=seed)
 
 
 def useful_rows(part: Table, enough: int = 20) -> Ints:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -85,6 +86,7 @@ def find_order(
     exponent: float | None = None,
     folds: int = 4,
     seed: int = 0,
+    compared: int = COMPARED,
 ) -> Order:
     """The order in which a model over the table's features should ask.
 
@@ -101,15 +103,17 @@ def find_order(
         that cost something come in orders of several
     folds, seed : int
         of the cross-validation
+    compared : int
+        how many of the best candidates are cross-validated at each step
     """
-    search = OrderSearch(table.own(), price, orders, exponent, folds, seed)
+    search = OrderSearch(table.own(), price, orders, exponent, folds, seed, compared)
     if table.effects is None:
         return search.run()
     together = replace(table.own().block(), effects=None)
     sizes = np.unique(together.labels, return_counts=True)[1]
     if len(sizes) < 2 or sizes.min() < _TOGETHER:
         return search.by_belief(table.effects, [])
-    first = OrderSearch(together, price, orders, exponent, folds, seed).one_at_a_time()
+    first = OrderSearch(together, price, orders, exponent, folds, seed, compared).one_at_a_time()
     return search.by_belief(table.effects, [f for step in first for f in step])
 
 
@@ -122,8 +126,9 @@ class OrderSearch:
         exponent: float | None,
         folds: int,
         seed: int,
+        compared: int = COMPARED,
     ) -> None:
-        self.table = table
+        self.table, self.compared = table, compared
         self.names = [int(f) for f in table.features]
         at = {f: i for i, f in enumerate(self.names)}
         self._price = price
@@ -131,13 +136,27 @@ class OrderSearch:
         self.orders = [order for order in self.orders if len(order) > 1]
         self.classes, self.y = np.unique(table.labels, return_inverse=True)
         self.hot = np.eye(len(self.classes))[self.y]
-        self.codes = bin_codes(table.values, table.bought)
-        self.fine = _filled(bin_codes(table.values, table.bought, FINE))
-        self.fold = stratified_k_folds(self.y, folds, seed, table.groups)
+        self._folds = folds, seed
         self.owned: list[int] = []
         self.steps: list[tuple[int, ...]] = []
         self.prices: list[float] = []
         self.exponent = self._exponent() if exponent is None else exponent
+
+    @cached_property
+    def codes(self) -> Ints:
+        """Every cell as its bin, for the score test."""
+        return bin_codes(self.table.values, self.table.bought)
+
+    @cached_property
+    def fine(self) -> Ints:
+        """The same in finer bins, for the proxy's trees."""
+        return _filled(bin_codes(self.table.values, self.table.bought, FINE))
+
+    @cached_property
+    def fold(self) -> Ints:
+        """Which rows are left out together."""
+        folds, seed = self._folds
+        return stratified_k_folds(self.y, folds, seed, self.table.groups)
 
     def price(self, wanted: Sequence[int]) -> float:
         owned = [self.names[i] for i in self.owned]
@@ -167,7 +186,7 @@ class OrderSearch:
             ranked = self._candidates(present)
             if not ranked:
                 break
-            best, present = self._compare(ranked[:COMPARED], present)
+            best, present = self._compare(ranked[: self.compared], present)
             self.take(best.features)
         return present
 

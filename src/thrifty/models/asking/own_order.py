@@ -41,6 +41,8 @@ BEATS = 1.5
 CLEAR = 3.0
 #: after the first pipeline it is given up below so many
 HOPE = 1.0
+#: trees, and copies of the rows, of the rough model that looks first whether there is hope
+ROUGH = {"trees": 50, "copies": 1}
 #: rows without which nothing is tried, and of each class
 LEAST_ROWS, LEAST_OF_CLASS = 120, 15
 
@@ -141,16 +143,22 @@ def own_order(
     p = np.tile(fixed.shares, (steps + 1, table.n_rows, 1))
     spent = np.zeros((steps + 1, table.n_rows))
     gains = np.zeros(table.n_rows)
-    tried: list[Ints] = []
-    for out, found in pipes.parted:
-        rest = np.setdiff1d(np.arange(table.n_rows), out)
-        chooser = _chooser(table.of_rows(rest), found, price, len(classes), seed, exponent)
+
+    def clear_without(i: int, *, rough: bool = False) -> float:
+        """Standard errors after the pipelines up to i; a rough one looks at its own rows alone."""
+        out, found = pipes.parted[i]
+        rest = table.of_rows(np.setdiff1d(np.arange(table.n_rows), out))
+        chooser = _chooser(rest, found, price, len(classes), seed, exponent, rough=rough)
         p[:, out], spent[:, out] = _walked(chooser, table, found, out, pipes, fixed, steps)
         gains[out] = _gain(p[:, out], spent[:, out], pipes, fixed, out, table.labels)
-        tried.append(out)
-        some = np.concatenate(tried)
-        if _clear(gains[some], table.weights[some]) < (HOPE if len(tried) < 3 else CLEAR):
-            return None
+        some = np.concatenate([one for one, _ in pipes.parted[: i + 1]])
+        return _clear(gains[some], table.weights[some])
+
+    if clear_without(0, rough=True) < HOPE:
+        return None
+    last = len(pipes.parted) - 1
+    if any(clear_without(i) < (HOPE if i < last else CLEAR) for i in range(last + 1)):
+        return None
     chooser = _chooser(table, order, price, len(classes), seed, exponent)
     return along(chooser, fixed, *_steps(p, spent, fixed, pipes.judged, steps))
 
@@ -167,8 +175,9 @@ def _units(order: Order) -> list[tuple[int, ...]]:
 
 
 def _chooser(
-    table: Table, order: Order, price: Price, n_classes: int, seed: int, exponent: float
-) -> Chooser:
+    table: Table, order: Order, price: Price, n_classes: int, seed: int, exponent: float,
+    *, rough: bool = False,
+) -> Chooser:  # fmt: skip
     """Fit the model and look two steps ahead for the first question."""
     units = _units(order)
     names = order.features()[: units[-1][-1] + 1]
@@ -176,7 +185,9 @@ def _chooser(
     part = table.of_features(np.array([at[f] for f in names], dtype=np.int64))
     told = which_categories(part)
     kinds = [False] * part.width if told is None else told.tolist()
-    model = fit_any_subset(part.filled(), part.labels, part.weights, kinds, n_classes, seed)
+    model = fit_any_subset(
+        part.filled(), part.labels, part.weights, kinds, n_classes, seed, **(ROUGH if rough else {})
+    )
     free = order.features(1)
     prices = np.array([price(free, [names[i] for i in unit]) for unit in units])
     blind = Chooser(model, tuple(units), prices, 0, exponent)
@@ -226,7 +237,7 @@ def _walked(
     known = np.zeros(codes.shape, dtype=bool)
     known[:, : len(order.steps[0])] = True
     sizes = [len(part.features) for part in fixed.parts]
-    within = [k for k, size in enumerate(sizes) if size <= width]
+    within = [k for k in pipes.fitted if sizes[k] <= width]
     logs = np.log(np.clip(pipes.p[:, out], 1e-6, 1.0))
     each = np.arange(len(out))
     p, spent = [pipes.p[0, out]], [np.zeros(len(out))]
@@ -234,7 +245,7 @@ def _walked(
         unit = chooser.choose(codes, known)
         for u in np.unique(unit):
             known[np.ix_(unit == u, chooser.units[u])] = True
-        k = longest([sizes[i] for i in within], known)
+        k = np.array(within)[longest([sizes[i] for i in within], known)]
         begins = np.array(sizes)[k]
         p.append(answer(chooser, logs[k, each], begins, codes, known))
         spent.append(spent[-1] + chooser.prices[unit])
@@ -247,8 +258,8 @@ def _gain(
     """Of each row left out: how much less it loses than with the fixed order at the same money."""
     each, y = np.arange(len(out)), labels[out]
     ours = -np.log(np.clip(p[1:, each, y], 1e-6, 1.0))
-    theirs = -np.log(np.clip(pipes.p[:, out, y], 1e-6, 1.0))
-    prices = fixed.prices
+    theirs = -np.log(np.clip(pipes.p[pipes.fitted][:, out, y], 1e-6, 1.0))
+    prices = fixed.prices[pipes.fitted]
     alike = np.array([np.interp(spent[1:, i], prices, theirs[:, i]) for i in range(len(out))])
     return np.asarray((alike.T - ours).mean(axis=0))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ from thrifty.models.asking.cross_fitted import (
     Pipelines,
     all_classes,
     cross_fitted,
+    fitted_places,
+    mixtures_left_out,
     parted_by,
     useful_rows,
 )
@@ -41,16 +44,16 @@ _ENOUGH = 20
 
 
 def prefix_sizes(n_steps: int) -> list[int]:
-    """How many steps each prefix has: 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, ... and all.
+    """How many steps each prefix has: 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 32, 64, ... and all.
 
-    >>> prefix_sizes(20)
-    [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20]
+    >>> prefix_sizes(20), prefix_sizes(40)
+    ([1, 2, 3, 4, 5, 6, 8, 10, 12, 20], [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 40])
     """
-    sizes, size = [1, 2, 3, 5, 10], 4
-    while size < n_steps:
-        sizes += [size, size + size // 2]
+    sizes, size = [1, 2, 3, 4, 5, 6, 8, 10, 12], 16
+    while 3 * size < 2 * n_steps:
+        sizes.append(size)
         size *= 2
-    return [s for s in sorted(sizes) if s < n_steps] + ([n_steps] if n_steps else [])
+    return [s for s in sizes if s < n_steps] + ([n_steps] if n_steps else [])
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +154,7 @@ def fit_prefixes(
     parted : Parted or None
         the same, where the orders without some rows are known already
     sizes : sequence of int or None
-        steps of each prefix; None: 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, ... and all
+        steps of each prefix; None: 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 32, ... and all
     """
     classes, codes = np.unique(table.labels, return_inverse=True)
     table = replace(table, labels=codes.astype(np.int64))
@@ -163,29 +166,37 @@ def fit_prefixes(
         parted = parted_by(table, choose, seed)
     judged = _judged(table, first, everyone=bool(parted))
     weights = table.of_rows(judged).weighing_as(table).weights
-    fits: list[tuple[list[int], float, FittedClasses | None, Floats]] = []
     steps = [0, *(s + 1 for s in (sizes or prefix_sizes(len(order.steps) - 1)))]
-    for n in [s for s in steps if s <= len(order.steps)]:
-        features = order.features(n if n else 1)
-        if fits and len(features) == len(fits[-1][0]):
-            continue
-        part = table.of_features(np.array([at[f] for f in features], dtype=np.int64))
-        p, model = _fit_one(part, estimator, shares, 0 if parted else folds, seed)
-        paid = price((), features)
-        if fits:
-            paid = fits[-1][1] + price(fits[-1][0], features)
-        fits.append((features, paid, model, p))
-    p_of, known = np.array([p for *_, p in fits]), np.ones((len(fits), table.n_rows), dtype=bool)
-    lengths, models = [len(one[0]) for one in fits], [one[2] for one in fits]
-    if parted:
-        left_out = cross_fitted(table, parted, lengths, models, shares, estimator, seed)
+    beginnings = _beginnings(order, [s for s in steps if s <= len(order.steps)])
+    known = np.ones((len(beginnings), table.n_rows), dtype=bool)
+    models: Sequence[FittedClasses | None]
+    if parted and estimator is None and table.effects is None:
+        models, left_out = mixtures_left_out(table, beginnings, parted, shares, judged, seed)
+        p_of, known = left_out.p, left_out.known
+    else:
+        fits = [
+            _fit_one(
+                table.of_features(np.array([at[f] for f in features], dtype=np.int64)),
+                estimator,
+                shares,
+                0 if parted else folds,
+                seed,
+            )
+            for features in beginnings
+        ]
+        models, p_of = [model for _, model in fits], np.array([p for p, _ in fits])
+    if parted and not (estimator is None and table.effects is None):
+        lengths = [len(features) for features in beginnings]
+        left_out = cross_fitted(table, parted, lengths, shares, estimator, seed)
         p_of, known = left_out.p, left_out.known
     parts, seen = [], []
-    for (features, paid, model, _), p, there in zip(fits, p_of, known):
+    for features, paid, model, p, there in zip(
+        beginnings, _paid(beginnings, price), models, p_of, known
+    ):
         on = judged if model is None else _enough_of(judged, there, codes)
         of = table.of_rows(on).weighing_as(table).weights
         scaling = (fit_scaling_cautiously if parted else fit_scaling)(p[on], codes[on], of)
-        after = price(features, fits[-1][0])
+        after = price(features, beginnings[-1])
         parts.append(Prefix(tuple(features), paid, model, scaling, after))
         seen.append(scaling(p[judged]) if model is not None else p[judged])
     return Prefixes(
@@ -195,8 +206,28 @@ def fit_prefixes(
         np.array(seen),
         codes[judged].astype(np.int64),
         weights,
-        Pipelines(parted, p_of, judged) if parted else None,
+        Pipelines(parted, p_of, judged, fitted_places(list(map(len, beginnings))))
+        if parted
+        else None,
     )
+
+
+def _beginnings(order: Order, steps: Sequence[int]) -> list[list[int]]:
+    """The features of so many steps, each set once; the first is what is free."""
+    found: list[list[int]] = []
+    for n in steps:
+        features = order.features(n if n else 1)
+        if not found or len(features) > len(found[-1]):
+            found.append(features)
+    return found
+
+
+def _paid(beginnings: Sequence[Sequence[int]], price: Price) -> list[float]:
+    """What each costs in all, asked one after another."""
+    found = [price((), beginnings[0])]
+    for had, features in pairwise(beginnings):
+        found.append(found[-1] + price(had, features))
+    return found
 
 
 def _enough_of(judged: Ints, there: NDArray[np.bool_], codes: Ints) -> Ints:

@@ -17,6 +17,7 @@ from collections.abc import Set
 import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
+from thrifty.kernels.binned_scores import binned_scores
 from thrifty.models.buying.purses import Basket
 from thrifty.models.fits.bins import make_bins
 from thrifty.models.memory.controls import Controls
@@ -71,29 +72,22 @@ def gains(codes: Ints, residuals: Floats, curvature: Floats, weights: Floats) ->
     The gain is the rise of the log-likelihood over all rows of the table, as if the feature had
     been bought on all of them; significance is judged on the rows where it was bought.
     """
-    out = np.zeros((codes.shape[1], 3))
-    whole = max(float(weights.sum()), 1e-12)
+    found = np.zeros((codes.shape[1], 4))
     n_classes = residuals.shape[1]
+    binned_scores(
+        np.ascontiguousarray(codes.T),
+        np.ascontiguousarray(residuals, dtype=np.float64),
+        np.ascontiguousarray(curvature, dtype=np.float64),
+        np.asarray(weights, dtype=np.float64),
+        int(codes.max(initial=0)) + 1,
+        found,
+    )
     apart = (n_classes - 1) / n_classes  # residuals of all classes sum to 0: one of them is known
-    for j in range(codes.shape[1]):
-        seen = codes[:, j] >= 0
-        if not seen.any():
-            continue
-        c, w = codes[seen, j], weights[seen]
-        r, h = residuals[seen], curvature[seen]
-        n_bins = int(c.max()) + 1
-        rise = chance = 0.0
-        used = np.bincount(c, minlength=n_bins) > 0
-        for k in range(n_classes):
-            up = np.bincount(c, w * r[:, k], n_bins)[used]
-            down = np.bincount(c, w * h[:, k], n_bins)[used] + 1e-9
-            noise = np.bincount(c, w * w * h[:, k], n_bins)[used] + 1e-9
-            rise += float((up * up / down).sum()) / 2
-            chance += float((up * up / noise).sum()) / 2
-        dof = (int(used.sum()) - 1) * max(n_classes - 1, 1)
-        share = float(w.sum()) / whole
-        out[j] = apart * rise / max(share, 1e-12), apart * chance - (dof / 2 + FLOOR), share
-    return out
+    dof = (found[:, 2] - 1) * max(n_classes - 1, 1)
+    share = found[:, 3] / max(float(weights.sum()), 1e-12)
+    rise = apart * found[:, 0] / np.maximum(share, 1e-12)
+    out = np.column_stack([rise, apart * found[:, 1] - (dof / 2 + FLOOR), share])
+    return np.where(found[:, 2:3] > 0, out, 0.0)
 
 
 def significant(found: Floats) -> Bools:

@@ -25,6 +25,7 @@ from sklearn.tree import ExtraTreeClassifier
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.kernels.boosting import boost_trees
+from thrifty.kernels.extra_trees import grow_forest
 from thrifty.models.fits.tree_sums import TreeSum, add_up, bin_edges, in_bins, in_values
 
 if TYPE_CHECKING:
@@ -34,10 +35,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HowToGrow",
-    "grow_boosted",
+    "InBins",
+    "boosting_bins",
     "category_sets",
+    "forest_bins",
     "forest_weight",
+    "grow_boosted",
+    "grow_boosted_in_bins",
     "grow_extra_trees",
+    "grow_forest_in_bins",
     "how_to_grow",
     "middle_of",
 ]
@@ -87,6 +93,63 @@ def grow_extra_trees(
     trees = [_read(tree, share, middle) for tree in _grown(whole, codes, weights, seed)]
     grown = in_values(add_up([(1 / len(trees), tree) for tree in trees]), edges)
     return replace(grown, sets=category_sets(grown, values, categories))
+
+
+def grow_forest_in_bins(
+    binned: InBins, values: Floats, codes: Ints, weights: Floats, seed: int
+) -> TreeSum:
+    """The same kind of forest from a kernel of ours, where dozens are grown: for prefixes.
+
+    Its draws are others than scikit-learn's, and so are its trees; a tenth of the time. ``binned``
+    has its categories as numbers (:func:`forest_bins`), ``values`` are what they were.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 3))
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> grown = grow_forest_in_bins(forest_bins(X, np.zeros(3, dtype=bool)), X, y, np.ones(300), 0)
+    >>> float(((grown.scores(X)[:, 0] > 0) == y).mean()) > 0.9
+    True
+    """
+    middle = np.array([middle_of(column) for column in binned.values.T])
+    whole = np.where(np.isnan(binned.values), middle, binned.values).T.astype(np.uint8)
+    share = np.bincount(codes, weights=weights) / weights.sum()
+    in_leaf = max(_IN_LEAF, len(codes) // _LEAVES)
+    room = _TREES * (2 * (len(codes) // in_leaf) + 1)
+    roots, nodes = np.zeros(_TREES, dtype=np.int64), np.zeros((room, 4), dtype=np.int64)
+    counts = np.zeros((room, len(share)))
+    made = grow_forest(
+        np.ascontiguousarray(whole), codes, np.asarray(weights, dtype=np.float64), len(share),
+        _TREES, in_leaf, max(1, int(np.sqrt(len(whole)))), seed, roots, nodes, counts,
+    )  # fmt: skip
+    grown = in_values(_as_sum(roots, nodes[:made], counts[:made], share, middle), binned.edges)
+    return replace(grown, sets=category_sets(grown, values, binned.categories))
+
+
+def forest_bins(values: Floats, categories: NDArray[np.bool_]) -> InBins:
+    """Bins of a table for forests, which cut categories in the order of their numbers."""
+    edges = [bin_edges(column) for column in values.T]
+    return InBins(in_bins(values, edges, np.zeros_like(categories)), edges, categories)
+
+
+def _as_sum(roots: Ints, nodes: Ints, counts: Floats, share: Floats, middle: Floats) -> TreeSum:
+    """Trees of the kernel, once for each column of scores."""
+    leaf, log = nodes[:, 0] < 0, np.log(counts + _PRIOR * share)
+    scores = log[:, 1:] - log[:, :1] if len(share) == 2 else log - log.mean(axis=1, keepdims=True)
+    n, columns = scores.shape
+    feature, later = np.where(leaf, 0, nodes[:, 0]), np.repeat(np.arange(columns) * n, n)
+    threshold = np.where(leaf, 0.0, nodes[:, 1] + 0.5)
+    return TreeSum(
+        roots=np.concatenate([roots + c * n for c in range(columns)]),
+        column=np.repeat(np.arange(columns), len(roots)),
+        feature=np.tile(feature, columns),
+        threshold=np.tile(threshold, columns),
+        left=np.tile(nodes[:, 2], columns) + later,
+        right=np.tile(nodes[:, 3], columns) + later,
+        gap_left=np.tile(middle[feature] <= threshold, columns),
+        value=np.where(leaf[:, None], scores, 0.0).T.ravel() / len(roots),
+        sets={},
+        base=np.zeros(columns),
+    )
 
 
 def _grown(whole: Floats, codes: Ints, weights: Floats, seed: int) -> Iterator[ExtraTreeClassifier]:
@@ -206,13 +269,40 @@ def grow_boosted(
 
     ``codes`` are classes where they are integers, else the numbers to be predicted.
     """
-    n_classes = 2 if codes.dtype.kind == "f" else int(codes.max()) + 1
+    binned = boosting_bins(values, categories)
+    return grow_boosted_in_bins(binned, codes, weights, seed, how)
+
+
+@dataclass(frozen=True, eq=False)
+class InBins:
+    """A table as trees read it: numbers in bins between ``edges``, categories as they are."""
+
+    values: Floats
+    edges: list[Floats]
+    categories: Bools
+
+    def part(self, rows: Ints, which: Ints) -> InBins:
+        """Some rows and features; nothing is binned again."""
+        chosen = [self.edges[f] for f in which]
+        return InBins(self.values[np.ix_(rows, which)], chosen, self.categories[which])
+
+
+def boosting_bins(values: Floats, categories: Bools) -> InBins:
+    """Bins of a table for boosted trees; a category of more than 255 values is as a number."""
     many = [len(np.unique(column[~np.isnan(column)])) > 255 for column in values.T]
     categories = categories & ~np.array(many, dtype=bool)
     edges = [np.zeros(0) if told else bin_edges(x) for told, x in zip(categories, values.T)]
-    coarse = in_bins(values, edges, categories)
+    return InBins(in_bins(values, edges, categories), edges, categories)
+
+
+def grow_boosted_in_bins(
+    binned: InBins, codes: Ints | Floats, weights: Floats, seed: int, how: HowToGrow = _USUAL
+) -> TreeSum:
+    """The same on a table in bins."""
+    n_classes = 2 if codes.dtype.kind == "f" else int(codes.max()) + 1
+    coarse, edges, categories = binned.values, binned.edges, binned.categories
     weights = weights if how.ridge else weights / weights.mean()
-    plain = n_classes == 2 and not categories.any() and values.size < _MANY
+    plain = n_classes == 2 and not categories.any() and coarse.size < _MANY
     if plain and len(np.unique(codes)) > 1 and weights.all():
         return in_values(_by_kernel(coarse, codes, weights, seed, how), edges)
     grown = _by_scikit_learn(coarse, codes, weights, categories, seed, how)

@@ -43,7 +43,7 @@ def fit_unmeasured(
     if estimator is not None or table.effects is None:
         return fit_classes(table, estimator, seed=seed)
     joint = joint_rows(table)
-    return fit_linear(table) if joint is None else fit_wide(table, joint, seed)
+    return fit_linear(table) if joint is None else fit_wide(table, joint, seed, quick=True)
 
 
 def default_fit(table: Table, seed: int) -> FittedClasses:

@@ -207,7 +207,26 @@ class LineDesign:
         columns = Columns.of(values, categories)
         return cls(columns, columns.matrix(values))
 
-    def fit(self, rows: Ints, codes: Ints, n_classes: int, weights: Floats) -> Line:
+    def of_features(self, which: Ints) -> LineDesign:
+        """The columns of some features, which become the first, the second, ..."""
+        place = np.full(int(self.columns.feature.max(initial=-1)) + 1, -1)
+        known = which < len(place)
+        place[which[known]] = np.flatnonzero(known)
+        chosen = np.flatnonzero(place[self.columns.feature] >= 0)
+        chosen = chosen[np.argsort(place[self.columns.feature[chosen]], kind="stable")]
+        some = replace(
+            self.columns,
+            feature=place[self.columns.feature[chosen]],
+            **{
+                name: getattr(self.columns, name)[chosen]
+                for name in ("holds", "low", "high", "centre", "spread")
+            },
+        )
+        return LineDesign(some, self.made[:, chosen])
+
+    def fit(
+        self, rows: Ints, codes: Ints, n_classes: int, weights: Floats, tolerance: float = 1e-9
+    ) -> Line:
         """A line from some rows; ``codes`` and ``weights`` are those of all rows."""
         part, y, w = self.made[rows], codes[rows], weights[rows]
         shares = np.bincount(y, weights=w, minlength=n_classes) / w.sum()
@@ -221,7 +240,7 @@ class LineDesign:
         m = max(len(chi), 1)
         unit = np.maximum(chi - 1.0, np.clip(_LEASTS / m, *_LEAST)) / len(rows)
         scale = np.sqrt(np.minimum(np.clip(_UNITS / m, *_PER_UNIT) * unit, _MOST))
-        intercepts, slopes = fit_penalised(part * scale, y, n_classes, w, 1.0)
+        intercepts, slopes = fit_penalised(part * scale, y, n_classes, w, 1.0, tolerance=tolerance)
         return Line(self.columns, intercepts, scale[:, None] * slopes)
 
 

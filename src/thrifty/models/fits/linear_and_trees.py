@@ -18,7 +18,14 @@ from sklearn.linear_model import LogisticRegression
 
 from thrifty.array_types import Floats, Ints
 from thrifty.models.card import Card, card_in_mixture
-from thrifty.models.fits.boosting import HowToGrow, forest_weight, grow_boosted, grow_extra_trees
+from thrifty.models.fits.boosting import (
+    HowToGrow,
+    forest_bins,
+    forest_weight,
+    grow_boosted,
+    grow_extra_trees,
+    grow_forest_in_bins,
+)
 from thrifty.models.fits.folds import folds_in_turn_by_class
 from thrifty.models.fits.linear_score import LinearScore, fit_linear
 from thrifty.models.fits.plain_trees import PlainTrees, Words, tree_sum_as_trees
@@ -170,19 +177,22 @@ def joint_rows(table: Table) -> JointRows | None:
     return JointRows(features, rows, codes, folds, line)
 
 
-def fit_wide(table: Table, joint: JointRows, seed: int = 0) -> LinearAndTrees:
-    """The linear score with trees."""
+def fit_wide(
+    table: Table, joint: JointRows, seed: int = 0, *, quick: bool = False
+) -> LinearAndTrees:
+    """The linear score with trees; ``quick``: its forest from a kernel of ours, for prefixes."""
     linear = fit_linear(table)
     share = _FOREST * forest_weight(len(joint.rows))
-    trees = grow_beside(table, linear, joint, share, trust_of(joint), seed)
+    trees = grow_beside(table, linear, joint, share, trust_of(joint), seed, quick=quick)
     return LinearAndTrees(linear, trees, joint.features, share, np.array([0, 1]))
 
 
 def grow_beside(
-    table: Table, linear: LinearScore, joint: JointRows, share: float, trust: float, seed: int
-) -> TreeSum:
+    table: Table, linear: LinearScore, joint: JointRows, share: float, trust: float, seed: int,
+    *, quick: bool = False,
+) -> TreeSum:  # fmt: skip
     """The trees of a model: a forest with its share, and a correction that is so much trusted."""
-    parts = [(share, _forest(table, joint, seed))]
+    parts = [(share, _forest(table, joint, seed, quick))]
     if trust > 0:
         parts.append(((1 - share) * trust, _correction(table, joint, seed)))
     return add_up(parts, _shift(table, linear, joint, share, add_up(parts)))
@@ -205,9 +215,12 @@ def _correction(table: Table, joint: JointRows, seed: int) -> TreeSum:
     return add_up([(1 / max(float(told.coef_[0, 0]), _FLATTEST), step)])
 
 
-def _forest(table: Table, joint: JointRows, seed: int) -> TreeSum:
-    none = np.zeros(len(joint.features), dtype=bool)
-    return grow_extra_trees(joint.values(table), joint.codes, np.ones(len(joint.codes)), none, seed)
+def _forest(table: Table, joint: JointRows, seed: int, quick: bool) -> TreeSum:
+    none, values = np.zeros(len(joint.features), dtype=bool), joint.values(table)
+    if quick:
+        ones = np.ones(len(joint.codes))
+        return grow_forest_in_bins(forest_bins(values, none), values, joint.codes, ones, seed)
+    return grow_extra_trees(values, joint.codes, np.ones(len(joint.codes)), none, seed)
 
 
 def _shift(

@@ -8,7 +8,14 @@ from scipy.optimize import minimize
 
 from thrifty.array_types import Floats
 
-__all__ = ["shrink_slope", "fit_intercepts", "fit_penalised", "fit_slope", "softmax"]
+__all__ = [
+    "shrink_slope",
+    "fit_intercepts",
+    "fit_penalised",
+    "fit_slope",
+    "slope_losses",
+    "softmax",
+]
 
 #: how far slopes are from 1 as a rule, in logarithms: its square is the .09 of docs/models.md
 #: (Numbers, categories, gaps: 4). Set when controls came; on which sets was not noted
@@ -35,11 +42,12 @@ def fit_penalised(
     weights: Floats,
     shrinkage: float,
     offset: Floats | float = 0.0,
+    tolerance: float = 1e-9,
 ) -> tuple[Floats, Floats]:
     """Intercepts (c,) and coefficients (d, c); c is 1 for two classes, else one per class.
 
     The least of sum of w * log-loss + shrinkage / 2 * sum of squared coefficients; ``offset``: what
-    stands beside the scores, (n, c).
+    stands beside the scores, (n, c); ``tolerance``: of the loss, where the search ends.
     """
     n, d = design.shape
     columns = 1 if n_classes == 2 else n_classes
@@ -69,7 +77,7 @@ def fit_penalised(
         return float(value * scale), np.concatenate([wrong.sum(axis=0), steps.ravel()]) * scale
 
     first = np.concatenate([start, np.zeros(d * columns)])
-    options = {"maxiter": 200, "ftol": 1e-9, "gtol": 1e-6, "maxcor": 20}
+    options = {"maxiter": 200, "ftol": tolerance, "gtol": 1e-6, "maxcor": 20}
     found = minimize(loss, first, jac=True, method="L-BFGS-B", options=options).x
     return found[:columns], found[columns:].reshape(d, columns)
 
@@ -106,6 +114,38 @@ def _slope_of_two(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> 
             break
     slope = float(np.clip(at[1], 0.2, 5.0))
     return slope, _loss_at(slope, scores[:, None], codes, weights)
+
+
+def slope_losses(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> list[float]:
+    """The loss that each column of scores has with its best slope, for two classes: all at once.
+
+    >>> z, y = np.array([-1.0, -0.5, 0.5, 1.0, 0.2]), np.array([0, 0, 1, 1, 0])
+    >>> found = slope_losses(np.column_stack([z, -z]), y, np.ones(5))
+    >>> each = [fit_slope(s * z[:, None], y, np.ones(5))[1] for s in (1, -1)]
+    >>> bool(np.allclose(found, each, atol=1e-3))
+    True
+    """
+    share, w = float(np.average(codes, weights=weights)), weights[:, None]
+    a = np.log(share / (1 - share)) - np.average(scores, axis=0, weights=weights)
+    b = np.ones(scores.shape[1])
+    for held in (False, True):  # then the intercepts alone, beside slopes within their range
+        for _ in range(8):
+            p = 1 / (1 + np.exp(-np.clip(a + b * scores, -40, 40)))
+            wrong, curve = w * (p - codes[:, None]), w * p * (1 - p)
+            aa, ab = curve.sum(axis=0), (curve * scores).sum(axis=0)
+            bb, da, db = (curve * scores**2).sum(axis=0), wrong.sum(axis=0), wrong * scores
+            ridge = 1e-6 * (aa + bb) + 1e-12
+            if held:
+                a = a - np.clip(da / (aa + ridge), -2.0, 2.0)
+                continue
+            inside = (aa + ridge) * (bb + ridge) - ab**2
+            steps = db.sum(axis=0)
+            a = a - np.clip(((bb + ridge) * da - ab * steps) / inside, -2.0, 2.0)
+            b = b - np.clip(((aa + ridge) * steps - ab * da) / inside, -2.0, 2.0)
+        b = np.clip(b, 0.2, 5.0)
+    eta = a + b * scores
+    losses = w * (np.logaddexp(0.0, eta) - codes[:, None] * eta)
+    return [float(loss) for loss in losses.sum(axis=0) / weights.sum()]
 
 
 def shrink_slope(slope: float, scores: Floats, codes: NDArray[np.int64], weights: Floats) -> float:

@@ -22,26 +22,40 @@ from thrifty.models.card import Card, card_in_mixture
 from thrifty.models.fits.boosting import forest_weight, grow_boosted, grow_extra_trees, how_to_grow
 from thrifty.models.fits.folds import stratified_folds
 from thrifty.models.fits.line import LineDesign, line_left_out
-from thrifty.models.fits.logistic import fit_intercepts, fit_slope, shrink_slope, softmax
+from thrifty.models.fits.logistic import (
+    fit_intercepts,
+    fit_slope,
+    shrink_slope,
+    slope_losses,
+    softmax,
+)
 from thrifty.models.fits.plain_trees import PlainTrees, Words, tree_sum_as_trees
 from thrifty.models.fits.points import Design, Points, oof_scores, points_from_dict
 from thrifty.models.fits.quality import Quality, quality_from_dict
 from thrifty.models.fits.tree_sums import TreeSum, add_up, tree_sum_from_dict
 from thrifty.typing import Json, JsonLike
 
-__all__ = ["Mixture", "fit_mixture", "fit_mixture_left_out", "mixture_from_dict", "refit_mixture"]
+__all__ = [
+    "Mixture",
+    "fit_mixture",
+    "fit_mixture_left_out",
+    "mixture_from_dict",
+    "mixture_of",
+    "refit_mixture",
+    "shares_of",
+]
 
 Grow = Callable[[Floats, Ints, Floats], TreeSum]
 
 #: rows of the rarest class before trees are grown; made sets and four of scikit-learn's, `python
 #: benchmarks/small_tables.py` (20 rows: one set better, one worse; docs/models.md, Small tables)
-_FEW = 12
+FEW = 12
 #: the shares in the mixture are tried in sixths: 28 mixtures of three parts; set by hand
 _STEPS = 6
 #: the forest's share: its trees err elsewhere than the others do, which rows left out show so badly
 #: that to mix it in by them gained .9 % where a third gained 1.3 % (docs/models.md, What did not
 #: work); chosen on nhanes, spam, emotions and cal500
-_FOREST = 1 / 3
+FOREST = 1 / 3
 # How much more loss a mixture may have for each squared step from equal shares: the factor is
 # 1 + (_PULL + _PULL_ROWS / rows) step^2, since few rows left out say little. They came with the
 # lines, whose constants were chosen on made data and scikit-learn's breast_cancer, wine, diabetes
@@ -51,12 +65,12 @@ _PULL_ROWS = 4.0
 #: the power of the rows' weights with which they are fitted: full weights make few rows count
 #: for most of it (nhanes, 3 others a rare row: .493 with 1, .502 with .5, .504 with 0); mixing,
 #: stretching and shifting use the weights themselves
-_SOFT = 0.5
+SOFT = 0.5
 #: rows of each class that did not choose the features, for them alone to judge the mixture; set by
 #: hand (docs/models.md, Numbers, categories, gaps: 4)
 _JUDGES = 30
 #: the most bins of a number in the card, as a ScorecardClassifier has; set by hand before 0.2
-_BINS = 12
+BINS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,9 +234,9 @@ def fit_mixture_left_out(
     if categories is None:
         categories = np.zeros(values.shape[1], dtype=bool)
     weights = weights / weights.mean()
-    soft = weights**_SOFT
+    soft = weights**SOFT
     n_classes, everything = len(classes), np.arange(len(codes))
-    design = Design.of(values, soft, categories, _BINS)
+    design = Design.of(values, soft, categories, BINS)
     card = design.fit(everything, codes, n_classes, soft, shrinkage)
     lines = LineDesign.of(values, categories)
     line = lines.fit(everything, codes, n_classes, soft).as_points(values, categories)
@@ -235,21 +249,35 @@ def fit_mixture_left_out(
         oof_scores(design, codes, n_classes, soft, shrinkage, folds),
         line_left_out(lines, codes, n_classes, soft, folds),
     ]
-    grow = _ways_to_grow(categories, seed) if np.bincount(codes).min() >= _FEW else []
+    grow = _ways_to_grow(categories, seed) if np.bincount(codes).min() >= FEW else []
     by_trees = [_trees_left_out(values, codes, soft, folds, way) for way in grow]
     left_out += by_trees[:1]
     again, says, counts = _judges(codes, weights, borrowed, looked)
-    shares = _mix([part[again] for part in left_out], says, counts)
-    outside, of_forest = _mixture(left_out, shares), _FOREST * forest_weight(len(codes))
+    shares = shares_of([part[again] for part in left_out], says, counts)
+    outside, of_forest = _mixture(left_out, shares), FOREST * forest_weight(len(codes))
     if grow:
         shares = tuple((1 - of_forest) * share for share in shares)
         outside = (1 - of_forest) * outside + of_forest * by_trees[1]
     slope = shrink_slope(fit_slope(outside[again], says, counts)[0], outside[again], says, counts)
     # trees know their own rows too well: the shift is found on rows left out, as the slope was
     shift = fit_intercepts(slope * outside[again], says, counts)
-    trees, share = _together([way(values, codes, soft) for way in grow], (*shares[2:], of_forest))
-    made = Mixture(classes, card, line, trees, (shares[0], shares[1], share), slope, shift)
+    grown = list(zip((*shares[2:], of_forest), [way(values, codes, soft) for way in grow]))
+    made = mixture_of(classes, card, line, grown, shares[:2], slope, shift)
     return made, softmax(slope * outside + shift)
+
+
+def mixture_of(
+    classes: Ints,
+    card: Points,
+    line: Points,
+    trees: Sequence[tuple[float, TreeSum]],
+    shares: Sequence[float],
+    slope: float,
+    shift: Floats,
+) -> Mixture:
+    """A mixture of parts; ``trees`` with their shares, ``shares`` those of card and line."""
+    grown, share = _together([tree for _, tree in trees], [part for part, _ in trees])
+    return Mixture(classes, card, line, grown, (shares[0], shares[1], share), slope, shift)
 
 
 def refit_mixture(
@@ -268,13 +296,13 @@ def refit_mixture(
     codes = codes.reshape(-1).astype(np.int64)
     if categories is None:
         categories = np.zeros(values.shape[1], dtype=bool)
-    soft = (weights / weights.mean()) ** _SOFT
+    soft = (weights / weights.mean()) ** SOFT
     n_classes, everything = len(classes), np.arange(len(codes))
-    card = Design.of(values, soft, categories, _BINS).fit(everything, codes, n_classes, soft, 1.0)
+    card = Design.of(values, soft, categories, BINS).fit(everything, codes, n_classes, soft, 1.0)
     line = LineDesign.of(values, categories).fit(everything, codes, n_classes, soft)
     trees, share = None, 0.0
-    if like.trees is not None and np.bincount(codes).min() >= _FEW:
-        of_forest = min(_FOREST * forest_weight(len(codes)), like.shares[2])
+    if like.trees is not None and np.bincount(codes).min() >= FEW:
+        of_forest = min(FOREST * forest_weight(len(codes)), like.shares[2])
         parts = (like.shares[2] - of_forest, of_forest)
         grown = [
             way(values, codes, soft) if part > 0 else None
@@ -363,23 +391,29 @@ def _mixture(left_out: list[Floats], shares: Sequence[float]) -> Floats:
     return found
 
 
-def _mix(left_out: list[Floats], codes: Ints, weights: Floats) -> tuple[float, ...]:
-    """Shares of the parts, by log-loss on rows left out."""
-    n = len(left_out)
+def shares_of(
+    left_out: list[Floats], codes: Ints, weights: Floats, steps: int = _STEPS
+) -> tuple[float, ...]:
+    """Shares of the parts, in so many steps, by log-loss on rows left out."""
+    n, tried = len(left_out), _tried(len(left_out), steps)
     pull = _PULL + _PULL_ROWS / len(codes)
     best: tuple[float, tuple[float, ...]] = (np.inf, ())
-    for shares in _tried(n):
-        _, loss = fit_slope(_mixture(left_out, shares), codes, weights)
+    mixed = (_mixture(left_out, shares) for shares in tried)
+    if steps < _STEPS and left_out[0].shape[1] == 1:
+        losses = slope_losses(np.hstack(list(mixed)), codes, weights)
+    else:
+        losses = [fit_slope(one, codes, weights)[1] for one in mixed]
+    for shares, loss in zip(tried, losses):
         apart = sum((share - 1 / n) ** 2 for share in shares)
         best = min(best, (loss * (1 + pull * apart), shares))
     return best[1]
 
 
-def _tried(n: int) -> list[tuple[float, ...]]:
+def _tried(n: int, steps: int = _STEPS) -> list[tuple[float, ...]]:
     """All shares of two or three parts in steps.
 
     >>> len(_tried(2)), len(_tried(3))
     (7, 28)
     """
-    whole = (parts for parts in product(range(_STEPS + 1), repeat=n) if sum(parts) == _STEPS)
-    return [tuple(part / _STEPS for part in parts) for parts in whole]
+    whole = (parts for parts in product(range(steps + 1), repeat=n) if sum(parts) == steps)
+    return [tuple(part / steps for part in parts) for parts in whole]

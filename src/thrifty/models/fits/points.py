@@ -161,6 +161,16 @@ class Design:
             codes[:, f] = made.codes(values[:, f])
         return cls(bins, codes, tuple(made.basis() for made in bins))
 
+    def of_features(self, which: Ints) -> Design:
+        """Some of the features, in this order; nothing is binned again."""
+        part = Design(
+            tuple(self.bins[f] for f in which),
+            self.codes[:, which],
+            tuple(self.bases[f] for f in which),
+        )
+        part.__dict__["blocks"] = [self.blocks[f] for f in which]
+        return part
+
     @cached_property
     def blocks(self) -> list[Floats]:
         """Each feature's columns of the design matrix."""
@@ -171,7 +181,13 @@ class Design:
         return found
 
     def fit(
-        self, rows: Ints, codes: Ints, n_classes: int, weights: Floats, shrinkage: float
+        self,
+        rows: Ints,
+        codes: Ints,
+        n_classes: int,
+        weights: Floats,
+        shrinkage: float,
+        tolerance: float = 1e-9,
     ) -> Points:
         """Points from some rows; ``codes`` and ``weights`` are those of all rows."""
         y, w = codes[rows], weights[rows]
@@ -188,7 +204,7 @@ class Design:
             scales.append(scale)
             parts.append(part * scale)
         design = np.hstack(parts) if parts else np.zeros((len(rows), 0))
-        intercepts, slopes = fit_penalised(design, y, n_classes, w, shrinkage)
+        intercepts, slopes = fit_penalised(design, y, n_classes, w, shrinkage, tolerance=tolerance)
         points, at = [], 0
         for basis, scale in zip(self.bases, scales):
             d = basis.shape[1]

@@ -205,10 +205,12 @@ def in_bins(values: Floats, edges: list[Floats], categories: Bools) -> Floats:
 def in_values(trees: TreeSum, edges: list[Floats]) -> TreeSum:
     """Thresholds between bins as thresholds of values: at most the number before a bin's limit."""
     threshold = trees.threshold.copy()
-    inner = np.flatnonzero(trees.left != np.arange(len(trees.left)))
-    for node in inner.tolist():
-        limits = edges[int(trees.feature[node])]
-        # a threshold beyond all bins parts gaps from values, and stays infinite
-        if node not in trees.sets and threshold[node] < len(limits):
-            threshold[node] = np.nextafter(limits[int(threshold[node])], -np.inf)
+    node = np.flatnonzero(trees.left != np.arange(len(trees.left)))
+    node = node[~np.isin(node, list(trees.sets))]
+    sizes = np.array([len(limits) for limits in edges], dtype=np.int64)
+    begin = np.cumsum(sizes) - sizes
+    # a threshold beyond all bins parts gaps from values, and stays infinite
+    node = node[threshold[node] < sizes[trees.feature[node]]]
+    place = begin[trees.feature[node]] + threshold[node].astype(np.int64)
+    threshold[node] = np.nextafter(np.concatenate([np.zeros(0), *edges])[place], -np.inf)
     return replace(trees, threshold=threshold)

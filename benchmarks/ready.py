@@ -1,0 +1,132 @@
+"""How soon a model can be asked in order: python benchmarks/ready.py [spam nhanes tmc2007_500].
+
+The first labels of each set are learned at a bill; then the order, its prefixes and, where it pays,
+the rows' own order are made. Printed are the CPU seconds of both, the best of several runs, and
+their ratio. With ``--curve`` also the average precision on up to 1,500 further rows with at most 1
+to 12 cells each; ``--out`` writes it down, ``--beside`` compares with what an earlier run wrote,
+paired by set, label and split. Then milliseconds of CPU for one question of one row in memory: of
+an interview, its answer and its next cell included. Sets are looked for in THRIFTY_DATA or
+shared/data beside the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import average_precision_score
+
+import thrifty
+from studies.model_tasks import model_tasks
+from thrifty.benchmarks.measure import one_thread
+
+SETS = ("spam", "nhanes", "tmc2007_500")
+CELLS = (1, 2, 3, 4, 5, 6, 8, 10, 12)
+MOST_ROWS = 1500
+
+
+def learned_and_ready(task, bill, split):
+    """A lifetime that knows the task, and the seconds of learning and of making prefixes."""
+    life = thrifty.Lifetime(thrifty.Models(), random_state=split)
+    began = time.process_time()
+    life.learn("task", task.X, task.y, spend=bill)
+    learning = time.process_time() - began
+    began = time.process_time()
+    life.predict("task", task.X_test[:1].copy(), per_row=1)
+    return life, learning, time.process_time() - began
+
+
+def curve_of(life, task):
+    """Average precision with at most so many cells a row."""
+    X, y = task.X_test[:MOST_ROWS], task.y_test[:MOST_ROWS]
+    found = []
+    for k in CELLS:
+        got = life.predict("task", X.copy(), per_row=k)
+        one = list(got.classes).index(1)
+        found.append(float(average_precision_score(y, got.probabilities[:, one])))
+    return found
+
+
+def milliseconds(life, task, most=30):
+    """CPU time of a question: the wanted cell, the value told, the answers."""
+    row = task.X_test[0].astype(float)
+    _ = life.ask("task").next  # numba and caches
+    interview, n, began = life.ask("task"), 0, time.process_time()
+    while n < most and (wanted := interview.next) is not None:
+        value = row[int(wanted.feature[1:])]
+        if np.isfinite(value):
+            interview.tell(float(value))
+        else:
+            interview.skip()
+        _ = interview.answers  # what a form would show
+        n += 1
+    return 1000 * (time.process_time() - began) / max(n, 1)
+
+
+def measured(name, split, given):
+    for task in model_tasks(name, given.labels, split):
+        runs = [learned_and_ready(task, given.bill, split) for _ in range(given.repeats)]
+        life = runs[-1][0]
+        yield {
+            "set": name, "label": int(task.label), "split": split, "bill": given.bill,
+            "learning": min(run[1] for run in runs), "making": min(run[2] for run in runs),
+            "ms": min(milliseconds(life, task) for _ in range(3)),
+            "curve": curve_of(life, task) if given.curve else [],
+        }  # fmt: skip
+
+
+def beside(records, earlier):
+    """Differences of average precision, paired; with their standard errors."""
+    before = {(o["set"], o["label"], o["split"], o["bill"]): o["curve"] for o in earlier}
+    pairs = [
+        (o["set"], np.array(o["curve"]) - before[key])
+        for o in records
+        if (key := (o["set"], o["label"], o["split"], o["bill"])) in before and o["curve"]
+    ]
+    for name in [*dict.fromkeys(name for name, _ in pairs), "all"]:
+        found = np.array([d for n, d in pairs if name in (n, "all")])
+        error = found.std(axis=0, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else found[0] * 0
+        print(
+            f"{name}, {len(found)} tasks: "
+            + "  ".join(f"{k}: {d:+.4f} ({e:.4f})" for k, d, e in zip(CELLS, found.mean(0), error))
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sets", nargs="*", default=list(SETS))
+    parser.add_argument("--splits", type=int, default=1)
+    parser.add_argument("--labels", type=int, default=1, help="labels of a set")
+    parser.add_argument("--bill", default="30 %")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--curve", action="store_true")
+    parser.add_argument("--out", type=Path, help="a file for the records, a line of JSON each")
+    parser.add_argument("--beside", type=Path, help="what an earlier run wrote")
+    given = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    one_thread()
+    records = []
+    for name in given.sets:
+        for split in range(given.splits):
+            for one in measured(name, split, given):
+                records.append(one)
+                if given.out:
+                    with given.out.open("a") as lines:
+                        lines.write(json.dumps(one) + "\n")
+                print(
+                    f"{name} label {one['label']} split {split}, {one['bill']}: learning "
+                    f"{one['learning']:.2f} s, making prefixes {one['making']:.2f} s "
+                    f"({one['making'] / one['learning']:.2f}), a question {one['ms']:.2f} ms  "
+                    + " ".join(f"{ap:.3f}" for ap in one["curve"]),
+                    flush=True,
+                )
+    if given.beside:
+        beside(records, [json.loads(line) for line in given.beside.open()])
+
+
+if __name__ == "__main__":
+    main()
