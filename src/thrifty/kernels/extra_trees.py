@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 def _below(state: Ints, n: int) -> int:
     """A draw from 0 to n - 1, by a linear congruence modulo 2^64 (Knuth's constants)."""
     state[0] = state[0] * 6364136223846793005 + 1442695040888963407
-    return ((state[0] >> 33) & 0x7FFFFFFF) % n
+    return int(((state[0] >> 33) & 0x7FFFFFFF) % n)
 
 
 @jit
