@@ -167,7 +167,7 @@ def mixtures_left_out(
             continue
         which = np.array([at[f] for f in some], dtype=np.int64)
         parts = fit_parts(ready, useful_rows(table.of_features(which)), which, seed)
-        model, p[k] = mix(parts, left_out[k, :n_parts], table.labels, table.weights, judged)
+        model, p[k] = mix(parts, list(left_out[k, :n_parts]), table.labels, table.weights, judged)
         models.append(model)
     return models, CrossFitted(np.clip(p, 1e-6, 1.0), known)
 
