@@ -22,7 +22,7 @@ from thrifty.models.fits.fitting import fit_unmeasured, which_categories
 from thrifty.models.fits.folds import stratified_k_folds
 from thrifty.models.fits.mixture import Mixture
 from thrifty.models.fits.quality_wide import table_without
-from thrifty.models.fits.quick_mixture import Prepared, fit_parts, mix
+from thrifty.models.fits.quick_mixture import ForAllLengths, fit_parts, mix
 from thrifty.models.table import Table
 from thrifty.typing import EstimatorLike
 
@@ -146,7 +146,7 @@ def mixtures_left_out(
     n_parts, fitted = 4, fitted_places(lengths)
     known = np.zeros((len(lengths), table.n_rows), dtype=bool)
     values, told, every = table.filled(), which_categories(table), np.arange(table.n_rows)
-    ready = Prepared.of(values, table.labels, table.weights, told, n_classes)
+    ready = ForAllLengths.of(values, table.labels, table.weights, told, n_classes)
     for out, _, k, which in _pipelines(table, parted, lengths):
         known[k, out] = table.bought[np.ix_(out, which)].all(axis=1)
         if len(which) and k in fitted:

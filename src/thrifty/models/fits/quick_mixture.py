@@ -32,7 +32,7 @@ from thrifty.models.fits.mixture import BINS, FEW, FOREST, SOFT, Mixture, mixtur
 from thrifty.models.fits.points import Design, Points
 from thrifty.models.fits.tree_sums import TreeSum, add_up, in_values
 
-__all__ = ["Parts", "Prepared", "fit_parts", "grow_for_all_classes", "mix"]
+__all__ = ["Parts", "ForAllLengths", "fit_parts", "grow_for_all_classes", "mix"]
 
 #: of the usual trees so many, each learning so many times as fast
 FEWER, FASTER = 0.5, 2.0
@@ -58,7 +58,7 @@ class Parts:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class ForAllLengths:
     """A table as every part reads it, made once for all lengths and all rows left out."""
 
     values: Floats
@@ -74,7 +74,7 @@ class Prepared:
     @classmethod
     def of(
         cls, values: Floats, codes: Ints, weights: Floats, categories: Bools | None, n_classes: int
-    ) -> Prepared:
+    ) -> ForAllLengths:
         told = np.zeros(values.shape[1], dtype=bool) if categories is None else categories
         soft = (weights / weights.mean()) ** SOFT
         design, lines = Design.of(values, soft, told, BINS), LineDesign.of(values, told)
@@ -82,7 +82,9 @@ class Prepared:
         return cls(values, codes, soft, n_classes, told, design, lines, boosted, forest)
 
 
-def fit_parts(table: Prepared, rows: Ints, which: Ints, seed: int, *, kept: bool = True) -> Parts:
+def fit_parts(
+    table: ForAllLengths, rows: Ints, which: Ints, seed: int, *, kept: bool = True
+) -> Parts:
     """Fit all parts on some rows and features; every class must be among them.
 
     ``kept``: the line becomes points, as models are kept; else it serves to score rows left out.
@@ -90,7 +92,7 @@ def fit_parts(table: Prepared, rows: Ints, which: Ints, seed: int, *, kept: bool
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 3))
     >>> y, every = (X[:, 0] > 0.5).astype(int), np.arange(300)
-    >>> parts = fit_parts(Prepared.of(X, y, np.ones(300), None, 2), every, np.arange(3), 0)
+    >>> parts = fit_parts(ForAllLengths.of(X, y, np.ones(300), None, 2), every, np.arange(3), 0)
     >>> model, _ = mix(parts, parts.scores(X), y, np.ones(300), every)
     >>> float((model.predict(X) == y).mean()) > 0.95
     True
