@@ -90,7 +90,7 @@ def test_every_door_answers_all_of_the_protocol(which, name):
 def test_the_walk_meets_all_there_is():
     """What a door shows beside the protocol is known by name; a page left out would show here."""
     beside = {name for name in dir(Cells) if not name.startswith("_")} - set(MEMBERS)
-    assert beside == {"alternatives", "examples", "has_ids", "watch"}
+    assert beside == {"alternatives", "examples", "has_ids", "look_again", "paid_looks", "watch"}
     assert {"get", "is_free", "shared_prices", "receipt"} <= set(MEMBERS)
     assert not issubclass(BitCells, Cells)
 

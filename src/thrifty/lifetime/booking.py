@@ -40,6 +40,7 @@ from thrifty.lifetime.feature_matching import (
     Features,
     kinds_to_keep,
     label_name,
+    new_kinds,
     prices_here,
     read_features,
 )
@@ -145,8 +146,9 @@ class Booking:
         """``read`` gives the labels, and which rows have one where some have none."""
         can_be_stored([str(name) for name in names], "name of a task")
         name = names[0]
+        new = new_kinds(self._doors.settings.kinds, kinds)  # refuses what was told otherwise
         source = self._doors.source_of(X, kinds, _words(now), na).recoded(_words(now))
-        new = kinds_to_keep(self._doors.settings.kinds, kinds, source)
+        new = kinds_to_keep(self._doors.settings.kinds, new, source)
         labelled = set[str]().union(*(self._label_columns(source, y) for y in columns))
         matched = read_features(
             now.features,
@@ -214,8 +216,9 @@ class Booking:
 
     def open_background(self, X: TableLike, now: Snapshot, kinds: KindsLike) -> OpenTask:
         """A door to rows that are bought for what they teach of the features."""
+        new = new_kinds(self._doors.settings.kinds, kinds)
         source = self._doors.source_of(X, kinds, _words(now)).recoded(_words(now))
-        new = kinds_to_keep(self._doors.settings.kinds, kinds, source)
+        new = kinds_to_keep(self._doors.settings.kinds, new, source)
         matched = read_features(
             now.features, now.named, source, self._label_columns(source, None), None
         )

@@ -264,9 +264,8 @@ def new_kinds(kept: JsonLike | None, given: object) -> Json:
     return {name: kind for name, kind in told.items() if name not in (kept or {})}
 
 
-def kinds_to_keep(kept: JsonLike | None, given: object, source: Source) -> Json:
-    """Kinds told with this task, or when its source was made, that the lifetime does not know."""
-    new = new_kinds(kept, given)
+def kinds_to_keep(kept: JsonLike | None, new: JsonLike, source: Source) -> Json:
+    """New kinds told with this task, and those told when its source was made."""
     made = {n: k for n, k in source.told_kinds.items() if n not in (kept or {}) and n not in new}
     return {**made, **new}
 

@@ -201,7 +201,7 @@ def book_late(
     except MalformedAnswer as error:
         kept, note = keep_answer(answer), f"late, and malformed: {error}"
         return close(pages, purchase, "late", now, answer=kept, note=note, billed=billed)
-    if free and find_changes(known, purchase.block, values) is None:
+    if free and not find_changes(known, purchase.block, values):
         late = purchase.with_(note=f"late: was {purchase.status}")
         return settle(pages, late, values, now, billed)
     kept, note = pack_values(values, boolean), "late: its cells were bought again meanwhile"
