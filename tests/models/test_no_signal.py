@@ -23,6 +23,7 @@ def test_noise_is_called_noise_and_not_all_of_it_is_bought(share):
     assert "nothing beyond guessing" in str(learned.model)
 
 
+@pytest.mark.slow
 def test_numbers_that_nothing_tells_stop_early():
     X, _ = noise(900, 30, 0.5)
     y = np.random.default_rng(1).normal(size=900)
