@@ -71,3 +71,15 @@ def test_learned_or_refused_with_nothing_bought(task):
         assert learned.model.predict(source).shape == (len(X),)
         return
     assert learned.model.predict_proba(source).shape == (len(X), len(np.unique(y)))
+
+
+def test_a_spend_too_small_for_any_look_learns_from_what_is_free():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(16, 4))
+    y = rng.permutation(np.arange(16) % 2)
+    prices = {"x0": 1, "x1": 0, "x2": 0, "x3": 0}
+    life = thrifty.Lifetime(prices=prices, random_state=0)
+    source = thrifty.Source.from_array(X, feature_names=list(prices), examples=range(16), name="s")
+    learned = life.learn("t", source, y, spend=1)
+    assert life.balance().spent <= 1
+    assert learned.model.predict_proba(X).shape == (16, 2)

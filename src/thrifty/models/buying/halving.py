@@ -444,11 +444,18 @@ class _Search:
         """Too little money to look at every feature: look at as many as it pays for."""
         k = 2 * self.n_classes
         order = self.rng.permutation(self.alive)
+        if self.prices[order[0]] * k > self.basket.left:  # not even the first: the cheapest then
+            order = order[np.argsort(self.prices[order], kind="stable")]
         costs = np.cumsum(self.prices[order]) * k * 2
         fits = max(1, int(np.searchsorted(costs, self.basket.left, side="right")))
         self.alive = np.sort(order[:fits])
         if self.basket.buy(self.alive, k):
             self.looked = k
+        elif not self.basket.columns:
+            raise BadInput(
+                f"a first look at {k} rows of one feature costs more than what may be spent, "
+                f"{self.basket.left:g}: raise spend= or the budget."
+            )
 
 
 def slimness(cells: float) -> float:
