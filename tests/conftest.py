@@ -23,3 +23,13 @@ def postgres():
     """A real PostgreSQL server, started from the wheel that ships it."""
     with postgres_server() as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def dask_client():
+    """Two real workers of Dask, in processes of their own."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
+    ) as made:
+        yield made

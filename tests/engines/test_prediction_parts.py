@@ -92,15 +92,6 @@ def kills_its_worker(flag):
     return rule
 
 
-@pytest.fixture(scope="module")
-def client():
-    distributed = pytest.importorskip("distributed")
-    with distributed.Client(
-        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
-    ) as made:
-        yield made
-
-
 @pytest.mark.parametrize("how", ["plain", "sure"])
 @pytest.mark.parametrize("engine", ["threads", "processes", "dask"])
 def test_parts_are_the_whole_table(engine, how, folder, small_parts, tmp_path, request):
@@ -110,7 +101,7 @@ def test_parts_are_the_whole_table(engine, how, folder, small_parts, tmp_path, r
         "ill",
         folder,
         out=tmp_path / "out",
-        engine=request.getfixturevalue("client") if engine == "dask" else engine,
+        engine=request.getfixturevalue("dask_client") if engine == "dask" else engine,
         n_jobs=2,
         stop=thrifty.Sure(0.9) if how == "sure" else None,
     )
@@ -132,7 +123,7 @@ def test_a_worker_that_dies_is_not_paid_twice(engine, folder, small_parts, tmp_p
         "ill",
         str(folder / "*.parquet"),
         out=tmp_path / "out",
-        engine=request.getfixturevalue("client") if engine == "dask" else engine,
+        engine=request.getfixturevalue("dask_client") if engine == "dask" else engine,
         n_jobs=2,
         stop=kills_its_worker(flag),
         id="patient",

@@ -98,26 +98,17 @@ def test_a_wave_depends_on_no_worker(prices, n_jobs, engine):
     same(in_waves(prices), learned_by(n_jobs, engine, prices, wave=2))
 
 
-@pytest.fixture(scope="module")
-def client():
-    distributed = pytest.importorskip("distributed")
-    with distributed.Client(
-        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
-    ) as made:
-        yield made
-
-
 @pytest.mark.parametrize("prices", ["priced", "cells"])
-def test_workers_of_dask_are_as_good(prices, client):
+def test_workers_of_dask_are_as_good(prices, dask_client):
     """Real workers, in processes of their own: equal bills and models to the last bit."""
-    same(in_waves(prices), learned_by(2, client, prices, wave=2))
+    same(in_waves(prices), learned_by(2, dask_client, prices, wave=2))
 
 
-def test_a_worker_of_dask_that_dies_is_not_paid_twice(client, tmp_path):
+def test_a_worker_of_dask_that_dies_is_not_paid_twice(dask_client, tmp_path):
     """A worker is killed while it learns; the wave goes on with the other."""
     family = thrifty.Models(KillsItsWorker(str(tmp_path / "killed"), os.getpid()))
     lives = []
-    for engine in ("threads", client):
+    for engine in ("threads", dask_client):
         life = thrifty.Lifetime(family, prices=PRICES["priced"], random_state=3)
         life.learn_many(tasks(2), n_jobs=2, engine=engine, wave=2)
         lives.append(life)
