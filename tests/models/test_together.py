@@ -85,8 +85,8 @@ def test_what_is_owned_is_learned_from_for_nothing_and_refit_buys_nothing():
     X, Y = made(400)
     source = thrifty.Source.from_array(X, examples=[f"p{i}" for i in range(400)], name="clinic")
     life = thrifty.Lifetime()
-    for name, y in zip("ab", Y.T):
-        life.learn(name, source, y, spend="15 %")
+    for name, y, spend in zip("ab", Y.T, ("6 %", "24 %")):
+        life.learn(name, source, y, spend=spend)
     spent = life.balance().spent
     free = life.learn("c", source, Y[:, 2], spend=0)
     assert free.receipt.cost == 0 and free.receipt.reused_cells > 0
@@ -96,6 +96,18 @@ def test_what_is_owned_is_learned_from_for_nothing_and_refit_buys_nothing():
     assert set(life["a"].table_.rows.tolist()) - rows  # what was bought for "b" teaches "a" too
     with pytest.raises(BadInput, match="spend"):
         thrifty.Lifetime().learn("c", X, Y[:, 2], spend=0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_a_later_task_buys_serves_earlier_ones_on_its_rows(seed):
+    """The second task has no use for x0; the first one has, and is fitted again."""
+    X = np.random.default_rng(seed).normal(size=(500, 10))
+    source = thrifty.Source.from_array(X, examples=[f"p{i}" for i in range(500)], name="clinic")
+    life = thrifty.Lifetime()
+    life.learn("a", source, (X[:, 0] > 0).astype(int), spend="4 %")
+    b = life.learn("b", source, (X[:, 1] > 0).astype(int), spend="20 %")
+    bought = b.receipt.per_feature
+    assert bought["x0"] > 1.2 * min(bought.values())
 
 
 def test_free_features_are_the_first_rung_and_money_never_harms():

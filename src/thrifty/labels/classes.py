@@ -24,7 +24,9 @@ _FAR = 2**62
 class Labels:
     """One code per example, the class behind each code, and what a row of each class weighs.
 
-    ``row_weights``: how many rows each row counts for; ``groups``: rows that no fold parts.
+    ``row_weights``: how many rows each row counts for; ``groups``: rows that no fold parts;
+    ``beside``: labels of earlier tasks on the same rows, codes or numbers, -1 or NaN where a row
+    has none.
     """
 
     codes: NDArray[np.int64]
@@ -32,6 +34,7 @@ class Labels:
     weights: NDArray[np.float64] | None = None
     row_weights: NDArray[np.float64] | None = None
     groups: NDArray[np.int64] | None = None
+    beside: tuple[AnyArray, ...] = ()
 
     def __len__(self) -> int:
         return len(self.codes)

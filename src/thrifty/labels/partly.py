@@ -14,7 +14,7 @@ from thrifty.array_types import Ints
 from thrifty.errors import BadInput, RowsLeftOut
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
-from thrifty.typing import LabelsLike, TableLike
+from thrifty.typing import AnyArray, LabelsLike, TableLike
 
 __all__ = [
     "PartlyLabelled",
@@ -153,6 +153,17 @@ class PartlyLabelled:
     labels: Labels | Numbers
     rows: Ints
     n_rows: int
+
+    @property
+    def by_row(self) -> AnyArray:
+        """Of every row its code, -1 for none; or its number, NaN for none."""
+        if isinstance(self.labels, Numbers):
+            values = np.full(self.n_rows, np.nan)
+            values[self.rows] = self.labels.values
+            return values
+        codes = np.full(self.n_rows, -1, dtype=np.int64)
+        codes[self.rows] = self.labels.codes
+        return codes
 
 
 def columns_of(names: Sequence[str], Y: object) -> list[LabelsLike]:

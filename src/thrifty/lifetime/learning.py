@@ -124,6 +124,13 @@ def _auroc(values: NDArray[np.float64], y: NDArray[np.bool_]) -> float | None:
 _HISTORY = 100
 #: so many tasks, the latest, can be fitted again: their labels are kept until then
 _AGAIN = 64
+#: so many of them, the latest on the same rows, have a say in what a further task buys. Set by hand
+_BESIDE = 12
+
+
+def _rows_of(task: OpenTask) -> tuple[object, ...]:
+    """Equal where two tasks are over the same rows and features of one source."""
+    return (task.place, task.source.examples, task.features.names)
 
 
 class Learning:
@@ -163,6 +170,7 @@ class Learning:
                 name, X, y, shelf.now, spend=spend, features=features, kinds=kinds, na=na,
                 quiet=bought is not None, sample_weight=sample_weight, groups=groups,
             )  # fmt: skip
+            task = self._beside_earlier(task)
             try:
                 return self._learn(family, task, good, label_name(y, task.source), bought)
             except FeaturesMoved:
@@ -226,8 +234,10 @@ class Learning:
         )
         self._commit(task, learned, found, after, label)
         if isinstance(task.labels, Labels | Numbers):
-            rows = np.arange(len(task.labels))
-            self._keep(replace(task, labels=PartlyLabelled(task.labels, rows, len(rows))))
+            labels, rows = task.labels, np.arange(len(task.labels))
+            if isinstance(labels, Labels):
+                labels = replace(labels, beside=())  # others keep their own
+            self._keep(replace(task, labels=PartlyLabelled(labels, rows, len(rows))))
         return learned
 
     def _keep(self, task: OpenTask) -> None:
@@ -242,6 +252,19 @@ class Learning:
         while len(self._latest) > _AGAIN:
             del self._latest[next(iter(self._latest))]
 
+    def _beside_earlier(self, task: OpenTask) -> OpenTask:
+        """With the labels that earlier tasks gave the same rows: what is bought serves all."""
+        labels, shelf = task.labels, self._shelf
+        if not isinstance(shelf.family, LearnsTogether) or not isinstance(labels, Labels):
+            return task
+        here = _rows_of(task)
+        earlier = [
+            one.labels.by_row
+            for name, one in self._latest.items()
+            if name in shelf.tasks and _rows_of(one) == here
+        ]
+        return replace(task, labels=replace(labels, beside=tuple(earlier[-_BESIDE:])))
+
     def refit(self) -> list[str]:
         """Fit earlier tasks again on what is owned now; see :meth:`thrifty.Lifetime.refit`."""
         shelf = self._shelf
@@ -252,8 +275,7 @@ class Learning:
         groups: dict[object, list[OpenTask]] = {}
         for name, task in self._latest.items():
             if name in shelf.tasks:
-                key = (task.place, task.source.examples, task.features.names)
-                groups.setdefault(key, []).append(task)
+                groups.setdefault(_rows_of(task), []).append(task)
         for tasks in groups.values():
             cells = self._booking.open_again(tasks[-1])
             models = [shelf.tasks[task.name].model for task in tasks]
@@ -330,6 +352,7 @@ class Learning:
             return None  # its turn will raise it again
         if not task.source.free:
             return None
+        task = self._beside_earlier(task)
         return Ahead(task.cells, task.labels, task.features.names)
 
     def _one_by_one(

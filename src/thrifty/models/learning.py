@@ -25,7 +25,7 @@ from thrifty.models.buying.halving import Halving
 from thrifty.models.buying.halving_numbers import HalvingNumbers
 from thrifty.models.buying.in_order import InOrder
 from thrifty.models.buying.long_tables import LongTable, is_long
-from thrifty.models.buying.nested import Nested, OneTable, read_known
+from thrifty.models.buying.nested import Nested, OneTable, is_told, read_known
 from thrifty.models.buying.own import buy_by
 from thrifty.models.buying.policy import Bought, Policy
 from thrifty.models.buying.purses import owns_rows, share_of_rows
@@ -35,7 +35,7 @@ from thrifty.models.fits.fitted import FittedClasses, FittedNumbers
 from thrifty.models.fits.fitting import fit_classes, fit_regressor
 from thrifty.models.fits.for_all import fit_for_all, how_many_tell
 from thrifty.models.fits.rungs import Rungs, fit_rungs, lower_rung, tells_enough
-from thrifty.models.fits.target import Target, target_of_classes, target_of_numbers
+from thrifty.models.fits.target import Target, target_of_classes, target_of_numbers, target_of_rows
 from thrifty.models.memory.memory import Lesson, Memory, words_of
 from thrifty.models.stairs import Step, find_steps, on_stairs
 from thrifty.models.table import Table
@@ -110,7 +110,8 @@ def learn_table(
         if by_rungs is not None:
             return cast(LearnedClasses, by_rungs[0])
         if _shares_rows(cells, labels, memory):
-            return cast(LearnedClasses, learn_together(cells, [whole], estimator, seed)[0])
+            beside = [target_of_rows(by_row) for by_row in labels.beside]
+            return cast(LearnedClasses, learn_together(cells, [whole], estimator, seed, beside)[0])
     rng = np.random.default_rng(seed)
     policy = policy_for(cells, labels)
     all_free = not np.any(np.asarray(cells.prices) > 0)
@@ -165,9 +166,17 @@ def learn_numbers(
 
 
 def learn_together(
-    cells: Cells, tasks: Sequence[PartlyLabelled], estimator: EstimatorLike | None, seed: int
+    cells: Cells,
+    tasks: Sequence[PartlyLabelled],
+    estimator: EstimatorLike | None,
+    seed: int,
+    beside: Sequence[Target] = (),
 ) -> list[LearnedTable]:
-    """Buy one table for several tasks on the same rows, within the door's allowance, and fit."""
+    """Buy one table for several tasks on the same rows, within the door's allowance, and fit.
+
+    ``beside``: earlier tasks on these rows. What is bought is to serve them too when they are
+    fitted again, and the forest is grown for all of them.
+    """
     for task in tasks:
         if isinstance(task.labels, Labels):
             _check_classes(task.labels)
@@ -176,8 +185,8 @@ def learn_together(
         return by_rungs
     targets = [_target(task) for task in tasks]
     with threadpool_limits(1):
-        one = Nested().buy_for_all(cells, targets, allowance_of(cells))
-        return fit_one_table(one, cells, targets, estimator, seed)
+        one = Nested().buy_for_all(cells, targets, allowance_of(cells), beside)
+        return fit_one_table(one, cells, targets, estimator, seed, beside)
 
 
 def fit_one_table(
@@ -186,11 +195,13 @@ def fit_one_table(
     targets: Sequence[Target],
     estimator: EstimatorLike | None,
     seed: int,
+    beside: Sequence[Target] = (),
 ) -> list[LearnedTable]:
     """A model of each target on one table, of those features alone that they need."""
     sizes = tuple(len(cells.categories.get(f, ())) for f in one.features.tolist())
-    ours = [target.of_rows(one.rows) for target in targets]
-    weights = [share_of_rows(target, one.rows) for target in targets]
+    every = [*targets, *(target for target in beside if is_told(target, one.rows))]
+    ours = [target.of_rows(one.rows) for target in every]
+    weights = [share_of_rows(target, one.rows) for target in every]
     kept = how_many_tell(one.filled(), ours, weights, sizes, seed)
     one, sizes = one.first(kept), sizes[:kept]
     tables = [one.table(target) for target in targets]
@@ -239,12 +250,8 @@ def with_steps(cells: Cells, seed: int) -> tuple[Cells, tuple[Step, ...]]:
 
 def _target(task: PartlyLabelled) -> Target:
     if isinstance(task.labels, Numbers):
-        values = np.full(task.n_rows, np.nan)
-        values[task.rows] = task.labels.values
-        return target_of_numbers(values)
-    codes = np.full(task.n_rows, -1, dtype=np.int64)
-    codes[task.rows] = task.labels.codes
-    return target_of_classes(codes, task.labels.n_classes)
+        return target_of_numbers(task.by_row)
+    return target_of_classes(task.by_row, task.labels.n_classes)
 
 
 def policy_for(cells: Cells, labels: Labels) -> Policy[Labels]:

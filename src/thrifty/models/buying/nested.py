@@ -27,6 +27,7 @@ __all__ = [
     "Nested",
     "OneTable",
     "Purse",
+    "is_told",
     "read_cells",
     "read_known",
     "rows_in_order",
@@ -120,13 +121,24 @@ class Nested:
     whole: float = 0.5
     kept: float = 0.5
 
-    def buy_for_all(self, cells: Cells, targets: Sequence[Target], allowance: float) -> OneTable:
-        """Buy for at most ``allowance``, in the unit of the prices."""
-        every, order = np.arange(cells.n_features), rows_in_order(cells, targets, allowance)
+    def buy_for_all(
+        self,
+        cells: Cells,
+        targets: Sequence[Target],
+        allowance: float,
+        beside: Sequence[Target] = (),
+    ) -> OneTable:
+        """Buy for at most ``allowance``, in the unit of the prices.
+
+        ``beside``: earlier tasks on these rows, which have a say in rows and features and need
+        nothing of their own.
+        """
+        every = np.arange(cells.n_features)
+        order = rows_in_order(cells, [*targets, *beside], allowance)
         purse = Purse(cells, allowance)
         most = purse.most_rows(order, every)
         owned = np.flatnonzero(what_is_known(cells).any(axis=1))
-        if not all(_is_told(target, np.union1d(owned, order[:most])) for target in targets):
+        if not all(is_told(target, np.union1d(owned, order[:most])) for target in targets):
             first = order[: _least_rows(order, targets)]
             purse.buy(first, _affordable(cells, purse, first))
         # all of the money, where half of it would not show two rows of every class
@@ -134,11 +146,10 @@ class Nested:
         n = max(n, min(_least_rows(order, targets), purse.most_rows(order, every)))
         purse.buy(order[:n], every)
         if purse.left > 0 and n < len(order):
-            one = read_known(cells, targets)
-            kept = self._better(cells, one)
+            kept = self._better(cells, read_known(cells, targets, beside))
             purse.buy(order[: purse.most_rows(order, kept)], kept)
             purse.buy(order[: purse.most_rows(order, every)], every)
-        return read_known(cells, targets)
+        return read_known(cells, targets, beside)
 
     def _better(self, cells: Cells, one: OneTable) -> Ints:
         """The features that tell most for their price, up to a share of a row's price."""
@@ -188,7 +199,7 @@ def rows_in_order(cells: Cells, targets: Sequence[Target], allowance: float) -> 
     return order
 
 
-def _is_told(target: Target, rows: Ints) -> bool:
+def is_told(target: Target, rows: Ints) -> bool:
     """Whether these rows hold enough of two classes, so that there is something to tell."""
     codes = target.codes[rows]
     ours = np.bincount(codes[codes >= 0], minlength=target.n_codes)
@@ -241,7 +252,7 @@ def what_is_known(cells: Cells) -> Bools:
     return np.asarray(known)
 
 
-def read_known(cells: Cells, targets: Sequence[Target]) -> OneTable:
+def read_known(cells: Cells, targets: Sequence[Target], beside: Sequence[Target] = ()) -> OneTable:
     """All that is known of the rows, as one table; reading it costs nothing."""
     known = what_is_known(cells)
     rows, features = _in_the_table(known, targets)
@@ -250,7 +261,8 @@ def read_known(cells: Cells, targets: Sequence[Target]) -> OneTable:
     named = cells.categories
     filled = np.where(bought, values, middles)
     categories = np.array([f in named for f in features.tolist()], dtype=bool)
-    ours = [target.of_rows(rows) for target in targets]
+    every = [*targets, *(target for target in beside if is_told(target, rows))]
+    ours = [target.of_rows(rows) for target in every]
     told = ForestForAll(
         filled, [_present(t) for t in ours], np.ones(len(rows)), categories, 0, _TREES
     ).importances
@@ -280,10 +292,10 @@ def _in_the_table(known: Bools, targets: Sequence[Target]) -> tuple[Ints, Ints]:
     seen = known.sum(axis=0) >= min(_SEEN, max(int(known.sum(axis=0).max(initial=0)), 1))
     share = known[:, seen].mean(axis=1) if seen.any() else np.zeros(len(known))
     rows = np.flatnonzero(share >= _KNOWN)
-    if not all(_is_told(target, rows) for target in targets):
+    if not all(is_told(target, rows) for target in targets):
         rows = np.flatnonzero(known.any(axis=1))
     features = np.flatnonzero(known[rows].sum(axis=0) >= 1)
-    if not len(rows) or not all(_is_told(target, rows) for target in targets):
+    if not len(rows) or not all(is_told(target, rows) for target in targets):
         raise BadInput(
             "nothing is known of enough rows of every class, and nothing may be spent on them: say "
             "a larger spend=, or bring rows whose cells are free or owned."

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
+from thrifty.typing import AnyArray
 
-__all__ = ["Target", "target_of_classes", "target_of_numbers"]
+__all__ = ["Target", "target_of_classes", "target_of_numbers", "target_of_rows"]
 
 #: groups into which numbers are cut for drawing rows and growing trees: fifths; set by hand
 _GROUPS = 5
@@ -54,6 +55,17 @@ class Target:
 def target_of_classes(codes: Ints, n_classes: int) -> Target:
     """Of class codes; -1: no label."""
     return Target(np.asarray(codes, dtype=np.int64), n_classes)
+
+
+def target_of_rows(by_row: AnyArray) -> Target:
+    """Of codes, -1 for none, or of numbers, NaN for none.
+
+    >>> target_of_rows(np.array([0, -1, 2])).n_codes
+    3
+    """
+    if by_row.dtype.kind == "f":
+        return target_of_numbers(by_row)
+    return target_of_classes(by_row, int(by_row.max(initial=0)) + 1)
 
 
 def target_of_numbers(values: Floats) -> Target:
