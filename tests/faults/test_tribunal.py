@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from thrifty.cells import Answered
 from thrifty.cells.ledger import buying, settlement
 from thrifty.cells.ledger import next_calls as asking
+from thrifty.cells.sources.answered import FAILED
 from thrifty.testing import Tribunal
 from thrifty.testing.tribunal.history import again_too_early, most_billed
 from thrifty.testing.tribunal.provider_process import Faults
@@ -79,6 +81,28 @@ def test_it_finds_values_that_are_not_the_providers(fast_path, monkeypatch):
     monkeypatch.setattr(settlement, "read_answer", wrong)
     verdict = rough(fast_path, provider="async", money="flat").run()
     assert verdict.wrong > 0 and not verdict.sound
+
+
+@pytest.mark.parametrize("taken_for", ["not-billed", "billed"])
+def test_it_finds_examples_of_a_call_whose_end_is_unknown_taken_for_known(
+    fast_path, monkeypatch, taken_for
+):
+    right = Answered.ends
+
+    def sure(*given):
+        ends = right(*given)
+        ends[ends == FAILED.index("unknown") + 1] = FAILED.index(taken_for) + 1
+        return ends
+
+    monkeypatch.setattr(Answered, "ends", sure)
+    few = Faults(refused=0.0, cut=0.0, malformed=0.0, slow=0.0)
+    room = {"provider": "plain", "money": "flat", "says": "below", "parts": True, "gentle": False}
+    folder = fast_path / "room"
+    verdict = Tribunal(
+        kills=10, pauses=0, workers=4, n_examples=60, folder=folder, seed=3, faults=few,
+        tight=False, limited=False, **room,
+    ).run()  # fmt: skip
+    assert not verdict.sound
 
 
 def test_a_history_is_read_cell_by_cell():

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 
 from thrifty.typing import JsonLike
 
-__all__ = ["Judgement", "again_too_early", "most_billed"]
+__all__ = ["Judgement", "again_too_early", "most_billed", "not_asked_again"]
 
 
 @dataclass
@@ -93,7 +93,8 @@ def again_too_early(
     """Cells that were billed again while their value was still good: (before the end, at the end).
 
     A cell that is bought once more when everything is bought at the end was billed and then not
-    known: neither settled nor in doubt. ``allowed`` are cells that a user gave up.
+    known: neither settled nor in doubt. ``allowed`` are cells that a user gave up; what was billed
+    and had no answer may be billed again.
 
     >>> bill = {"ids": ["p"], "names": ["a"], "calm": False}
     >>> again_too_early([{**bill, "t": 1.0}, {**bill, "t": 2.0}], {}, {})
@@ -118,7 +119,31 @@ def again_too_early(
                     continue
                 text = f"{example} {name} at {at:.3f}, before at {before:.3f}"
                 (unknown if bill["calm"] else twice).append(text)
+        nothing = [e for e, word in bill.get("failed", {}).items() if word == "billed"]
+        left.update((e, name) for e in nothing for name in bill["names"])
     return twice, unknown
+
+
+def not_asked_again(
+    lines: Iterable[JsonLike], valid: Mapping[str, float], examples: Iterable[str]
+) -> dict[str, set[str]]:
+    """Of each feature that had expired before the end, examples that nobody asked for at the end.
+
+    A provider that was asked again under a key it had seen says what it said before, and bills
+    nothing. A value counts from when it was told: that is what a buyer knows, and what a user knows
+    who tells a value that came late.
+
+    >>> bill = {"ids": ["p"], "names": ["a"], "amount": 1, "calm": True}
+    >>> again = {"ids": ["q"], "names": ["a"], "repeated": "key", "calm": True}
+    >>> not_asked_again([bill, again], {"a": 0.5}, "pqr")
+    {'a': {'r'}}
+    """
+    told: dict[str, set[str]] = {name: set() for name in valid}
+    for line in lines:
+        for name in valid:
+            if line.get("calm") and name in line["names"]:
+                told[name] |= set(line["ids"])
+    return {name: set(examples) - some for name, some in told.items() if set(examples) - some}
 
 
 def most_billed(bills: Iterable[JsonLike]) -> int:

@@ -12,12 +12,14 @@ import os
 import random
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from thrifty.cells.sources.answered import FAILED
 from thrifty.testing.tribunal.chat_process import Chat
 from thrifty.testing.tribunal.rooms import Contract, Room, amount, said
 from thrifty.typing import Fields, JsonLike
@@ -39,6 +41,20 @@ class Faults:
         return Faults(*(share * getattr(self, kind) for kind in self.__slots__))
 
 
+@dataclass(frozen=True, slots=True)
+class Billed:
+    """What came of a call: what each example that was billed cost, and which have no value."""
+
+    costs: Mapping[str, int]
+    #: example to one of FAILED
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    def told(self, examples: list[str]) -> list[str]:
+        """What is said of the cost of each: of one that nobody can tell of, nothing."""
+        known = {e: c for e, c in self.costs.items() if self.failed.get(e) != "unknown"}
+        return [amount(known.get(example, 0)) for example in examples]
+
+
 class Biller:
     """What was billed, for one room."""
 
@@ -47,7 +63,7 @@ class Biller:
         self.calm = False
         self.lock = threading.Lock()
         self.active: set[int] = set()
-        self.keys: dict[str, list[int]] = {}
+        self.keys: dict[str, Billed] = {}
         self.drawn: set[tuple[int, str]] = set()
         self.chat = Chat(self)
         self.log = os.open(room.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -79,46 +95,68 @@ class Biller:
                 self.write({"fault": "slow"})
         time.sleep(seconds)
 
-    def bill(self, asked: JsonLike, fault: str) -> list[int]:
-        """Write down what is billed, once for a key; what each example cost."""
+    def failing(self, examples: list[str]) -> dict[str, str]:
+        """Of some calls about several examples one that has no answer, and what is said of it."""
+        with self.lock:
+            some = self.room.parts and len(examples) > 1 and self.chance.random() < 0.25
+            if not some or self.calm:
+                return {}
+            return {self.chance.choice(examples): self.chance.choice(FAILED)}
+
+    def bill(self, asked: JsonLike, fault: str, failed: Mapping[str, str]) -> Billed:
+        """Write down what is billed, once for a key; what came of the call.
+
+        What is said to be unknown was billed one time in two. An example that was billed without an
+        answer owes its fees again.
+        """
         key, contract = asked["key"], self.room.contracts[asked["contract"]]
         with self.lock:
             if key is not None and key in self.keys:
-                self.write({"fault": fault, "repeated": key})
+                again = {"ids": asked["ids"], "names": asked["names"], "calm": self.calm}
+                self.write({"fault": fault, "repeated": key, **again})
                 return self.keys[key]
-            costs = []
+            costs = {}
             for example in asked["ids"]:
+                word = failed.get(example, "")
+                if word == "not-billed" or (word == "unknown" and self.chance.random() < 0.5):
+                    continue
+                drawn = self.drawn.copy() if word == "billed" else self.drawn
                 cost = sum(contract.own[name] for name in asked["names"])
-                cost -= self.discount(contract, example, asked["names"])
+                cost -= self.discount(contract, example, asked["names"], drawn)
                 for fee, members in contract.once:
                     mark = (hash(members), example)
-                    if mark not in self.drawn and set(members) & set(asked["names"]):
-                        self.drawn.add(mark)
+                    if mark not in drawn and set(members) & set(asked["names"]):
+                        drawn.add(mark)
                         cost += fee
-                costs.append(self.really(cost))
-            self._note(asked["ids"], asked["names"], sum(costs), fault, key)
+                costs[example] = self.really(cost)
+            made = Billed(costs, failed)
+            self._note(made, asked["names"], fault, key)
             if key is not None:
-                self.keys[key] = costs
-            return costs
+                self.keys[key] = made
+            return made
 
     def note(self, ids: list[str], names: list[str], amount: int, fault: str) -> None:
         """Write a bill down."""
         with self.lock:
-            self._note(ids, names, amount, fault, None)
+            self._note(Billed(dict(zip(ids, [amount] + [0] * len(ids)))), names, fault, None)
 
-    def _note(
-        self, ids: list[str], names: list[str], amount: int, fault: str, key: str | None
-    ) -> None:
-        line = {"t": time.time(), "key": key, "ids": ids, "names": names, "amount": amount}
-        self.write({**line, "fault": fault, "calm": self.calm})
+    def _note(self, made: Billed, names: list[str], fault: str, key: str | None) -> None:
+        costs = dict(made.costs)
+        line = {"t": time.time(), "key": key, "ids": list(costs), "names": names, "costs": costs}
+        failed = {"failed": dict(made.failed)} if made.failed else {}
+        fault = fault or "".join(f"in part, {word}" for word in made.failed.values())
+        amount = sum(costs.values())
+        self.write({**line, **failed, "amount": amount, "fault": fault, "calm": self.calm})
 
-    def discount(self, contract: Contract, example: str, names: list[str]) -> int:
+    def discount(
+        self, contract: Contract, example: str, names: list[str], drawn: set[tuple[int, str]]
+    ) -> int:
         """What is taken off tests of a group; the first pays in full, the one that loses least."""
         off = {n: contract.own[n] - contract.less[n] for n in names if n in contract.less}
         if not off:
             return 0
-        first = (hash("group"), example) not in self.drawn
-        self.drawn.add((hash("group"), example))
+        first = (hash("group"), example) not in drawn
+        drawn.add((hash("group"), example))
         return sum(off.values()) - (min(off.values()) if first else 0)
 
     def really(self, listed: int) -> int:
@@ -207,11 +245,14 @@ class _Handler(BaseHTTPRequestHandler):
             if fault == "refused":
                 self._say(503, {})
             return
-        costs = biller.bill(asked, fault)
+        failed = {} if fault else biller.failing(asked["ids"])
+        made = biller.bill(asked, fault, failed)
         if fault == "cut after":
             return
-        told = None if biller.room.says == "no" else [amount(cost) for cost in costs]
-        self._say(200, {"values": biller.answer(asked, fault), "costs": told})
+        told = None if biller.room.says == "no" else made.told(asked["ids"])
+        ends = [made.failed.get(e, "") for e in asked["ids"]] if made.failed else None
+        values = biller.answer(asked, fault)
+        self._say(200, {"values": values, "costs": told, "failed": ends})
 
     def _tell(self, reply: tuple[int, object]) -> None:
         if reply[0]:  # 0: cut

@@ -92,6 +92,8 @@ class Room:
     frames: bool = False
     #: whether answers say what they cost: "no", or often "below" or "above" the list
     says: str = "no"
+    #: whether some examples of a call may fail, with their costs told and their end, or without
+    parts: bool = False
     #: fewer faults and kills, so that tasks come to their end
     gentle: bool = False
     #: in millionths
@@ -127,7 +129,8 @@ class Room:
     @property
     def label(self) -> str:
         """What it is, for findings."""
-        kinds = ("mixed" if self.mixed else "", "frames" if self.frames else "", self.says)
+        some = {"mixed": self.mixed, "frames": self.frames, "in parts": self.parts}
+        kinds = (*(kind for kind, so in some.items() if so), self.says)
         return ", ".join(k for k in (self.provider, self.money, *kinds) if k not in ("", "no"))
 
 
@@ -153,6 +156,7 @@ def make_room(store: str, log: Path, chance: random.Random, n_examples: int, **c
         mixed=chosen.get("mixed", chance.random() < 0.4) and not asks,
         frames=chosen.get("frames", chance.random() < 0.3) and not asks,
         gentle=chosen.get("gentle", chance.random() < 0.5),
+        parts=chosen.get("parts", chance.random() < 0.4) and says in ("below", "above"),
         per_task=int(cost * chance.uniform(2, 6)) if limited else None,
         per_example=int(cost * chance.uniform(0.5, 1.2)) if limited else None,
     )  # fmt: skip

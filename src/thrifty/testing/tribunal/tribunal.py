@@ -18,9 +18,14 @@ from typing import Any
 
 from thrifty.cells import Budget, Cells, Source
 from thrifty.cells.ledger.ledger import OpenPurchase
-from thrifty.errors import BadInput, CostAboveReservation
+from thrifty.errors import BadInput, CostAboveReservation, PurchaseInDoubt
 from thrifty.lifetime import Lifetime
-from thrifty.testing.tribunal.history import Judgement, again_too_early, most_billed
+from thrifty.testing.tribunal.history import (
+    Judgement,
+    again_too_early,
+    most_billed,
+    not_asked_again,
+)
 from thrifty.testing.tribunal.provider_process import Faults, begin_billing, read_log, tell
 from thrifty.testing.tribunal.rooms import FEATURES, WORDS, Room, amount, make_room, said
 from thrifty.testing.tribunal.worker import (
@@ -332,9 +337,10 @@ class _Session:
         examples = [key.split()[0] for key in purchase.examples]
         cells = [(e, f) for e in examples for f in purchase.features]
         if room.provider == "keyed":
-            if purchase.status == "doubt":
+            part = "#" in purchase.key  # its key has answered, and said that it cannot tell
+            if purchase.status == "doubt" and not part:
                 return  # it resolves itself when somebody asks again
-            billed = True
+            billed = purchase.status != "doubt" or bool(self._own_bills(purchase, cells, bills))
         else:
             billed = purchase.status != "doubt" or self._was_billed(purchase, cells, bills)
         values = [[said(room, e, f) for f in purchase.features] for e in examples]
@@ -359,18 +365,33 @@ class _Session:
         """What the provider's log says that a purchase cost; None where it is what was said."""
         if self.room.says == "no" or purchase.status != "doubt":
             return None
-        (example, name), key = cells[0], purchase.key
-        mine = [b for b in bills if example in b["ids"] and name in b["names"]]
-        mine = [b for b in mine if b["key"] == key] if self.room.provider == "keyed" else mine
-        return amount(mine[-1]["amount"]) if mine else None
+        mine = self._own_bills(purchase, cells, bills)
+        if not mine:
+            return None
+        return amount(sum(mine[-1]["costs"].get(e, 0) for e in {e for e, _ in cells}))
+
+    def _own_bills(
+        self, purchase: OpenPurchase, cells: list[tuple[str, str]], bills: list[Fields]
+    ) -> list[Fields]:
+        """Bills of any of its cells; with keys those of its call."""
+        examples, name = {e for e, _ in cells}, cells[0][1]
+        mine = [b for b in bills if examples & set(b["ids"]) and name in b["names"]]
+        if self.room.provider != "keyed":
+            return mine
+        return [b for b in mine if b["key"] == purchase.key.split("#")[0]]
 
     def _was_billed(
         self, purchase: OpenPurchase, cells: list[tuple[str, str]], bills: list[Fields]
     ) -> bool:
         """While a purchase is open nobody else may buy its cells: a later bill is its own."""
-        if self.room.valid and self.room.jumps:  # no clock of a worker says when it was
-            times = sum(cells[0][0] in b["ids"] and cells[0][1] in b["names"] for b in bills)
-            return times > self._written_down(*cells[0])
+        if self.room.parts or (self.room.valid and self.room.jumps):
+            # a bill may have been for nothing; and no clock of a worker says when it was
+            name = cells[0][1]
+            return any(
+                sum(e in b["ids"] and name in b["names"] for b in bills)
+                > self._written_down(e, name)
+                for e in {e for e, _ in cells}
+            )
         if self.room.valid:
             since = [b for b in bills if b["t"] >= purchase.created_at]
             return any(cells[0][0] in b["ids"] and cells[0][1] in b["names"] for b in since)
@@ -379,7 +400,7 @@ class _Session:
 
     def _written_down(self, example: str, feature: str) -> int:
         """How many bills of a cell the ledger knows the end of."""
-        ended = ("settled", "lost", "late", "malformed", "changed")
+        ended = ("settled", "failed", "lost", "late", "malformed", "changed")
 
         def work(pages: Any) -> int:
             e = int(pages.numbers("example", [example])[0])
@@ -478,6 +499,8 @@ class _Session:
                 return cells.get(range(self.room.n_examples), range(len(FEATURES)))
             except CostAboveReservation:
                 continue  # its values are kept
+            except PurchaseInDoubt:  # a key was asked again, and cannot tell of a part
+                self._resolve()
 
     @property
     def _label(self) -> str:
@@ -504,14 +527,11 @@ class _Session:
                 verdict.findings.append(f"{self._label}{most} of {limit} per {what}")
 
     def _expired_is_bought_again(self) -> None:
-        """A value that had expired when everything was bought at the end was bought once more."""
-        calm = [bill for bill in self._bills() if bill["calm"]]
-        for name in self.room.valid:
-            again = {example for bill in calm if name in bill["names"] for example in bill["ids"]}
-            stale = self.room.n_examples - len(again)
-            if stale:
-                self.verdict.wrong += stale
-                self.verdict.findings.append(f"{self._label}{stale} cells of {name} are stale")
+        """A value that had expired when everything was bought at the end was asked for again."""
+        lines, room = read_log(self.room.log), self.room
+        for name, stale in not_asked_again(lines, room.valid, room.examples).items():
+            self.verdict.wrong += len(stale)
+            self.verdict.findings.append(f"{self._label}{len(stale)} cells of {name} are stale")
 
     def _reconcile(self) -> None:
         """bill(), balance(), accounts, purchases and every receipt are one account."""

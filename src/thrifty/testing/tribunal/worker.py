@@ -162,7 +162,9 @@ def _answer(room: Room, ids: Sequence[str], names: Sequence[str], data: Any) -> 
         import pandas
 
         values = pandas.DataFrame(values, index=list(ids), columns=list(names))
-    return values if data["costs"] is None else Answered(values, cost=data["costs"])
+    if data["costs"] is None:
+        return values
+    return Answered(values, cost=data["costs"], failed=data["failed"])
 
 
 def warm_up() -> None:
