@@ -326,3 +326,22 @@ def test_a_power_above_the_theorys_is_not_called_bounded_by_it():
     assert not judged(0.83).holds and "faster than the sum" in judged(0.83).why
     assert not judged(0.2).holds and "bounded by it" in judged(0.2).why
     assert judged(0.53).holds
+
+
+def test_every_claim_stands_in_what_is_printed_and_those_that_do_not_hold_come_first(tmp_path):
+    from rich.console import Console
+
+    from thrifty.commands.reproduce import _show
+    from thrifty.reproduce.reproduction import Reproduction
+    from thrifty.reproduce.verdicts import Verdict
+
+    said = [
+        Verdict("trees", "grows with K", "1.0", "1.02", True),
+        Verdict("lists", "stays below m", "4", "9", False, "nine were bought"),
+    ]
+    console = Console(record=True, width=120, quiet=False, file=(tmp_path / "page").open("w"))
+    _show(console, Reproduction(tmp_path, [{}] * 7, said), 3.0)
+    page = console.export_text()
+    assert page.index("stays below m") < page.index("grows with K")
+    assert "does not" in page and "1.02" in page and "nine were bought" in page
+    assert "7 runs" in page and "1 of 2 claims hold" in " ".join(page.split())

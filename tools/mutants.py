@@ -4,56 +4,46 @@
     python tools/mutants.py --area powers    one area, or: named, drawn
     python tools/mutants.py --only 17        one mutation, with what its tests printed
     python tools/mutants.py --survivors      those that no test noticed, once more
-    python tools/mutants.py --trust          the tests have just passed: do not try them first
     python tools/mutants.py --again          forget what an interrupted run found
     python tools/mutants.py --area drawn --n 60 --first 0
                                              sixty of them, a fair draw; the next with --first 60
 
 The list is data: tests/mutants/named.json (written by hand, each with the tests that must fail) and
-drawn.json (by tools/draw_mutants.py, from a seed). Drawn ones are run against the tests nearest to
-their file, tests/mutants/nearest.json. A mutation no test notices must be in accepted.json with a
-reason. The source is copied once and changed there, so an interrupted run leaves nothing behind.
-Where a mutation is tells tools/mutated.py, by its lines: they may move, also to another file.
-Before a mutation counts as noticed, its tests must have passed without it.
+drawn.json (by tools/draw_mutants.py, from a seed). One pass over the tests that nearest.json names
+notes which functions each of them calls, how long it takes, and that it passes without any change
+(tools/calls_of_tests.py). A drawn change is then tried on the tests that call the function it
+changes, the quickest first, up to the first that fails. A mutation no test notices must be in
+accepted.json with a reason. The source is copied for each worker and changed there, so an
+interrupted run leaves nothing behind. Where a mutation is tells tools/mutated.py, by its lines:
+they may move, also to another file.
 Exit status 1 where fewer than 95 of 100 are noticed, or one is neither noticed nor accepted.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import importlib
 import itertools
 import json
 import os
 import random
-import resource
 import shutil
-import signal
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-import pytest
+from calls_of_tests import Called, Chosen, function_at, known_calls
+from forked_tests import ROOT, outcome
 from mutated import Mutation, found_in, with_change
 
-for name in (  # before the forks: what does not change is imported once
-    "numba", "scipy.optimize", "scipy.stats", "sklearn.ensemble", "sklearn.utils.estimator_checks",
-    "hypothesis.strategies", "hypothesis.extra.numpy", "pandas", "sqlalchemy", "pyarrow.parquet",
-    "matplotlib.pyplot", "typer.testing", "anyio", "httpx",
-):  # fmt: skip
-    with contextlib.suppress(ImportError):
-        importlib.import_module(name)
-
-ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests/mutants"
 WORK = ROOT / ".mutants"
-SECONDS = 30
-#: of processor time for tests without any change; a change has half more than they took
-MOST = 120
-#: seconds without any work: it waits for something that does not come
-ASLEEP = 25
+#: of processor time that a change has at least, and how many times what its tests take without it
+SECONDS, TIMES = 15, 3
+#: tests that a change is tried on: so many seconds of them, the quickest first
+ENOUGH = 45.0
+#: tests of the nearest files are tried before others that take this share of their time
+NEARER = 0.3
 WANTED = 0.95
 
 
@@ -67,8 +57,17 @@ def every_mutation() -> list[Mutation]:
         file = found_in(WORK, one)
         one |= {"number": number, "applies": file is not None, "was": one["file"]}
         one["file"] = file or one["file"]
+        one["function"] = _function(one) if file else ""
         one.setdefault("tests", _near(one["file"], nearest))
     return listed
+
+
+def _function(one: Mutation) -> str:
+    """The function that it changes: of the first line that differs."""
+    before = (WORK / one["file"]).read_text(encoding="utf-8")
+    lines = zip(before.split("\n"), (with_change(before, one) or "").split("\n"), strict=False)
+    first = next((i for i, (old, new) in enumerate(lines, 1) if old != new), 1)
+    return function_at(before, first)
 
 
 def _near(file: str, nearest: dict[str, list[str]]) -> list[str]:
@@ -76,66 +75,41 @@ def _near(file: str, nearest: dict[str, list[str]]) -> list[str]:
     return nearest[max((known for known in nearest if file.startswith(known)), key=len)]
 
 
-def _outcome(one: Mutation, plain: dict[str, str], show: bool, seconds: int) -> int:
-    """Run the tests in a fork: what does not change (numpy, numba, pytest) is imported once.
+def tests_of(one: Mutation, known: list[Called]) -> list[Called]:
+    """Those that call the function that it changes, the quickest first.
 
-    The status pytest ends with, or the signal that ended it.
+    Outside of functions, as in a constant, those that call anything in its file. A named change
+    must be noticed by its own tests.
     """
-    child = os.fork()
-    if child == 0:
-        # Seconds of the processor, not of the clock: a busy machine must not decide.
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-        os.environ.update(plain, OMP_NUM_THREADS="1", PYTHONPATH=str(WORK / "src"))
-        if plain:
-            import numba
-
-            numba.config.DISABLE_JIT = True
-        sys.path.insert(0, str(WORK / "src"))
-        sys.dont_write_bytecode = True
-        os.chdir(ROOT)
-        if not show:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            os.dup2(1, 2)
-        code = 3
-        try:
-            code = int(pytest.main([
-                "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow",
-                "-k", "not postgres", "--hypothesis-seed=0", str(WORK / one["file"]),
-                *one["tests"],
-            ]))  # fmt: skip
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(_end_of(child))
+    near = tuple(one["tests"])
+    own = [test for test in known if test.test.startswith(near)]
+    if one["area"] == "named":
+        return sorted(own, key=lambda test: test.seconds)
+    at = f"{one['file']}:{one['function']}"
+    if one["function"]:
+        calling = [test for test in known if at in test.functions]
+    else:
+        calling = [test for test in known if any(f.startswith(at) for f in test.functions)] or own
+    calling.sort(key=lambda test: test.seconds * (NEARER if test.test.startswith(near) else 1))
+    within = itertools.accumulate(test.seconds for test in calling)
+    return [test for test, seconds in zip(calling, within, strict=True) if seconds < ENOUGH]
 
 
-def _end_of(child: int) -> int:
-    """The status of a child that ends, or that sleeps for so long that it waits for ever."""
-    asleep, before = 0, 0
-    for look in itertools.count(1):
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return status
-        time.sleep(0.25)
-        with contextlib.suppress(OSError):  # a busy machine makes it wait too, but not asleep
-            state, *numbers = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-            asleep += state == "S"
-            if look % (4 * ASLEEP) == 0:
-                ticks = int(numbers[10]) + int(numbers[11])
-                if asleep > 3.6 * ASLEEP and ticks - before < 5 * ASLEEP:
-                    os.kill(child, signal.SIGKILL)
-                asleep, before = 0, ticks
-    raise AssertionError
-
-
-def noticed(one: Mutation, show: bool = False, seconds: int = SECONDS) -> tuple[bool, float]:
+def noticed(one: Mutation, tests: list[Called], work: Path, show: bool) -> tuple[bool, float]:
     """Whether a test fails once the mutation is in, and the CPU seconds that took."""
-    path = WORK / one["file"]
+    if not tests:
+        return False, 0.0
+    path = work / one["file"]
     before, times = path.read_text(encoding="utf-8"), path.stat()
     path.write_text(with_change(before, one) or before, encoding="utf-8")
+    files = dict.fromkeys(test.test.split("::")[0] for test in tests)
+    copied = [str(work / file) if file.startswith("src/") else file for file in files]
+    most = max(SECONDS, int(TIMES * sum(test.seconds for test in tests)))
     began = os.times()
     try:
         # Stopped by the limit of its processor time: it does not end, which is noticed too.
-        found = _outcome(one, _plain(one), show, seconds) != 0
+        chosen = Chosen([test.test for test in tests])
+        found = outcome(copied, chosen, work / "src", _plain(one), most, show) not in (0, 5)
     finally:
         path.write_text(before, encoding="utf-8")
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # compiled kernels stay valid
@@ -144,22 +118,24 @@ def noticed(one: Mutation, show: bool = False, seconds: int = SECONDS) -> tuple[
     return found, spent - began.children_user - began.children_system
 
 
-def _plain(one: Mutation) -> dict[str, str]:
+def _plain(one: Mutation) -> bool:
     """Kernels are looked at as plain Python: compiling each change would take most of the time."""
-    compiled = "/kernels/" in one["file"] and not one["file"].endswith("progress.py")
-    return {"NUMBA_DISABLE_JIT": "1"} if compiled else {}
+    return "/kernels/" in one["file"] and not one["file"].endswith("progress.py")
 
 
-def passes_without(one: Mutation, known: dict[str, list[Any]]) -> tuple[bool, float]:
-    """Whether its tests pass without it, and their seconds; else their failing says nothing."""
-    key = f"{one['tests']}{_plain(one)}"
-    if key not in known:
-        began = os.times()
-        passed = _outcome(one, _plain(one), show=False, seconds=MOST) == 0
-        ended = os.times()
-        spent = ended.children_user + ended.children_system
-        known[key] = [passed, spent - began.children_user - began.children_system]
-    return bool(known[key][0]), float(known[key][1])
+def calls_for(chosen: list[Mutation], plain: bool) -> list[Called]:
+    """What is called by the tests nearest to these changes, and by the examples in their files."""
+    chosen = [one for one in chosen if _plain(one) == plain]
+    files = {test.split("::")[0] for one in chosen for test in one["tests"]}
+    each = {
+        path.relative_to(ROOT).as_posix()
+        for file in files
+        for path in ((ROOT / file).rglob("test_*.py") if (ROOT / file).is_dir() else [ROOT / file])
+    }
+    source = sorted({f"{WORK.name}/{one['file']}" for one in chosen})
+    return known_calls(
+        [*([file] for file in sorted(each)), *([source] if source else [])], WORK, plain
+    )
 
 
 def main() -> None:
@@ -167,16 +143,14 @@ def main() -> None:
     parser.add_argument("--area")
     parser.add_argument("--only", type=int)
     parser.add_argument("--survivors", action="store_true")
-    parser.add_argument("--trust", action="store_true")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--n", type=int, help="so many of them, in an order drawn once")
     parser.add_argument("--first", type=int, default=0, help="from this one on, with --n")
+    parser.add_argument("--workers", type=int, default=2)
     arguments = parser.parse_args()
-    if arguments.again or not (WORK / "src").exists():
+    if arguments.again:
         shutil.rmtree(WORK, ignore_errors=True)
-    fresh_copy()
-    log = WORK / "found.json"
-    known: dict[str, list[Any]] = json.loads(log.read_text()) if log.exists() else {}
+    fresh_copy(WORK)
     chosen = [one for one in every_mutation() if _chosen(one, arguments)]
     if arguments.n is not None:
         random.Random(0).shuffle(chosen)
@@ -187,28 +161,60 @@ def main() -> None:
     if stale:
         print("Run tools/draw_mutants.py --redraw, or mend named.json.")
     chosen = [one for one in chosen if one["applies"]]
+    known = found_before()
+    again = arguments.only is not None
+    open_ = [
+        one
+        for one in chosen
+        if _key(one) not in known or again or (arguments.survivors and not known[_key(one)][0])
+    ]
+    calls = {plain: calls_for(open_, plain) for plain in (False, True)}
+    workers = 1 if again else arguments.workers
+    children = [one for k in range(workers) if (one := _worker(k, open_[k::workers], calls, again))]
+    for child in children:
+        os.waitpid(child, 0)
+    known = found_before()
     for one in chosen:
-        key = f"{one['was']}\n{one['old']}\n{one['new']}"
-        again = arguments.only is not None or (arguments.survivors and not known.get(key, [0])[0])
-        if key not in known or again:
-            passes, seconds = (True, 0.0) if arguments.trust else passes_without(one, known)
-            if not passes:
-                print(f"these fail, or do not end, without any change: {one['tests']}")
-            most = max(SECONDS, int(1.5 * seconds) + 5)
-            found, spent = tell(one, show=arguments.only is not None, seconds=most)
-            known[key] = [found and passes, spent]
-            log.write_text(json.dumps(known))
-        one["noticed"], one["seconds"] = known[key]
+        one["noticed"], one["seconds"] = known[_key(one)]
     sys.exit(report(chosen) or int(bool(stale)))
 
 
-def tell(one: Mutation, show: bool, seconds: int) -> tuple[bool, float]:
+def _worker(k: int, chosen: list[Mutation], calls: dict[bool, list[Called]], show: bool) -> int:
+    """The process that tries these, in a copy of the source of its own, and notes what it found."""
+    child = os.fork()
+    if child:
+        return child
+    work = WORK / f"worker-{k}"
+    shutil.copytree(WORK / "src", work / "src", dirs_exist_ok=True)  # compiled kernels too
+    log = WORK / f"found-{k}.json"
+    found = json.loads(log.read_text()) if log.exists() else {}
+    for one in chosen:
+        found[_key(one)] = tell(one, tests_of(one, calls[_plain(one)]), work, show)
+        log.write_text(json.dumps(found))
+    os._exit(0)
+
+
+def _key(one: Mutation) -> str:
+    return f"{one['was']}\n{one['old']}\n{one['new']}"
+
+
+def found_before() -> dict[str, list[Any]]:
+    """What earlier runs and every worker found, the latest file last."""
+    logs = sorted(WORK.glob("found-*.json"), key=lambda path: path.stat().st_mtime)
+    found: dict[str, list[Any]] = {}
+    for log in logs:
+        found |= json.loads(log.read_text())
+    return found
+
+
+def tell(one: Mutation, tests: list[Called], work: Path, show: bool) -> tuple[bool, float]:
     """Run one mutation and say what came: whether it was noticed, and its processor seconds."""
     began = time.monotonic()
-    found, spent = noticed(one, show, seconds)
+    found, spent = noticed(one, tests, work, show)
     print(
         f"{one['number']:>4} {'noticed ' if found else 'SURVIVED'} {spent:5.1f} s CPU "
-        f"{time.monotonic() - began:5.0f} s  {one['file']}: {one['new'].strip()[:70]!r}",
+        f"{time.monotonic() - began:5.0f} s {len(tests):>4} tests  "
+        f"{one['file']}: {one['new'].strip()[:70]!r}",
         flush=True,
     )
     return found, round(spent, 1)
@@ -221,16 +227,16 @@ def _chosen(one: Mutation, arguments: argparse.Namespace) -> bool:
     return area is None or area == one["area"] or (area == "drawn" and one["area"] != "named")
 
 
-def fresh_copy() -> None:
+def fresh_copy(work: Path) -> None:
     """The source as it is now; files that did not change keep their times, and their kernels."""
     for path in (ROOT / "src").rglob("*"):
-        to = WORK / path.relative_to(ROOT)
+        to = work / path.relative_to(ROOT)
         if path.is_file() and path.suffix != ".pyc" and not path.name.endswith((".nbi", ".nbc")):
             to.parent.mkdir(parents=True, exist_ok=True)
             if not to.exists() or to.read_bytes() != path.read_bytes():
                 shutil.copy2(path, to)
-    for path in (WORK / "src").rglob("*.py"):
-        if not (ROOT / path.relative_to(WORK)).exists():
+    for path in (work / "src").rglob("*.py"):
+        if not (ROOT / path.relative_to(work)).exists():
             path.unlink()
 
 

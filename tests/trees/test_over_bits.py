@@ -116,3 +116,21 @@ def test_a_rule_that_tries_the_newest_first_takes_what_knows_no_order():
         X = rng.normal(size=(400, 5))
         life.learn(f"task {i}", X, (X[:, 1] > 0) & (X[:, 2] > 0.3))
     assert [task.route for task in life.tasks] == ["screened", "reused", "reused"]
+
+
+def test_a_number_that_is_asked_twice_on_a_path_is_paid_with_its_first_question():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"sodium": rng.normal(140, 5, 400), "colour": rng.choice(list("abc"), 400)})
+    y = X["sodium"].between(136, 144) & (X["colour"] != "a")  # two limits of one number
+    family = thrifty.Trees(max_depth=5, learner=thrifty.Verified())
+    life = thrifty.Lifetime(family, prices={"sodium": 7, "colour": 2}, random_state=0)
+    life.learn("calm", X, np.asarray(y))
+    made = life.predict("calm", X[:20])
+    twice = 0
+    for i, paid in enumerate(made.receipt.cost_per_row):
+        explained = made.explain(i)
+        assert explained.cost == pytest.approx(paid)
+        sodium = [step.cost for step in explained.steps if "sodium" in step.feature]
+        twice += len(sodium) > 1
+        assert sodium[1:] == [0.0] * (len(sodium) - 1)
+    assert twice

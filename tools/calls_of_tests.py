@@ -1,0 +1,163 @@
+"""Which tests call which functions, and how long each takes: a change is tried on those alone.
+
+One pass over each file of tests, without any change, notes for every test that passes the functions
+of the source that it calls and its processor seconds. It is kept beside the copy of the source, one
+file of JSON for each file of tests, and made again where that file of tests has changed.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from forked_tests import ROOT, outcome
+
+__all__ = ["Called", "Chosen", "function_at", "known_calls"]
+
+#: processor seconds for the pass over one file of tests; the tests after that are not used
+MOST = 200
+#: a test is used where it passes within so many seconds, with its calls noted
+LONGEST = 25.0
+
+
+@cache
+def _functions(code: str) -> list[tuple[int, int, str]]:
+    """(first line, last line, qualified name) of every function, decorators included."""
+    found: list[tuple[int, int, str]] = []
+
+    def walk(node: ast.AST, before: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            named = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            name = f"{before}.{child.name}".lstrip(".") if named else before
+            if named and not isinstance(child, ast.ClassDef):
+                first = min([child.lineno, *(one.lineno for one in child.decorator_list)])
+                found.append((first, child.end_lineno or child.lineno, name))
+            walk(child, name)
+
+    walk(ast.parse(code), "")
+    return found
+
+
+def function_at(code: str, line: int) -> str:
+    """The innermost function around a line; empty outside of any, as for a constant.
+
+    >>> function_at("A = 1\\nclass B:\\n    def c(self):\\n        return 1\\n", 4)
+    'B.c'
+    >>> function_at("A = 1\\n", 1)
+    ''
+    """
+    around = [one for one in _functions(code) if one[0] <= line <= one[1]]
+    return max(around, default=(0, 0, ""))[2]
+
+
+@dataclass(frozen=True)
+class Called:
+    """A test, its processor seconds, and what it calls as ``file:function``."""
+
+    test: str
+    seconds: float
+    functions: frozenset[str]
+
+
+class _Noting:
+    """Of pytest: what each test that passes has called."""
+
+    def __init__(self, source: Path, to: Path) -> None:
+        self.source, self.to = str(source), to
+        self.found: dict[str, tuple[float, list[str]]] = {}
+        self.began = time.process_time()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[Any]:
+        codes: set[Any] = set()
+
+        def noted(frame: Any, event: str, argument: object) -> None:
+            codes.add(frame.f_code)
+
+        self.passed, began = True, time.process_time()
+        threading.settrace(noted)
+        sys.settrace(noted)
+        try:
+            return (yield)
+        finally:
+            sys.settrace(None)
+            threading.settrace(None)  # type: ignore[arg-type]
+            seconds = time.process_time() - began
+            if self.passed and seconds < LONGEST:
+                self.found[_known_as(item)] = round(seconds, 3), sorted(self._named(codes))
+            if time.process_time() - self.began > MOST:
+                item.session.shouldstop = "long enough"
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.passed &= report.outcome == "passed"
+
+    def _named(self, codes: set[Any]) -> set[str]:
+        ours = (code for code in codes if code.co_filename.startswith(self.source))
+        found = set()
+        for code in ours:
+            at = Path(code.co_filename)
+            name = function_at(at.read_text(encoding="utf-8"), code.co_firstlineno)
+            found.add(f"src/{at.relative_to(self.source).as_posix()}:{name}")
+        return found
+
+    def pytest_sessionfinish(self) -> None:
+        functions = sorted({name for _, names in self.found.values() for name in names})
+        number = {name: i for i, name in enumerate(functions)}
+        tests = {
+            test: [seconds, [number[name] for name in names]]
+            for test, (seconds, names) in self.found.items()
+        }
+        self.to.write_text(json.dumps({"functions": functions, "tests": tests}))
+
+
+def known_calls(groups: Iterable[list[str]], work: Path, plain: bool) -> list[Called]:
+    """What the tests of these groups of files call, from the notes or from a pass over them."""
+    found = []
+    for files in groups:
+        written = hashlib.sha256(b"".join((ROOT / file).read_bytes() for file in files))
+        name = files[0].removeprefix(f"{work.name}/").replace("/", "-")
+        at = work / "calls" / f"{'plain-' * plain}{name}-{written.hexdigest()[:12]}.json"
+        if not at.exists():
+            at.parent.mkdir(parents=True, exist_ok=True)
+            began = time.monotonic()
+            outcome(files, _Noting(work / "src", at), work / "src", plain, 2 * MOST)
+            if not at.exists():  # it did not end: none of its tests is used
+                at.write_text(json.dumps({"functions": [], "tests": {}}))
+            print(f"     calls of {files[0]}, {time.monotonic() - began:.0f} s", flush=True)
+        notes = json.loads(at.read_text())
+        for test, (seconds, numbers) in notes["tests"].items():
+            names = frozenset(notes["functions"][i] for i in numbers)
+            found.append(Called(test, seconds, names))
+    return found
+
+
+class Chosen:
+    """Of pytest: these tests alone, in this order, up to the first that fails."""
+
+    def __init__(self, tests: list[str]) -> None:
+        self.place = {test: i for i, test in enumerate(tests)}
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        some = [one for one in items if _known_as(one) in self.place]
+        items[:] = sorted(some, key=lambda one: self.place[_known_as(one)])
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.outcome == "failed":
+            os._exit(1)  # no fixture is taken down, no summary is written
+
+
+def _known_as(item: pytest.Item) -> str:
+    """Its id; of a doctest the same in every copy of the source."""
+    copy, at, rest = item.nodeid.partition("src/thrifty/")
+    return at + rest if at else copy
