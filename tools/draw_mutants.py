@@ -27,7 +27,7 @@ from mutated import Mutation, found_in
 ROOT = Path(__file__).resolve().parents[1]
 DRAWN = ROOT / "tests/mutants/drawn.json"
 SEED = 20_261_115
-#: how many mutations of each area, 300 in all; stores without PostgreSQL, whose tests start a server
+#: mutations of each area, 300 in all; stores without PostgreSQL, whose tests start a server
 AREAS = {
     "cells": 38, "stores": 18, "trees": 36, "powers": 18, "agnostic.py": 6, "kernels": 14,
     "models": 83, "lazy": 12, "report": 17, "commands": 18, "stores/move_cells.py": 8,
