@@ -20,11 +20,15 @@ __all__ = ["is_not_worse"]
 _JUDGES = 10
 #: probabilities are kept so far from 0 and 1
 _EDGE = 1e-3
+#: standard errors by which the new model must lose for the old one to stay: what the new one says
+#: of a row was learned from two thirds of its rows, so that a draw is a win (docs/models.md)
+_BY = 1.0
 
 
 def is_not_worse(new: LearnedTable, old: object, task: PartlyLabelled, cells: Cells) -> bool:
     """Judged on rows that the old model never saw, by what the new one said without them.
 
+    The old one stays where the new one loses by more than a standard error of the difference.
     Where there are too few of them, the one that was fitted on more rows is taken, of as many rows
     the one on more cells.
     """
@@ -41,15 +45,16 @@ def is_not_worse(new: LearnedTable, old: object, task: PartlyLabelled, cells: Ce
         if len(fresh) < 2 * _JUDGES or not isinstance(old, ModelRegressor):
             return more
         told = np.asarray(old.estimator_.predict(values)).reshape(-1)
-        return _squares(new.left_out[fresh], labels) <= _squares(told, labels)
+        worse = _squares(new.left_out[fresh], labels) - _squares(told, labels)
+        return not _is_above_0(worse, np.ones(len(worse)))
     if np.bincount(labels.astype(np.int64)).min() < _JUDGES or not isinstance(old, ModelClassifier):
         return more
     codes = labels.astype(np.int64)
     classes = np.unique(table.labels).astype(np.int64)
     mine = np.zeros((len(fresh), task.labels.n_classes))
     mine[:, classes] = new.left_out[fresh]
-    weights = table.weights[fresh]
-    return _loss(mine, codes, weights) <= _loss(old.probabilities(values), codes, weights)
+    worse = _losses(mine, codes) - _losses(old.probabilities(values), codes)
+    return not _is_above_0(worse, table.weights[fresh])
 
 
 def _size(table: Table) -> tuple[int, int]:
@@ -62,10 +67,23 @@ def _values(cells: Cells, rows: Ints, features: Ints) -> Floats:
     return np.where(known, values, middles)
 
 
-def _squares(told: Floats, y: Floats) -> float:
-    return float(((np.asarray(told).reshape(-1) - y) ** 2).mean())
+def _squares(told: Floats, y: Floats) -> Floats:
+    return np.asarray((np.asarray(told).reshape(-1) - y) ** 2)
 
 
-def _loss(p: Floats, codes: Ints, weights: Floats) -> float:
-    there = np.clip(p[np.arange(len(codes)), codes], _EDGE, 1.0)
-    return -float(np.average(np.log(there), weights=weights))
+def _losses(p: Floats, codes: Ints) -> Floats:
+    return np.asarray(-np.log(np.clip(p[np.arange(len(codes)), codes], _EDGE, 1.0)))
+
+
+def _is_above_0(found: Floats, weights: Floats) -> bool:
+    """Whether the mean is above 0 by more than chance.
+
+    >>> _is_above_0(np.array([1.0, 2.0, 1.5]), np.ones(3))
+    True
+    >>> _is_above_0(np.array([1.0, -2.0, 1.5]), np.ones(3))
+    False
+    """
+    share = weights / weights.sum()
+    mean = float(share @ found)
+    error = float(np.sqrt((share**2) @ (found - mean) ** 2))
+    return mean > _BY * error
