@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import thrifty
 from thrifty.cells import Cells, as_source
 from thrifty.models.buying.purses import Basket
 from thrifty.models.fits.line import LineDesign
@@ -51,3 +52,16 @@ def test_classes_take_turns_from_where_they_were_told_to():
     assert (basket.codes == codes[rows][basket.order]).all()
     assert np.bincount(basket.codes[:120]).tolist() == [40, 40, 40]  # as long as all have rows
     assert np.bincount(basket.codes[120:160]).tolist() == [20, 20]
+
+
+def test_another_seed_looks_at_other_rows_and_the_same_at_the_same():
+    rng = np.random.default_rng(4)
+    X = rng.random((300, 12)) < 0.4
+    y = X[:, 0] | X[:, 1]
+
+    def said(seed):
+        model = thrifty.ModelClassifier(spend=600, random_state=seed).fit(X, y)
+        return model.predict_proba(X)[:, 1]
+
+    first = said(1)
+    assert (first == said(1)).all() and (first != said(2)).any()

@@ -41,7 +41,6 @@ __all__ = [
     "fit_mixture_left_out",
     "mixture_from_dict",
     "mixture_of",
-    "refit_mixture",
     "shares_of",
 ]
 
@@ -278,48 +277,6 @@ def mixture_of(
     """A mixture of parts; ``trees`` with their shares, ``shares`` those of card and line."""
     grown, share = _together([tree for _, tree in trees], [part for part, _ in trees])
     return Mixture(classes, card, line, grown, (shares[0], shares[1], share), slope, shift)
-
-
-def refit_mixture(
-    like: Mixture,
-    values: Floats,
-    labels: Ints,
-    weights: Floats,
-    categories: Bools | None,
-    seed: int = 0,
-) -> Mixture:
-    """The parts of a mixture fitted on other rows and features, mixed as they were there.
-
-    A quarter of the work: no rows are left out to find shares, slope and shift again.
-    """
-    classes, codes = np.unique(labels, return_inverse=True)
-    codes = codes.reshape(-1).astype(np.int64)
-    if categories is None:
-        categories = np.zeros(values.shape[1], dtype=bool)
-    soft = (weights / weights.mean()) ** SOFT
-    n_classes, everything = len(classes), np.arange(len(codes))
-    card = Design.of(values, soft, categories, BINS).fit(everything, codes, n_classes, soft, 1.0)
-    line = LineDesign.of(values, categories).fit(everything, codes, n_classes, soft)
-    trees, share = None, 0.0
-    if like.trees is not None and np.bincount(codes).min() >= FEW:
-        of_forest = min(FOREST * forest_weight(len(codes)), like.shares[2])
-        parts = (like.shares[2] - of_forest, of_forest)
-        grown = [
-            way(values, codes, soft) if part > 0 else None
-            for way, part in zip(_ways_to_grow(categories, seed), parts)
-        ]
-        used = [(part, tree) for part, tree in zip(parts, grown) if tree is not None]
-        trees, share = _together([tree for _, tree in used], [part for part, _ in used])
-    shares = (like.shares[0], like.shares[1], share)
-    return Mixture(
-        classes,
-        card,
-        line.as_points(values, categories),
-        trees,
-        shares,
-        like.slope,
-        like.intercepts,
-    )
 
 
 def _judges(
