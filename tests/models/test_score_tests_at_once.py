@@ -31,3 +31,12 @@ def test_all_together_is_one_by_one(monkeypatch, classes, believed, rows):
     one_by_one = score_test.score_tests(*given)
     assert np.allclose(together, one_by_one, rtol=1e-10, atol=1e-12)
     assert rows < 200 or len(set(together.tolist())) > 600
+
+
+def test_where_every_row_is_known_for_certain_no_feature_tells_anything_more():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 80)
+    basket = SimpleNamespace(columns=dict(enumerate(rng.normal(size=(12, 80)))), codes=y)
+    given = (basket, np.arange(12), 80, 2, set())
+    assert (score_test.score_tests(*given, np.eye(2)[y]) == 0).all()
+    assert (score_test.score_tests(*given, None) > 0).any()
