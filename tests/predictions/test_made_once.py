@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import thrifty
-from thrifty.models.asking import ask
+from thrifty.models.asking import ask, joint
 
 
 def test_reopened_store_has_the_prefixes_and_answers_the_same(tmp_path, monkeypatch):
@@ -27,3 +27,71 @@ def test_reopened_store_has_the_prefixes_and_answers_the_same(tmp_path, monkeypa
         life.change(prices=[1, 1, 1, 1, 1, 9])  # other prices, another order
         life.predict("ill", new.copy(), stop=thrifty.Sure(0.8))
         assert made == [1]
+
+
+def _two_labels(n=400):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 6))
+    ill = (X[:, 1] + 0.5 * X[:, 4] + 0.5 * rng.normal(size=n) > 0).astype(int)
+    old = (X[:, 2] - 0.5 * X[:, 4] + 0.5 * rng.normal(size=n) > 0).astype(int)
+    source = thrifty.Source.from_array(X, examples=[f"p{i}" for i in range(n)], name="people")
+    return source, np.column_stack([ill, old]), rng.normal(size=(80, 6))
+
+
+def _counted(monkeypatch):
+    """How often prefixes are fitted from here on, alone or for several tasks."""
+    made, fit = [], ask.fit_prefixes
+    for module in (ask, joint):
+        monkeypatch.setattr(module, "fit_prefixes", lambda *a, **k: made.append(1) or fit(*a, **k))
+    return made
+
+
+def test_reopened_store_has_the_prefixes_of_several_tasks(tmp_path, monkeypatch):
+    source, Y, new = _two_labels()
+    tasks = ["ill", "old"]
+    with thrifty.Lifetime(store=tmp_path / "life.db", random_state=0) as life:
+        life.learn(tasks, source, Y, spend="80 %")
+        first = life.predict(tasks, new.copy(), stop=thrifty.Sure(0.8))
+    made = _counted(monkeypatch)
+    with thrifty.Lifetime.open(tmp_path / "life.db") as life:
+        again = life.predict(tasks, new.copy(), stop=thrifty.Sure(0.8))
+        assert made == []
+        assert first.joint and again.joint
+        assert again.receipt.cells == first.receipt.cells
+        for task in tasks:
+            assert np.allclose(again[task].probabilities, first[task].probabilities, atol=1e-6)
+            assert again[task].stopped == first[task].stopped
+        # what a task counts, and what cells cost, changes the order
+        life.predict(tasks, new.copy(), stop=thrifty.Sure(0.8), weights={"old": 3})
+        assert made == [1, 1]
+        life.change(prices=[1, 2, 3, 4, 5, 6])
+        life.predict(tasks, new.copy(), stop=thrifty.Sure(0.8))
+        assert made == [1, 1, 1, 1]
+
+
+def test_tasks_on_other_rows_take_turns_and_are_not_fitted_again(tmp_path, monkeypatch):
+    source, Y, new = _two_labels()
+    other, Z, _ = _two_labels(380)
+    tasks = ["ill", "old"]
+    with thrifty.Lifetime(store=tmp_path / "life.db", random_state=0) as life:
+        life.learn("ill", np.array(source.read(range(400), range(6))), Y[:, 0], spend="80 %")
+        life.learn("old", np.array(other.read(range(380), range(6))), Z[:, 1], spend="80 %")
+        first = life.predict(tasks, new.copy(), stop=thrifty.Sure(0.8))
+    made = _counted(monkeypatch)
+    with thrifty.Lifetime.open(tmp_path / "life.db") as life:
+        again = life.predict(tasks, new.copy(), stop=thrifty.Sure(0.8))
+    assert made == []
+    assert not first.joint and not again.joint
+    assert again["old"].stopped == first["old"].stopped
+
+
+def test_a_purge_takes_the_prefixes_of_several_tasks(tmp_path, monkeypatch):
+    source, Y, new = _two_labels()
+    tasks = ["ill", "old"]
+    with thrifty.Lifetime(store=tmp_path / "life.db", random_state=0) as life:
+        life.learn(tasks, source, Y, spend="80 %")
+        life.predict(tasks, new.copy(), stop=thrifty.Sure(0.8))
+        life.purge("p3")
+        made = _counted(monkeypatch)
+        life.predict(tasks, new.copy(), stop=thrifty.Sure(0.8))
+        assert made == [1, 1]

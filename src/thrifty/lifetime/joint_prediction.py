@@ -19,6 +19,7 @@ from thrifty.models.asking.ask import prefixes_of
 from thrifty.models.asking.certificate import seen_of
 from thrifty.models.asking.joint import JointPrefixes, ask_jointly, joint_prefixes
 from thrifty.models.asking.prefixes import Prefixes
+from thrifty.models.asking.stored import joint_fingerprint, joint_from_dict, joint_to_dict
 
 __all__ = ["JointExplanation", "JointPrediction", "JointStep", "TasksTogether"]
 
@@ -236,17 +237,34 @@ class TasksTogether:
                 own = prefixes_of(models[0], cells)
                 steps = tuple(part.features for part in own.parts)
                 self._made[key] = JointPrefixes(steps, (own,), True)
-                return self._made[key]
-            self._made[key] = joint_prefixes(
-                [model.table_ for model in models],
-                lambda: [prefixes_of(model, cells) for model in models],
-                self.weights,
-                cells.price_between,
-                cells.orders,
-                [model.estimator for model in models],
-                models[0].random_state or 0,
-            )
+            else:
+                self._made[key] = self._kept_or_made(models, cells, key)
         return self._made[key]
+
+    def _kept_or_made(
+        self, models: Sequence[ModelClassifier], cells: Cells, key: object
+    ) -> JointPrefixes:
+        """From the store, where they were made before; else made, and kept there."""
+        tables, estimators = [m.table_ for m in models], [m.estimator for m in models]
+        keeper, name = models[0]._keeper, ""
+        if keeper is not None:
+            name = joint_fingerprint(tables, self.weights, key, estimators)
+            data = keeper.get(name)
+            if data is not None:
+                return joint_from_dict(data)
+        made = joint_prefixes(
+            tables,
+            lambda: [prefixes_of(model, cells) for model in models],
+            self.weights,
+            cells.price_between,
+            cells.orders,
+            estimators,
+            models[0].random_state or 0,
+        )
+        kept = None if keeper is None else joint_to_dict(made)
+        if keeper is not None and kept is not None:
+            keeper.put(name, kept)
+        return made
 
 
 def _promise(task: Prefixes, rule: StoppingRule | None) -> str:

@@ -1,15 +1,17 @@
-"""Prefixes as plain data: made once, kept in the store, loaded with the model."""
+"""Prefixes as plain data, of one task or several: made once, kept in the store, loaded again."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 
 import numpy as np
 
 from thrifty.array_types import Floats
 from thrifty.errors import StoreError
 from thrifty.models.asking.any_subset import any_subset_from_dict
+from thrifty.models.asking.joint import JointPrefixes
 from thrifty.models.asking.own_order import Chooser, OwnOrder, along
 from thrifty.models.asking.prefixes import Prefix, Prefixes
 from thrifty.models.fits.calibration import Scaling
@@ -17,7 +19,14 @@ from thrifty.models.fits.fitted import classes_from_dict
 from thrifty.models.table import Table
 from thrifty.typing import Json, JsonLike
 
-__all__ = ["fingerprint", "prefixes_from_dict", "prefixes_to_dict"]
+__all__ = [
+    "fingerprint",
+    "joint_fingerprint",
+    "joint_from_dict",
+    "joint_to_dict",
+    "prefixes_from_dict",
+    "prefixes_to_dict",
+]
 
 
 def fingerprint(table: Table, signature: object, estimator: object) -> str:
@@ -29,10 +38,23 @@ def fingerprint(table: Table, signature: object, estimator: object) -> str:
     False
     """
     made = hashlib.blake2b(digest_size=16)
-    for part in (table.features, table.rows, table.weights, table.values, table.bought):
+    for part in (table.features, table.rows, table.values, table.bought):
         made.update(np.ascontiguousarray(part).tobytes())
-    made.update(repr((table.labels.tolist(), signature, repr(estimator))).encode())
+    weights = [f"{weight:.6g}" for weight in table.weights.tolist()]  # as a store has them
+    made.update(repr((weights, table.labels.tolist(), signature, repr(estimator))).encode())
     return made.hexdigest()
+
+
+def joint_fingerprint(
+    tables: Sequence[Table],
+    weights: Sequence[float],
+    signature: object,
+    estimators: Sequence[object],
+) -> str:
+    """A name for the prefixes of several tasks, each of which counts what its weight says."""
+    each = [fingerprint(table, signature, one) for table, one in zip(tables, estimators)]
+    told = repr((each, list(weights))).encode()
+    return "joint " + hashlib.blake2b(told, digest_size=16).hexdigest()
 
 
 def prefixes_to_dict(prefixes: Prefixes, own: OwnOrder | None = None) -> Json | None:
@@ -61,6 +83,28 @@ def prefixes_to_dict(prefixes: Prefixes, own: OwnOrder | None = None) -> Json | 
         "weights": prefixes.weights.tolist(),
         **({} if own is None else {"own": _own_to_dict(own)}),
     }
+
+
+def joint_to_dict(joint: JointPrefixes) -> Json | None:
+    """Plain data, for JSON; None for a user's models, and where each task has steps of its own.
+
+    Those are kept with each task.
+    """
+    tasks = [prefixes_to_dict(one) for one in joint.tasks]
+    if not joint.is_joint or any(one is None for one in tasks):
+        return None
+    return {"features": [list(step) for step in joint.features], "tasks": tasks}
+
+
+def joint_from_dict(data: JsonLike) -> JointPrefixes:
+    """The inverse of :func:`joint_to_dict`."""
+    steps = tuple(tuple(int(f) for f in step) for step in data["features"])
+    tasks = tuple(prefixes_from_dict(one)[0] for one in data["tasks"])
+    for one in tasks:
+        there = zip(one.parts, steps)
+        if len(one) != len(steps) or any(not set(p.features) <= set(step) for p, step in there):
+            raise StoreError("prefixes in the store read features that no step asks for.")
+    return JointPrefixes(steps, tasks, True)
 
 
 def _own_to_dict(own: OwnOrder) -> Json:
