@@ -4,7 +4,8 @@ Labels of a set are learned on the same rows with ids, at a total bill of 40 % o
 rows that nobody saw are answered, first the tasks one after another (each at most ``k`` cells, what
 one has bought is there for the next), then all at once with at most ``k`` cells a row. Printed are
 the mean average precision and the cells a row of both, and what the joint walk needs for the mean
-AP of the other. The labels are learned at once. With ``--out`` every split is written down when it
+AP of the other. The labels are learned at once. ``nhanes_usd`` is nhanes with its price list: USD
+in place of cells. With ``--out`` every split is written down when it
 is done, and not made again. Sets but digits (scikit-learn's) are looked for in THRIFTY_DATA or
 shared/data.
 """
@@ -25,9 +26,26 @@ import thrifty
 from thrifty.benchmarks.data import data_folder
 from thrifty.benchmarks.measure import one_thread
 
-LABELS = {"digits": 10, "support2": 7, "nhanes": 7, "tmc2007_500": 5}
+LABELS = {"digits": 10, "support2": 7, "nhanes": 7, "tmc2007_500": 5, "nhanes_usd": 7}
 ALONE = (2, 4, 8)
 JOINT = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+#: the same in USD a row
+ALONE_USD = (0.2, 0.5, 1.0)
+JOINT_USD = (0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 8, 15, 30)
+
+
+def set_of(name):
+    return name.removesuffix("_usd")
+
+
+def prices_of(name):
+    """Names of the features and their prices; None: each cell costs 1."""
+    if not name.endswith("_usd"):
+        return None, None
+    with np.load(data_folder() / f"{set_of(name)}.npz", allow_pickle=False) as z:
+        names = [str(f) for f in z["feature_names"]]
+    file = data_folder() / f"{set_of(name)}_prices.json"
+    return names, thrifty.PriceList.from_json(file, features=names)
 
 
 def rows_of(name, split):
@@ -36,7 +54,7 @@ def rows_of(name, split):
         X, digit = load_digits(return_X_y=True)
         Y = (digit[:, None] == np.arange(10)).astype(int)
     else:
-        with np.load(data_folder() / f"{name}.npz", allow_pickle=False) as z:
+        with np.load(data_folder() / f"{set_of(name)}.npz", allow_pickle=False) as z:
             X, Y = z["X"], z["Y"].astype(int)
     share = (Y == 1).mean(axis=0)
     best = np.argsort(np.abs(share - 0.5), kind="stable")[: LABELS[name]]
@@ -46,9 +64,13 @@ def rows_of(name, split):
     return X[order], Y[order]
 
 
-def source(X, ids, rows):
+def source(X, ids, rows, names=None):
     return thrifty.Source.from_array(
-        X, examples=[f"{ids}{i}" for i in rows], name="rows", allow_missing=True
+        X,
+        examples=[f"{ids}{i}" for i in rows],
+        name="rows",
+        allow_missing=True,
+        feature_names=names,
     )
 
 
@@ -72,29 +94,32 @@ def measured(name, split, rows, tests, bill):
     n = min(rows, int(0.65 * len(X)))
     train, new, truth = X[:n], X[n : n + tests], Y[n : n + tests]
     tasks = [f"label {t}" for t in range(Y.shape[1])]
-    life = thrifty.Lifetime(thrifty.Models(), random_state=split)
+    names, prices = prices_of(name)
+    life = thrifty.Lifetime(thrifty.Models(), random_state=split, prices=prices)
     began = time.process_time()
-    life.learn(tasks, source(train, "t", range(n)), Y[:n], spend=bill * train.size)
+    spend = bill * train.size if prices is None else f"{100 * bill:g} %"
+    life.learn(tasks, source(train, "t", range(n), names), Y[:n], spend=spend)
     learning = time.process_time() - began
     began = time.process_time()
     alone = []
-    for k in ALONE:
-        some = source(new, f"a{k}-", range(len(new)))
+    for k in ALONE if prices is None else ALONE_USD:
+        some = source(new, f"a{k}-", range(len(new)), names)
         p, cells = [], 0
         for task in tasks:
             got = life.predict(task, some, per_row=k)
             p.append(got.probabilities[:, list(got.classes).index(1)])
-            cells += got.receipt.cells
+            cells += got.receipt.cells if prices is None else got.receipt.cost
         alone.append((mean_ap(truth, p), cells / len(new)))
     first = time.process_time() - began
     began = time.process_time()
     joint, is_joint = [], False
-    for k in JOINT:
+    for k in JOINT if prices is None else JOINT_USD:
         if k > X.shape[1]:
             continue
-        got = life.predict(tasks, source(new, f"j{k}-", range(len(new))), per_row=k)
+        got = life.predict(tasks, source(new, f"j{k}-", range(len(new)), names), per_row=k)
         p = [part.probabilities[:, list(part.classes).index(1)] for part in got.values()]
-        joint.append((mean_ap(truth, p), got.receipt.cells / len(new)))
+        paid = got.receipt.cells if prices is None else got.receipt.cost
+        joint.append((mean_ap(truth, p), paid / len(new)))
         is_joint = got.joint
     return {
         "set": name, "split": split, "alone": alone, "joint": joint, "one order": is_joint,
@@ -109,11 +134,12 @@ def told(one):
         f"{one['set']} split {one['split']} ({way}; learning {one['learning']:.0f} s, asking alone "
         f"{one['asking alone']:.0f} s, at once {one['asking']:.0f} s)"
     )
-    yield "  joint: " + "  ".join(f"{ap:.3f} ({cells:.1f})" for ap, cells in one["joint"])
+    unit = "USD" if one["set"].endswith("_usd") else "cells"
+    yield "  joint: " + "  ".join(f"{ap:.3f} ({cells:.3g})" for ap, cells in one["joint"])
     for ap, cells in one["alone"]:
         need = need_of([tuple(point) for point in one["joint"]], ap)
         yield (
-            f"  one after another {ap:.3f} for {cells:.1f} cells; at once {need:.1f}: "
+            f"  one after another {ap:.3f} for {cells:.3g} {unit}; at once {need:.3g}: "
             f"{need / cells:.0%}"
         )
 

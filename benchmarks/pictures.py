@@ -1,9 +1,11 @@
 """Pictures of the documentation, drawn from kept results.
 
     python benchmarks/pictures.py quality [docs/images]          of README: results/models.json
+    python benchmarks/pictures.py asking [docs/images]           of docs/predicting.md: afa.jsonl
     python benchmarks/pictures.py bench.json docs/images         of docs/benchmarks.md
 
-``thrifty bench --large --json > bench.json`` makes the run of the second.
+``thrifty bench --large --json > bench.json`` makes the run of the last, ``python benchmarks/afa.py
+--out benchmarks/results/afa.jsonl`` that of the second.
 """
 
 from __future__ import annotations
@@ -15,7 +17,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["cell_shares", "draw", "draw_quality", "quality_by_bill", "speed_ratios"]
+__all__ = [
+    "asking_curves",
+    "cell_shares",
+    "draw",
+    "draw_asking",
+    "draw_quality",
+    "quality_by_bill",
+    "speed_ratios",
+]
 
 _RESULTS = Path(__file__).parent / "results" / "models.json"
 #: the bills of the picture
@@ -91,6 +101,60 @@ def draw_quality(curves: dict[str, Curve], path: Path) -> Path:
     return path
 
 
+#: of the pictures of asking: what is measured, and what others published (benchmarks/afa.py)
+_ASKED = {
+    "indicator": ("accuracy", None, ()),
+    "cube": ("accuracy", None, ()),
+    "digits": ("accuracy", None, ()),
+    "spam": (
+        "AUROC, %",
+        "GDFS",
+        ((3, 92.6), (4, 95.3), (5, 95.8), (6, 96.3), (8, 96.6), (10, 96.9)),
+    ),
+    "physionet_icu": ("F1", "AFABench's GDFS", ((5, 0.43), (16, 0.47))),
+    "ckd": ("F1", None, ()),
+}
+
+
+def asking_curves(lines: list[dict[str, Any]]) -> dict[str, list[tuple[int, float, float, float]]]:
+    """Of every set: (cells a row, the mean over the splits, the lowest, the highest)."""
+    found: dict[str, dict[int, list[float]]] = {}
+    for one in lines:
+        for k, value in one["curve"]:
+            found.setdefault(one["set"], {}).setdefault(int(k), []).append(float(value))
+    return {
+        name: [(k, float(np.mean(v)), min(v), max(v)) for k, v in sorted(curve.items())]
+        for name, curve in found.items()
+    }
+
+
+def draw_asking(curves: dict[str, list[tuple[int, float, float, float]]], path: Path) -> Path:
+    """Draw what :func:`asking_curves` returns: a panel for each set."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, panels = pyplot.subplots(2, 3, figsize=(9, 5), layout="constrained")
+    for axes, (name, (unit, whose, theirs)) in zip(panels.flat, _ASKED.items()):
+        curve = curves.get(name, [])
+        x, mean, low, high = zip(*curve) if curve else ((), (), (), ())
+        axes.plot(x, mean, marker="o", color="#0b6e4f", linewidth=2.2, label="Thrifty")
+        axes.fill_between(x, low, high, color="#0b6e4f", alpha=0.15)
+        if theirs:
+            axes.plot(*zip(*theirs), marker="s", color="#b35c1e", linestyle="--", label=whose)
+            axes.legend(frameon=False, loc="lower right", fontsize=9)
+        axes.set_title(name, fontsize=10)
+        axes.set_ylabel(unit, fontsize=9)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.spines[["top", "right"]].set_visible(False)
+    for axes in panels[-1]:
+        axes.set_xlabel("cells asked a row", fontsize=9)
+    figure.savefig(path, dpi=130)
+    pyplot.close(figure)
+    return path
+
+
 def speed_ratios(told: dict[str, Any]) -> list[tuple[str, float, float]]:
     """(task and size, times faster than scikit-learn, than XGBoost) for every row of scratch."""
     return [
@@ -159,6 +223,10 @@ def _published() -> list[dict[str, Any]]:
 if __name__ == "__main__" and sys.argv[1] == "quality":
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path("docs/images")
     print(draw_quality(quality_by_bill(_published()), folder / "quality.png"))
+elif __name__ == "__main__" and sys.argv[1] == "asking":
+    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path("docs/images")
+    kept = [json.loads(line) for line in (_RESULTS.parent / "afa.jsonl").open()]
+    print(draw_asking(asking_curves(kept), folder / "asking.png"))
 elif __name__ == "__main__":
     for picture in draw(json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])):
         print(picture)

@@ -11,6 +11,13 @@ import thrifty
 from thrifty.models.asking.order import each_costs, find_order
 from thrifty.models.asking.prefixes import fit_prefixes
 from thrifty.models.asking.rounds import ask_in_order
+from thrifty.models.asking.stored import prefixes_from_dict, prefixes_to_dict
+from thrifty.models.fits.calibration import (
+    Scaling,
+    fit_scaling,
+    fit_scaling_cautiously,
+    most_supported,
+)
 from thrifty.models.table import Table
 
 
@@ -129,3 +136,56 @@ def test_docs_readme_and_the_command_say_the_same_sentence():
         text = (root / place).read_text(encoding="utf-8").replace('"', "")
         assert sentence in " ".join(text.split()), place
     assert sentence in " ".join(thrifty.Sure.__doc__.split()).replace("Of the", "of the")
+
+
+def test_no_more_is_stated_than_the_rows_at_the_top_support():
+    rng = np.random.default_rng(0)
+    z = rng.normal(-1.5, 2.0, 4000)
+    true = np.where(z > 1, 0.7, 1 / (1 + np.exp(-z)))  # the surest rows have noisy labels
+    y = (rng.random(4000) < true).astype(int)
+    p = np.column_stack([1 / (1 + np.exp(z)), 1 / (1 + np.exp(-z))])
+    said = fit_scaling_cautiously(p, y, np.ones(4000))
+    top = said(p)[z > 3, 1]
+    slope_alone = fit_scaling(p, y, np.ones(4000))(p)[z > 3, 1]
+    assert y[z > 3].mean() < 0.8 < 0.85 < slope_alone.mean()
+    assert top.mean() < slope_alone.mean() - 0.05
+    # rows keep their order, and the other class says what it did
+    assert (np.diff(said(p)[np.argsort(z), 1]) > 0).all()
+    low = said(p)[z < -3, 0]
+    assert low.mean() > 0.95
+
+
+def test_a_top_of_few_rows_says_less_and_of_rows_that_stand_for_many_still_less():
+    p = np.tile([[0.05, 0.95]], (12, 1))
+    y = np.ones(12, dtype=np.int64)
+    others = np.tile([[0.95, 0.05]], (12, 1)), np.zeros(12, dtype=np.int64)
+    both = np.vstack([p, others[0]]), np.concatenate([y, others[1]])
+    alike = most_supported(*both, np.ones(24))
+    weighing = most_supported(*both, np.repeat([1.0, 3.0], 12))
+    assert alike.tolist() == [12 / 13, 12 / 13]
+    assert weighing.tolist() == [36 / 37, 12 / 15]
+
+
+def test_several_classes_share_what_the_likeliest_may_not_have():
+    capped = Scaling(1.0, np.zeros(3), np.array([0.6, 0.9, 0.9]))
+    got = capped(np.array([[0.8, 0.15, 0.05], [0.1, 0.8, 0.1]]))
+    assert np.allclose(got, [[0.6, 0.3, 0.1], [0.1, 0.8, 0.1]], atol=1e-3)
+
+
+def test_lengths_between_those_that_pipelines_were_fitted_at_are_scaled_as_their_neighbours():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 6))
+    y = (X.sum(axis=1) + rng.logistic(size=300) > 0).astype(int)
+    table = Table(np.arange(6), np.arange(300), X, np.ones(X.shape, bool), np.ones(300), y)
+    price = each_costs(np.ones(6))
+
+    def choose(some):
+        return find_order(some, price)
+
+    made = fit_prefixes(table, choose(table), price, choose=choose)
+    two, three, four = (made.parts[k].scaling for k in (2, 3, 4))
+    assert two.slope != four.slope
+    assert three.slope == pytest.approx((two.slope + four.slope) / 2)
+    assert np.allclose(three.most, (two.most + four.most) / 2)
+    again, _ = prefixes_from_dict(prefixes_to_dict(made))
+    assert np.allclose(again.parts[3].scaling.most, three.most)

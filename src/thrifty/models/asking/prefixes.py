@@ -186,16 +186,22 @@ def fit_prefixes(
         ]
         models, p_of = [model for _, model in fits], np.array([p for p, _ in fits])
     if parted and not (estimator is None and table.effects is None):
-        lengths = [len(features) for features in beginnings]
-        left_out = cross_fitted(table, parted, lengths, shares, estimator, seed)
+        left_out = cross_fitted(
+            table, parted, [len(some) for some in beginnings], shares, estimator, seed
+        )
         p_of, known = left_out.p, left_out.known
-    parts, seen = [], []
-    for features, paid, model, p, there in zip(
-        beginnings, _paid(beginnings, price), models, p_of, known
-    ):
-        on = judged if model is None else _enough_of(judged, there, codes)
+    lengths = [len(features) for features in beginnings]
+    fitted = fitted_places(lengths) if parted else list(range(len(lengths)))
+    scalings: dict[int, Scaling] = {}
+    for k in fitted:
+        on = judged if models[k] is None else _enough_of(judged, known[k], codes)
         of = table.of_rows(on).weighing_as(table).weights
-        scaling = (fit_scaling_cautiously if parted else fit_scaling)(p[on], codes[on], of)
+        fit = fit_scaling_cautiously if parted else fit_scaling
+        scalings[k] = fit(p_of[k][on], codes[on], of)
+    _scale_between(scalings, lengths)
+    parts, seen = [], []
+    for k, (features, paid) in enumerate(zip(beginnings, _paid(beginnings, price))):
+        model, p, scaling = models[k], p_of[k], scalings[k]
         after = price(features, beginnings[-1])
         parts.append(Prefix(tuple(features), paid, model, scaling, after))
         seen.append(scaling(p[judged]) if model is not None else p[judged])
@@ -206,10 +212,20 @@ def fit_prefixes(
         np.array(seen),
         codes[judged].astype(np.int64),
         weights,
-        Pipelines(parted, p_of, judged, fitted_places(list(map(len, beginnings))))
-        if parted
-        else None,
+        Pipelines(parted, p_of, judged, fitted) if parted else None,
     )
+
+
+def _scale_between(scalings: dict[int, Scaling], lengths: Sequence[int]) -> None:
+    """Scalings of the lengths at which no pipeline was fitted, in place.
+
+    From those at which some were: what pipelines are taken to say in between is a mean of two, as
+    such too modest, and what was scaled by it was sure too soon.
+    """
+    for a, b in pairwise(sorted(scalings)):
+        for k in range(a + 1, b):
+            part = (lengths[k] - lengths[a]) / (lengths[b] - lengths[a])
+            scalings[k] = scalings[a].towards(scalings[b], part)
 
 
 def _beginnings(order: Order, steps: Sequence[int]) -> list[list[int]]:

@@ -71,6 +71,7 @@ def prefixes_to_dict(prefixes: Prefixes, own: OwnOrder | None = None) -> Json | 
                 "model": model,
                 "slope": part.scaling.slope,
                 "shift": part.scaling.shift.tolist(),
+                "most": None if part.scaling.most is None else part.scaling.most.tolist(),
                 "price_after": part.price_after,
             }
         )
@@ -119,6 +120,10 @@ def _own_to_dict(own: OwnOrder) -> Json:
             [part.price, part.price_after, part.scaling.slope, part.scaling.shift.tolist()]
             for part in own.parts[1 : own.steps + 1]
         ],
+        "most": [
+            None if part.scaling.most is None else part.scaling.most.tolist()
+            for part in own.parts[1 : own.steps + 1]
+        ],
         "seen": _packed(own.seen[1 : own.steps + 1]),
     }
 
@@ -130,9 +135,10 @@ def _own_from_dict(data: JsonLike, fixed: Prefixes) -> OwnOrder:
         raise StoreError("an order in the store asks for features that it does not have.")
     prices = np.array(data["prices"], dtype=np.float64)
     chooser = Chooser(model, units, prices, int(data["first"]), float(data["exponent"]))
+    most = data.get("most") or [None] * len(data["steps"])
     steps = [
-        Prefix((), float(price), None, Scaling(float(slope), np.array(shift)), float(after))
-        for price, after, slope, shift in data["steps"]
+        Prefix((), float(price), None, _scaling(slope, shift, top), float(after))
+        for (price, after, slope, shift), top in zip(data["steps"], most, strict=True)
     ]
     if not 0 <= chooser.first < len(units) or len(prices) != len(units):
         raise StoreError("an order in the store begins with a question that it does not have.")
@@ -147,7 +153,7 @@ def prefixes_from_dict(data: JsonLike) -> tuple[Prefixes, OwnOrder | None]:
             tuple(int(f) for f in part["features"]),
             float(part["price"]),
             None if part["model"] is None else classes_from_dict(part["model"]),
-            Scaling(float(part["slope"]), np.array(part["shift"], dtype=np.float64)),
+            _scaling(part["slope"], part["shift"], part.get("most")),
             float(part["price_after"]),
         )
         for part in data["parts"]
@@ -159,6 +165,12 @@ def prefixes_from_dict(data: JsonLike) -> tuple[Prefixes, OwnOrder | None]:
     fixed = Prefixes(parts, np.array(data["classes"]), shares, seen, codes, weights)
     own = data.get("own")
     return fixed, None if own is None else _own_from_dict(own, fixed)
+
+
+def _scaling(slope: float, shift: Sequence[float], most: Sequence[float] | None) -> Scaling:
+    """As it was kept; stores of earlier versions say nothing of the most."""
+    top = None if most is None else np.array(most, dtype=np.float64)
+    return Scaling(float(slope), np.array(shift, dtype=np.float64), top)
 
 
 def _packed(array: Floats) -> str:
