@@ -143,7 +143,7 @@ def draw_asking(curves: dict[str, list[tuple[int, float, float, float]]], path: 
         axes.fill_between(x, low, high, color="#0b6e4f", alpha=0.15)
         if theirs:
             axes.plot(*zip(*theirs), marker="s", color="#b35c1e", linestyle="--", label=whose)
-            axes.legend(frameon=False, loc="lower right", fontsize=9)
+            axes.legend(frameon=False, loc="best", fontsize=9)
         axes.set_title(name, fontsize=10)
         axes.set_ylabel(unit, fontsize=9)
         axes.xaxis.get_major_locator().set_params(integer=True)
