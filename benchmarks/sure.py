@@ -28,6 +28,7 @@ from sklearn.metrics import average_precision_score
 import thrifty
 from studies.model_tasks import WIDE, ModelTask, model_tasks
 from thrifty.benchmarks.measure import one_thread
+from thrifty.errors import BadInput
 
 REAL = (
     "tmc2007_500", "slashdot", "yahoo_arts_500", "medical", "tox21_maccs", "jester_items",
@@ -111,7 +112,7 @@ def certified(name, split, level, bill):
     life.learn("task", task.X, task.y, spend=bill)
     try:
         got = life.predict("task", task.X_test.copy(), stop=thrifty.Sure(level, certified=True))
-    except thrifty.BadInput as error:
+    except BadInput as error:
         return {**found, "why": str(error)}
     sure, told = np.array(got.stopped) == "sure", []
     for answer in got.classes.tolist():
