@@ -8,6 +8,7 @@ import pytest
 
 import thrifty
 from thrifty.errors import BadInput, BadParameter, TaskExists
+from thrifty.lifetime import learning
 from thrifty.models.buying.purses import shared_order
 from thrifty.models.fits.forest_for_all import ForestForAll
 from thrifty.models.fits.target import Target
@@ -108,6 +109,24 @@ def test_what_a_later_task_buys_serves_earlier_ones_on_its_rows(seed):
     b = life.learn("b", source, (X[:, 1] > 0).astype(int), spend="20 %")
     bought = b.receipt.per_feature
     assert bought["x0"] > 1.2 * min(bought.values())
+
+
+@pytest.mark.parametrize(
+    ("without", "same"),
+    [(range(0, 400, 10), True), (range(5, 400, 10), False), (range(0, 400, 8), False)],
+)
+def test_tasks_without_labels_on_other_rows_are_not_taken_for_the_same_rows(without, same):
+    """Row i of the one is not row i of the other, whether they are as many or not."""
+    X, Y = made(400)
+    life = thrifty.Lifetime(random_state=0)
+    gaps = [None if i % 10 == 0 else int(v) for i, v in enumerate(Y[:, 0])]
+    others = [None if i in without else int(v) for i, v in enumerate(Y[:, 1])]
+    life.learn("a", X, gaps, spend="6 %")
+    life.learn("b", X, others, spend="24 %")
+    rows = {learning._rows_of(task) for task in life._learning._latest.values()}
+    assert len(rows) == (1 if same else 2)
+    spent = life.balance().spent
+    assert "a" in life.refit() and life.balance().spent == spent
 
 
 def test_free_features_are_the_first_rung_and_money_never_harms():

@@ -20,6 +20,7 @@ from thrifty.array_types import Ints
 from thrifty.cells import Cells, Owned, Source
 from thrifty.cells.cells import open_cells
 from thrifty.cells.ledger.allowance import ToBuy, read_spend
+from thrifty.cells.ledger.meter import PartOwned
 from thrifty.cells.matching import Match
 from thrifty.cells.prices.money import minor_units
 from thrifty.cells.prices.price_list import PricesLike
@@ -204,6 +205,8 @@ class Booking:
         owned = task.owned
         if source.examples is not None:
             owned, _ = self._doors.owned_of(source, source)
+        elif isinstance(owned, PartOwned):
+            owned = owned.by_now()
         return open_cells(
             source,
             self._doors.settings.prices,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from thrifty.agnostic import Counts, after_attempt, learn_agnostic
 from thrifty.attempt import Found
 from thrifty.cells import Cells, Oracle, Receipt
+from thrifty.cells.ledger.meter import PartOwned
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadParameter, GivesAway, LabelLeftOut, ThriftyError
 from thrifty.labels.classes import Labels
@@ -130,7 +131,8 @@ _BESIDE = 12
 
 def _rows_of(task: OpenTask) -> tuple[object, ...]:
     """Equal where two tasks are over the same rows and features of one source."""
-    return (task.place, task.source.examples, task.features.names)
+    kept = task.owned.rows.tobytes() if isinstance(task.owned, PartOwned) else None
+    return (task.place, task.source.examples, kept, task.features.names)
 
 
 class Learning:

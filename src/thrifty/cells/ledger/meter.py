@@ -295,7 +295,7 @@ class PartOwned(Owned):
 
     def __init__(self, whole: Owned, rows: NDArray[np.int64]) -> None:
         super().__init__(len(rows), whole.n_features)
-        self._whole, self._rows = whole, rows
+        self._whole, self.rows = whole, rows
         self.everything = whole.everything
         if not self.everything and len(whole.bitmap):
             bits = np.unpackbits(whole.bitmap.view(np.uint8), axis=1, bitorder="little")
@@ -304,14 +304,16 @@ class PartOwned(Owned):
             words[:, : packed.shape[1]] = packed
             self.bitmap = words.view(np.uint64)
 
+    def by_now(self) -> PartOwned:
+        """With what was added to the whole since."""
+        return PartOwned(self._whole, self.rows)
+
     def add(self, meter: Meter) -> None:
         whole = Meter(self._whole.n_examples, self.n_features)
         touched = range(self.n_features) if meter.everything else meter.touched_features.tolist()
         for f in touched:
             here = (
-                self._rows
-                if meter.everything
-                else self._rows[kernels.rows_of_mask(meter.touched[f])]
+                self.rows if meter.everything else self.rows[kernels.rows_of_mask(meter.touched[f])]
             )
             mask = kernels.mask_of_rows(np.sort(here), whole.n_examples)
             whole.charge(np.array([f]), mask)
