@@ -32,6 +32,7 @@ def test_json_adds_up(tmp_path):
     assert (tmp_path / "bill.png").read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.slow
 def test_people_get_sentences_and_the_path_of_the_picture(tmp_path):
     text = " ".join(run(tmp_path).output.split())
     assert "Ten questions about handwritten digits" in text and "766.08" in text

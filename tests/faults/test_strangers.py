@@ -33,6 +33,7 @@ def sound(tmp_path_factory):
     return damage.Sound(tmp_path_factory.mktemp("sound"))
 
 
+@pytest.mark.slow
 def test_damaged_inputs_end_in_errors_of_ours(tmp_path):
     """The short version of ``python tests/faults/damage.py 2000``, in a process of its own."""
     script = os.path.join(os.path.dirname(__file__), "damage.py")

@@ -53,6 +53,7 @@ def tasks_with_classes(n_classes, seed, n_tasks=80, real=False):
 
 @pytest.mark.parametrize("real", [False, True])
 @pytest.mark.parametrize("n_classes", [3, 10])
+@pytest.mark.slow
 def test_reused_equals_scratch(n_classes, real):
     life = thrifty.Lifetime(thrifty.Trees(max_depth=6, learner=thrifty.Paper()))
     reused = equal = 0

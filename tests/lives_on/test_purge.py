@@ -126,7 +126,8 @@ def where(place):
     }
 
 
-@pytest.mark.parametrize("source", [pytest.param(free, marks=pytest.mark.slow), paid])
+@pytest.mark.slow
+@pytest.mark.parametrize("source", [free, paid])
 def test_nothing_of_her_is_anywhere(tmp_path, source):
     place = tmp_path / "clinic.db"
     life, table, _ = full(place, source)

@@ -68,6 +68,7 @@ def test_a_later_task_begins_with_its_rare_class_and_borrows_others():
     assert weights[later.table.labels == 1].sum() == pytest.approx(y.sum())
 
 
+@pytest.mark.slow
 def test_later_tasks_are_better_for_the_same_bill():
     def auc(life, seed):
         X, y = people(3500, seed)

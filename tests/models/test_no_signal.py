@@ -31,6 +31,7 @@ def test_numbers_that_nothing_tells_stop_early():
     assert learned.receipt.cells < 0.75 * X.size
 
 
+@pytest.mark.slow
 def test_a_signal_is_not_called_noise():
     X, y = noise(600, 12, 0.5)
     y = (X[:, 2] + 0.8 * np.random.default_rng(1).normal(size=600) > 0).astype(int)

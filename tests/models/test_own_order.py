@@ -29,6 +29,7 @@ def pointed():
     return life
 
 
+@pytest.mark.slow
 def test_a_cell_that_says_which_other_counts_is_asked_first(pointed):
     X, y = pointer(400, 1)
     two = pointed.predict("task", X, per_row=2)
