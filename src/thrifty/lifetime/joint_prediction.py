@@ -246,12 +246,11 @@ class TasksTogether:
     ) -> JointPrefixes:
         """From the store, where they were made before; else made, and kept there."""
         tables, estimators = [m.table_ for m in models], [m.estimator for m in models]
-        keeper, name = models[0]._keeper, ""
-        if keeper is not None:
-            name = joint_fingerprint(tables, self.weights, key, estimators)
-            data = keeper.get(name)
-            if data is not None:
-                return joint_from_dict(data)
+        keeper = models[0]._keeper
+        name = joint_fingerprint(tables, self.weights, key, estimators)
+        data = None if keeper is None else keeper.get(name)
+        if data is not None:
+            return joint_from_dict(data)
         made = joint_prefixes(
             tables,
             lambda: [prefixes_of(model, cells) for model in models],
@@ -261,7 +260,7 @@ class TasksTogether:
             estimators,
             models[0].random_state or 0,
         )
-        kept = None if keeper is None else joint_to_dict(made)
+        kept = joint_to_dict(made)
         if keeper is not None and kept is not None:
             keeper.put(name, kept)
         return made

@@ -172,7 +172,6 @@ class Learning:
                 name, X, y, shelf.now, spend=spend, features=features, kinds=kinds, na=na,
                 quiet=bought is not None, sample_weight=sample_weight, groups=groups,
             )  # fmt: skip
-            task = self._beside_earlier(task)
             try:
                 return self._learn(family, task, good, label_name(y, task.source), bought)
             except FeaturesMoved:
@@ -216,7 +215,7 @@ class Learning:
             watch_for_giveaways(task.name, cells, task.labels)
         with self._progress.shown(task.name, cells, shelf.doors):
             found, representation, counts = learn_agnostic(
-                family, shelf.rule, now.representation, now.counts, cells, task.labels
+                family, shelf.rule, now.representation, now.counts, cells, self._beside(task)
             )
         model = shelf.family.estimator(found.model, task.labels, task.features.names)
         receipt = cells.receipt()
@@ -236,10 +235,8 @@ class Learning:
         )
         self._commit(task, learned, found, after, label)
         if isinstance(task.labels, Labels | Numbers):
-            labels, rows = task.labels, np.arange(len(task.labels))
-            if isinstance(labels, Labels):
-                labels = replace(labels, beside=())  # others keep their own
-            self._keep(replace(task, labels=PartlyLabelled(labels, rows, len(rows))))
+            rows = np.arange(len(task.labels))
+            self._keep(replace(task, labels=PartlyLabelled(task.labels, rows, len(rows))))
         return learned
 
     def _keep(self, task: OpenTask) -> None:
@@ -254,18 +251,18 @@ class Learning:
         while len(self._latest) > _AGAIN:
             del self._latest[next(iter(self._latest))]
 
-    def _beside_earlier(self, task: OpenTask) -> OpenTask:
-        """With the labels that earlier tasks gave the same rows: what is bought serves all."""
+    def _beside(self, task: OpenTask) -> Any:
+        """A task's labels, beside those that earlier tasks gave the same rows: it buys for all."""
         labels, shelf = task.labels, self._shelf
         if not isinstance(shelf.family, LearnsTogether) or not isinstance(labels, Labels):
-            return task
+            return labels
         here = _rows_of(task)
         earlier = [
             one.labels.by_row
             for name, one in self._latest.items()
             if name in shelf.tasks and _rows_of(one) == here
         ]
-        return replace(task, labels=replace(labels, beside=tuple(earlier[-_BESIDE:])))
+        return replace(labels, beside=tuple(earlier[-_BESIDE:]))
 
     def refit(self) -> list[str]:
         """Fit earlier tasks again on what is owned now; see :meth:`thrifty.Lifetime.refit`."""
@@ -354,8 +351,7 @@ class Learning:
             return None  # its turn will raise it again
         if not task.source.free:
             return None
-        task = self._beside_earlier(task)
-        return Ahead(task.cells, task.labels, task.features.names)
+        return Ahead(task.cells, self._beside(task), task.features.names)
 
     def _one_by_one(
         self, names: Sequence[str], X: TableLike, columns: Sequence[Any], good: bool | None,

@@ -325,9 +325,9 @@ class Lifetime:
     def refit(self) -> list[str]:
         """Fit earlier tasks again on all that is owned of their rows by now; nothing is bought.
 
-        Cells that later tasks bought lie on the rows of earlier ones. A new model is kept where it
-        is not worse on rows that the old one never saw; the names of those tasks come back. For the
-        latest 64 tasks that this process has learned: a store keeps no labels. For
+        Cells that later tasks bought lie on the rows of earlier ones. A new model is kept unless
+        it clearly loses on rows that the old one never saw; the names of those tasks come back. For
+        the latest 64 tasks that this process has learned: a store keeps no labels. For
         ``thrifty.Models``; other families have nothing to fit again.
 
         >>> import numpy as np

@@ -29,8 +29,8 @@ def is_not_worse(new: LearnedTable, old: object, task: PartlyLabelled, cells: Ce
     """Judged on rows that the old model never saw, by what the new one said without them.
 
     The old one stays where the new one loses by more than a standard error of the difference.
-    Where there are too few of them, the one that was fitted on more rows is taken, of as many rows
-    the one on more cells.
+    Where there are too few such rows, the one that was fitted on more rows is taken, of as many
+    rows the one on more cells.
     """
     if not isinstance(old, ModelClassifier | ModelRegressor):
         return False
