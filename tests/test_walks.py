@@ -7,8 +7,11 @@ here and to docs/architecture.md, or find out why it is entered.
 
 from __future__ import annotations
 
+import re
 import sys
+import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,6 +30,7 @@ MODELS = {"models", "models.buying", "models.fits", "models.memory", "models.hel
 #: follow it through all of them. 40 and 60 are wanted; these are what there are, so that it can
 #: only become fewer
 MOST_OF_AN_ARRAY, MOST_PAID = 63, 83
+ARCHITECTURE = Path(__file__).resolve().parents[1] / "docs" / "architecture.md"
 
 
 def modules(work: Callable[[], object]) -> set[str]:
@@ -44,6 +48,36 @@ def modules(work: Callable[[], object]) -> set[str]:
         sys.setprofile(None)
     imports = "thrifty.on_demand"  # what was imported before depends on what ran before
     return {name for name in entered if name.startswith("thrifty.") and name != imports}
+
+
+def path_of_a_cell(work: Callable[[], object], seller: str) -> set[str]:
+    """The modules that wait for a value at any moment at which the seller's module is called.
+
+    Fewer than the work enters: labels, fits and the memory are no part of one cell's way.
+    """
+    waiting: set[str] = set()
+
+    def note(frame: object, event: str, argument: object) -> None:
+        if event == "call" and frame.f_globals.get("__name__") == seller:  # type: ignore[attr-defined]
+            while frame is not None:
+                waiting.add(frame.f_globals.get("__name__", ""))  # type: ignore[attr-defined]
+                frame = frame.f_back  # type: ignore[attr-defined]
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return {name.removeprefix("thrifty.") for name in waiting if name.startswith("thrifty.")}
+
+
+def told_path(heading: str) -> set[str]:
+    """The modules that the architecture page names, in order, for one cell's way."""
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    line = next(line for line in text.splitlines() if line.startswith(f"| {heading} |"))
+    return {name.replace("/", ".") for name in re.findall(r"`([a-z_/]+)\.py`", line)}
 
 
 def rooms(work: Callable[[], object]) -> set[str]:
@@ -182,6 +216,21 @@ def test_the_default_family_paid_for_with_orders(tmp_path):
     assert {"cells.ledger", "cells.prices", "stores", "models.buying"} <= entered
     assert life.balance().spent > 0
     assert len(walked) <= MOST_PAID, sorted(walked)
+
+
+def test_the_way_of_one_cell_is_the_one_that_the_architecture_page_tells(tmp_path):
+    X, y = numbers(2)
+    life = thrifty.Lifetime(random_state=0)
+    work = lambda: life.learn("array", X, y, spend="40 %")  # noqa: E731
+    free = path_of_a_cell(work, "thrifty.cells.sources.array")
+    budget = thrifty.Budget(total=5000)
+    paying = thrifty.Lifetime(store=tmp_path / "paid.db", budget=budget, random_state=0)
+    source = clinic(X, orders())
+    work = lambda: paying.learn("paid", source, y, spend=900)  # noqa: E731
+    paid = path_of_a_cell(work, "thrifty.cells.ledger.calls")
+    print(f"the way of one cell: {len(free)} modules of an array, {len(paid)} paid for")
+    assert free == told_path("of an array")
+    assert paid == told_path("paid for")
 
 
 def test_the_default_family_stops_when_sure():
