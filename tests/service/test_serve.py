@@ -132,3 +132,75 @@ def test_many_at_once_pay_once(life):
     costs = sorted(one["cost"] for one in said)
     assert sum(cost > 0 for cost in costs) == 2
     assert life.balance().spent - before == pytest.approx(sum(costs))
+
+
+def wait_together(rows, requests):
+    """The replies to requests that all wait when the worker comes to them."""
+    from threading import Event
+
+    go = Event()
+    rows._worker.submit(go.wait)
+    replies = [rows.submit("ill", row) for row in requests]
+    go.set()
+    return replies
+
+
+def test_rows_that_wait_are_one_purchase_and_are_told_apart(life):
+    rows = Interviews(life, "form")
+    values = np.random.default_rng(5).normal(size=(6, 6))
+    told = [dict(zip(NAMES, row)) for row in values.tolist()]
+    before, runs = life.balance().spent, len(life.bill_rows())
+    some = [Row(f"p{i}", row) for i, row in enumerate(told)]
+    replies = wait_together(rows, [*some, Row("new", {}), Row("p0", told[0])])
+    *said, asked, again = [reply.result(60) for reply in replies]
+    assert len(life.bill_rows()) == runs + 1
+    direct = life["ill"].predict_proba(values)
+    assert np.allclose([one["probabilities"] for one in said], direct)
+    assert [one["id"] for one in said] == [f"p{i}" for i in range(6)]
+    assert life.balance().spent - before == pytest.approx(sum(one["cost"] for one in said))
+    assert len({one["cost"] for one in said}) == 1 and said[0]["cost"] > 0
+    assert asked["next"] and asked["id"] == "new"
+    assert again["cost"] == 0 and again["value"] == said[0]["value"]
+
+
+def test_a_row_that_is_wrong_fails_alone(life):
+    rows = Interviews(life, "form")
+    good = dict(zip(NAMES, [0.2, 1.5, -0.3, 0.1, 0.9, -1.0]))
+    replies = wait_together(
+        rows, [Row("a", good), Row("b", {**good, NAMES[1]: "high"}), Row("c", {"no": 1})]
+    )
+    assert replies[0].result(60)["value"] == 1
+    with pytest.raises(thrifty.errors.ThriftyError, match="high"):
+        replies[1].result(60)
+    with pytest.raises(thrifty.errors.BadInput, match="no feature 'no'"):
+        replies[2].result(60)
+    assert life.ledger.open_purchases() == []
+
+
+def test_a_client_that_is_gone_holds_nobody_up(life):
+    rows = Interviews(life, "form")
+    from threading import Event
+
+    go = Event()
+    rows._worker.submit(go.wait)
+    gone, there = rows.submit("ill", Row("a", {})), rows.submit("ill", Row("b", {}))
+    assert gone.cancel()
+    go.set()
+    assert there.result(60)["next"]
+
+
+def test_what_is_owned_leaves_money_for_more_and_that_is_asked_for(life):
+    """A limit buys half of it; the second time that half is owned, and the rest is wanted."""
+    rows = Interviews(life, "form")
+    truth = dict(zip(NAMES, [0.2, 1.5, -0.3, 0.1, 0.9, -1.0]))
+
+    def interview():
+        told = {}
+        while "next" in (said := rows.answer("ill", Row("ann", told, per_row=7.0))):
+            assert said["next"]
+            told |= {name: truth[name] for name in said["next"]}
+        return told, said
+
+    first, _ = interview()
+    second, _ = interview()
+    assert set(first) < set(second)

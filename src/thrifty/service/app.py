@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 import uuid
@@ -65,7 +66,7 @@ class _Pages:
                 return _no(413, f"a row has {_LARGEST:,} bytes at most.")
         try:
             task, row = _read(body)
-            return JSONResponse(await run_in_threadpool(self.interviews.answer, task, row))
+            return JSONResponse(await asyncio.wrap_future(self.interviews.submit(task, row)))
         except UnknownTask as error:
             return _no(404, str(error))
         except BudgetExceeded as error:

@@ -1,42 +1,49 @@
-"""One row, by its values: the answer, or which values are asked next.
+"""Rows, by their values: the answer of each, or which values are asked of it next.
 
 Nothing is kept between two calls: whoever asks sends all that is known of the row so far. The model
 walks it through a ledger of its own in memory, which costs nothing and writes nothing; what it
 would buy and nobody has told is what is asked next. Once it is told all that it wants, the row is
 answered through the lifetime, and booked there under the row's id.
+
+Rows that wait are taken together: one walk, one purchase and one commit for all of them.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from thrifty.cells import Source
 from thrifty.errors import BadInput, ThriftyError
 from thrifty.lazy import Asks
-from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime import Lifetime, Prediction
 from thrifty.lifetime.doors import Doors
+from thrifty.lifetime.feature_matching import without_lacking
 from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.progress import Progress
+from thrifty.service.form import Form, Row
 from thrifty.typing import AnyArray, Json
 
 __all__ = ["Interviews", "Row"]
 
-Ask = Callable[[Sequence[object], Sequence[str]], AnyArray]
+#: rows that are answered together at most
+_TOGETHER = 64
 
 
-@dataclass(frozen=True)
-class Row:
-    """What is known of a row: its id, its values by name; None is a gap that is known."""
+@dataclass(frozen=True, eq=False)
+class _Request:
+    task: str
+    row: Row
+    reply: Future[Json] = field(default_factory=Future)
 
-    id: str
-    values: Mapping[str, object]
-    stop: StoppingRule | None = None
-    per_row: float | None = None
+    def like(self, other: _Request) -> bool:
+        """Whether one walk serves both."""
+        mine, its = self.row, other.row
+        return (self.task, mine.stop, mine.per_row) == (other.task, its.stop, its.per_row)
 
 
 class Interviews:
@@ -57,91 +64,149 @@ class Interviews:
 
     def __init__(self, life: Lifetime, source: str) -> None:
         self.life, self.source = life, source
-        #: one row at a time: what is made once (prefixes) is made once, and a store has one writer
-        self._turn = threading.Lock()
+        self._waiting: deque[_Request] = deque()
+        #: one at a time: what is made once (prefixes) is made once, and a store has one writer
+        self._worker = ThreadPoolExecutor(1, "thrifty-rows")
 
     def tasks(self) -> list[Json]:
         """What can be asked about: tasks, their features and classes."""
-        with self._turn:
-            found = [(one.name, one.model) for one in self.life.tasks]
+        found = self._worker.submit(lambda: [(one.name, one.model) for one in self.life.tasks])
         return [
             {
                 "task": name,
                 "features": [model.feature_names_[f] for f in model.features_.tolist()],
                 "classes": _plain(getattr(model, "classes_", None)),
             }
-            for name, model in found
+            for name, model in found.result()
         ]
 
     def answer(self, task: str, row: Row) -> Json:
         """The answer and what it cost; or ``{"next": names}``, what is asked next."""
-        with self._turn:
-            model: Asks = self.life[task]
-            self._check(model, row)
-            wanted: list[str] = []
+        return self.submit(task, row).result()
 
-            def told_or_wanted(ids: Sequence[object], names: Sequence[str]) -> AnyArray:
-                lacking = [name for name in names if name not in row.values]
-                if lacking and not wanted:
-                    wanted.extend(lacking)
-                return _values(row, names)
+    def submit(self, task: str, row: Row) -> Future[Json]:
+        """The same, for who does not wait."""
+        request = _Request(task, row)
+        self._waiting.append(request)
+        self._worker.submit(self._serve)
+        return request.reply
 
-            try:
-                self._rehearse(task, model, row, self._source(model, row, told_or_wanted))
-            except ThriftyError:
-                if not wanted:  # else it met the gap that stands for what was not told
-                    raise
-            if wanted:
-                return {"task": task, "id": row.id, "next": wanted}
-            found = self.life.predict(
-                task,
-                self._source(model, row, lambda ids, names: _values(row, names)),
-                stop=row.stop,
-                per_row=row.per_row,
+    # What the one worker does.
+
+    def _serve(self) -> None:
+        """Reply to the request that waits longest, and to those that one walk serves with it."""
+        some = self._next()
+        if not some:  # others took it along
+            return
+        try:
+            self._reply(some)
+        except BaseException as error:
+            for request in some:
+                if not request.reply.done():
+                    request.reply.set_exception(error)
+
+    def _next(self) -> list[_Request]:
+        found: list[_Request] = []
+        for _ in range(len(self._waiting)):
+            request = self._waiting.popleft()
+            fits = not found or (found[0].like(request) and len(found) < _TOGETHER)
+            # two about one row: the second is answered on what the first has paid for
+            if fits and all(request.row.id != other.row.id for other in found):
+                if request.reply.set_running_or_notify_cancel():  # its client may be gone
+                    found.append(request)
+            else:
+                self._waiting.append(request)
+        return found
+
+    def _reply(self, some: Sequence[_Request]) -> None:
+        task = some[0].task
+        self.life.refresh()
+        model: Asks = self.life[task]
+        good = [request for request in some if self._checked(model, request)]
+        for request, said in zip(good, self._said_together(task, model, good), strict=True):
+            _set(request, said)
+
+    def _checked(self, model: Asks, request: _Request) -> bool:
+        unknown = sorted(set(request.row.values) - set(model.feature_names_))
+        if unknown:
+            _set(
+                request,
+                BadInput(
+                    f"the model has no feature {unknown[0]!r}; it asks for those that GET /tasks "
+                    "lists."
+                ),
             )
-            return {"task": task, "id": row.id, **_said(found)}
+        return not unknown
 
-    def _rehearse(self, task: str, model: Asks, row: Row, source: Source) -> None:
-        """The walk of a row with a ledger in memory, at the lifetime's prices."""
+    def _said_together(
+        self, task: str, model: Asks, some: Sequence[_Request]
+    ) -> list[Json | ThriftyError]:
+        """What is said of each row; where they fail together, of one after the other."""
+        rows = [request.row for request in some]
+        if len(rows) == 1 or not self._may_be_together(rows):
+            return [self._said_alone(task, model, row) for row in rows]
+        with suppress(ThriftyError):
+            return list(self._said(task, model, rows))
+        return [self._said_alone(task, model, row) for row in rows]
+
+    def _may_be_together(self, rows: Sequence[Row]) -> bool:
+        """A limit may end some rows and not others: each is then its own purchase."""
+        return self.life._shelf.doors.settings.budget is None and rows[0].per_row is None
+
+    def _said_alone(self, task: str, model: Asks, row: Row) -> Json | ThriftyError:
+        try:
+            return self._said(task, model, [row])[0]
+        except ThriftyError as error:
+            return error
+
+    def _said(self, task: str, model: Asks, rows: Sequence[Row]) -> list[Json]:
+        wanted = self._rehearse(task, model, rows)
+        ready = [row for row in rows if row.id not in wanted]
+        answers: dict[str, Json] = {}
+        if ready:
+            form = Form(ready, model, self.source, rehearsed=False)
+            stop, most = ready[0].stop, ready[0].per_row
+            try:
+                found = self.life.predict(task, form, stop=stop, per_row=most)
+            except ThriftyError:
+                if not form.wanted or len(rows) > 1:
+                    raise
+                # cells that are owned left money for more than the rehearsal knew of
+                wanted |= form.wanted
+            else:
+                answers = {row.id: _answer_of(found, i) for i, row in enumerate(ready)}
+        return [
+            {"task": task, "id": row.id, **answers.get(row.id, {"next": wanted.get(row.id, [])})}
+            for row in rows
+        ]
+
+    def _rehearse(self, task: str, model: Asks, rows: Sequence[Row]) -> dict[str, list[str]]:
+        """The walk of rows with a ledger in memory, at the lifetime's prices: what each lacks."""
         shelf = self.life._shelf
         settings = replace(shelf.doors.settings, budget=None)
         runs = PredictionRuns(Doors(shelf.family, settings, None), Progress(False))
-        runs.predict(task, model, source, row.stop, None, row.per_row)
-
-    def _check(self, model: Asks, row: Row) -> None:
-        unknown = sorted(set(row.values) - set(model.feature_names_))
-        if unknown:
-            raise BadInput(
-                f"the model has no feature {unknown[0]!r}; it asks for those that GET /tasks lists."
-            )
-
-    def _source(self, model: Asks, row: Row, ask: Ask) -> Source:
-        words = getattr(model, "words_", {})
-        names = list(model.feature_names_)
-        return Source.from_callable(
-            ask,
-            examples=[row.id],
-            features=names,
-            name=self.source,
-            allow_missing=True,
-            kinds={name: list(words[name]) if name in words else "number" for name in names},
-        )
+        form = Form(rows, model, self.source, rehearsed=True)
+        model, _ = without_lacking(task, model, form, settings.retired)
+        runs.answer_unbooked(task, model, form, rows[0].stop, rows[0].per_row, None)
+        return form.wanted
 
 
-def _values(row: Row, names: Sequence[str]) -> AnyArray:
-    told = [row.values.get(name) for name in names]
-    return np.array([[np.nan if value is None else value for value in told]], dtype=object)
+def _set(request: _Request, said: Json | ThriftyError) -> None:
+    if isinstance(said, ThriftyError):
+        request.reply.set_exception(said)
+    else:
+        request.reply.set_result(said)
 
 
-def _said(found: Prediction) -> Json:
-    shares = found.probabilities
+def _answer_of(found: Prediction, i: int) -> Json:
+    shares, receipt = found.probabilities, found.receipt
     return {
-        "value": _plain(found.values)[0],
+        "value": _plain(found.values)[i],
         "classes": _plain(found.classes),
-        "probabilities": None if shares is None else [float(p) for p in shares[0]],
-        "stopped": str(found.stopped[0]),
-        "cost": float(found.receipt.cost),
-        "cells": int(found.receipt.cells),
+        "probabilities": None if shares is None else [float(p) for p in shares[i]],
+        "stopped": str(found.stopped[i]),
+        "cost": float(receipt.cost_per_row[i]),
+        "cells": int(receipt.cells_per_row[i]),
     }
 
 
