@@ -14,6 +14,8 @@ from thrifty.cli import app
 
 pd = pytest.importorskip("pandas")
 
+PROBABILITIES = (": probability of 0", ": probability of 1")
+
 
 @pytest.fixture
 def ward(tmp_path):
@@ -88,6 +90,13 @@ def test_several_tasks_in_one_walk(tmp_path):
     done = CliRunner().invoke(app, [*given, str(store), "--sure", "0.8"])
     assert done.exit_code == 0, done.output
     head = done.stdout.splitlines()[0].split(",")
-    assert head[:2] == ["id", "ill"] and "tall" in head and head[-1] == "cost"
+    shown = [f"{task}{of}" for task in ("ill", "tall") for of in ("", *PROBABILITIES)]
+    assert head == ["id", *shown, "cost"], "a probability says whose it is"
     told = CliRunner().invoke(app, [*given, str(store), "--json"])
-    assert json.loads(told.stdout)["tasks"] == ["ill", "tall"]
+    told = json.loads(told.stdout)
+    assert told["tasks"] == ["ill", "tall"]
+    assert len(told["probabilities"]["tall"]["n0"]) == len(told["classes"]["tall"]) == 2
+    with thrifty.Lifetime.open(store) as life:
+        frame = life.predict(["ill", "tall"], X[:20]).to_frame()
+    assert list(frame) == ["id", *shown, "cells", "cost"]
+    assert (frame["tall"] == list(told["predictions"]["tall"].values())).all()

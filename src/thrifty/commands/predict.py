@@ -11,6 +11,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from thrifty.cells.ledger.receipt import Receipt
 from thrifty.commands.opening import AsJson, money, print_json
 from thrifty.commands.task_file import read_any_file
 from thrifty.commands.task_source import Knowledge, open_source
@@ -109,14 +110,7 @@ def _write(
             }
         )
         return
-    rows = _table(task, ids, answers, made)
-    if out is None:
-        csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
-    else:
-        with out.open("w", newline="", encoding="utf-8") as target:
-            csv.writer(target).writerows(rows)
-    cost = money(receipt.cost, receipt.currency)
-    typer.echo(f"{receipt.cells} cells bought for {cost}, {receipt.reused_cells} reused.", err=True)
+    _write_rows(_table(task, ids, answers, made), out, receipt)
 
 
 def _write_jointly(
@@ -131,6 +125,16 @@ def _write_jointly(
                 "predictions": {
                     name: dict(zip(ids, map(_plain, part.values))) for name, part in made.items()
                 },
+                "classes": {
+                    name: None if part.classes is None else part.classes.tolist()
+                    for name, part in made.items()
+                },
+                "probabilities": {
+                    name: None
+                    if part.probabilities is None
+                    else _of_rows(ids, part.probabilities.tolist(), part)
+                    for name, part in made.items()
+                },
                 "stopped": {name: dict(zip(ids, part.stopped)) for name, part in made.items()},
                 "receipt": receipt.to_dict(),
             }
@@ -141,9 +145,15 @@ def _write_jointly(
     for name, part in made.items():
         answers = [_plain(value) for value in part.values]
         told = _table(name, ids, answers, part)
-        head += told[0][1:-1]
+        # Two tasks may have classes of the same name: a column says whose probability it holds.
+        head += [name, *(f"{name}: {column}" for column in told[0][2:-1])]
         columns += list(zip(*told[1:]))[1:-1]
     rows = [(*head, "cost"), *zip(*columns, [float(c) for c in receipt.cost_per_row])]
+    _write_rows(rows, out, receipt)
+
+
+def _write_rows(rows: list[tuple[object, ...]], out: Path | None, receipt: Receipt) -> None:
+    """A table of answers, printed or written; beside it, what they cost."""
     if out is None:
         csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
@@ -13,13 +14,22 @@ from thrifty.cells.ledger.receipt import PredictionReceipt
 from thrifty.errors import BadInput, BadParameter, UnknownTask
 from thrifty.lazy import Asked, Asks, Explanation, Step, explain_cells
 from thrifty.lazy.stopping import StoppingRule, Sure, rule_for_models
-from thrifty.lifetime.prediction import Prediction, prediction_receipt
+from thrifty.lifetime.prediction import (
+    Prediction,
+    frame_of_answers,
+    prediction_receipt,
+    probability_columns,
+)
 from thrifty.models import ModelClassifier
 from thrifty.models.asking.ask import prefixes_of
 from thrifty.models.asking.certificate import seen_of
 from thrifty.models.asking.joint import JointPrefixes, ask_jointly, joint_prefixes
 from thrifty.models.asking.prefixes import Prefixes
 from thrifty.models.asking.stored import joint_fingerprint, joint_from_dict, joint_to_dict
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 __all__ = ["JointExplanation", "JointPrediction", "JointStep", "TasksTogether"]
 
@@ -108,6 +118,25 @@ class JointPrediction(Mapping[str, Prediction]):
             f"JointPrediction({', '.join(self)}: {receipt.n_examples} rows, {receipt.cells} cells "
             f"bought for {cost})"
         )
+
+    @overload
+    def to_frame(self) -> pandas.DataFrame: ...
+
+    @overload
+    def to_frame(self, kind: Literal["pandas"]) -> pandas.DataFrame: ...
+
+    @overload
+    def to_frame(self, kind: Literal["polars"]) -> polars.DataFrame: ...
+
+    def to_frame(
+        self, kind: Literal["pandas", "polars"] = "pandas"
+    ) -> pandas.DataFrame | polars.DataFrame:
+        """A frame, a row each: id, each task's answer and probabilities, cells and cost of all."""
+        answers: dict[str, object] = {}
+        for name, part in self.items():
+            answers[name] = part.values
+            answers.update(probability_columns(part, f"{name}: "))
+        return frame_of_answers(answers, self._cells, self.receipt, kind)
 
     def explain(self, example: int) -> JointExplanation:
         """What one row was asked, what each cell cost, and which tasks read it."""

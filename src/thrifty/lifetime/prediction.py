@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from thrifty.array_types import Floats
 from thrifty.cells import Cells, Receipt
 from thrifty.cells.ledger.receipt import PredictionReceipt
 from thrifty.errors import BadInput, BadParameter, BudgetExceeded
@@ -120,25 +122,8 @@ class Prediction:
         self, kind: Literal["pandas", "polars"] = "pandas"
     ) -> pandas.DataFrame | polars.DataFrame:
         """A frame of pandas or Polars, a row each: id, value, probabilities, cells, cost."""
-        if kind not in ("pandas", "polars"):
-            raise BadParameter(f"kind must be 'pandas' or 'polars'; got {kind!r}.")
-        ids = self._cells.examples
-        columns: dict[str, object] = {
-            "id": list(ids) if ids is not None else np.arange(len(self)),
-            "value": self.values,
-        }
-        if self.probabilities is not None and self.classes is not None:
-            for j, name in enumerate(self.classes.tolist()):
-                columns[f"probability of {name}"] = self.probabilities[:, j]
-        columns["cells"] = self.receipt.cells_per_row
-        columns["cost"] = self.receipt.cost_per_row
-        if kind == "polars":
-            import polars
-
-            return polars.DataFrame(columns)
-        import pandas
-
-        return pandas.DataFrame(columns)
+        answers = {"value": self.values, **probability_columns(self)}
+        return frame_of_answers(answers, self._cells, self.receipt, kind)
 
     def explain(self, example: int) -> Explanation:
         """What one row was asked, what came, and what it cost."""
@@ -152,6 +137,36 @@ class Prediction:
             path: Explanation = explained(self._cells, example)
             return path
         return explain_cells(self._cells, example, features, self.values[example])
+
+
+def probability_columns(made: Prediction, of: str = "") -> dict[str, Floats]:
+    """The probabilities as named columns; of one task among several: with its name before them."""
+    if made.probabilities is None or made.classes is None:
+        return {}
+    named = enumerate(made.classes.tolist())
+    return {f"{of}probability of {name}": made.probabilities[:, j] for j, name in named}
+
+
+def frame_of_answers(
+    answers: Mapping[str, object], cells: Cells, receipt: PredictionReceipt, kind: str
+) -> pandas.DataFrame | polars.DataFrame:
+    """A frame with a row for each example: its id, its answers, cells and cost."""
+    if kind not in ("pandas", "polars"):
+        raise BadParameter(f"kind must be 'pandas' or 'polars'; got {kind!r}.")
+    ids = cells.examples
+    columns: dict[str, object] = {
+        "id": list(ids) if ids is not None else np.arange(receipt.n_examples),
+        **answers,
+        "cells": receipt.cells_per_row,
+        "cost": receipt.cost_per_row,
+    }
+    if kind == "polars":
+        import polars
+
+        return polars.DataFrame(columns)
+    import pandas
+
+    return pandas.DataFrame(columns)
 
 
 def out_of_money(task: str, made: Prediction, ended: BudgetExceeded) -> BudgetExceeded:
