@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from thrifty.array_types import Floats
 from thrifty.cells import Cells, Owned, Source
 from thrifty.cells.cells import open_cells
 from thrifty.errors import BadInput, BadParameter
@@ -23,6 +24,7 @@ from thrifty.lifetime.doors import Doors
 from thrifty.lifetime.prediction import prediction_receipt
 from thrifty.lifetime.prediction_runs import PredictionRuns, Run
 from thrifty.models import ModelClassifier
+from thrifty.models.asking.prefixes import Prefixes
 from thrifty.stores.kept_pages import KeptPages
 from thrifty.typing import Json
 
@@ -104,6 +106,9 @@ class Interview:
         self.known: dict[str, object] = {}
         self._values = np.full((1, len(self._features)), np.nan)
         self._paid: set[int] = set()
+        #: what each task says now, until something is told; and what it said after each step
+        self._answers: dict[str, Answer] | None = None
+        self._after: dict[tuple[str, int], Floats] = {}
         self.cost = 0.0
         self._cells = self._door()
         self._joint = self._tasks.joint(self._cells)
@@ -147,30 +152,46 @@ class Interview:
     @property
     def answers(self) -> dict[str, Answer]:
         """What each task says now, from all that is known along the order."""
-        there = {f for f, name in enumerate(self._features) if name in self.known}
-        out = {}
-        for name, task, rule in zip(self.names, self._joint.tasks, self._rules):
-            model = self._tasks.models[name]
-            assert isinstance(model, ModelClassifier)
-            # the steps up to the last one that is all there; a rule may have ended it before
-            stopped, p = "", task.shares
-            for k, part in enumerate(task.parts):
-                if not there.issuperset(self._joint.features[k]):
-                    break
-                at = np.array(part.features, dtype=np.int64)
-                p = part.probabilities(self._values[:, at], task.shares)[0]
-                last = k + 1 == len(task.parts)
-                free = not last and there.issuperset(self._joint.features[k + 1])
-                if last:
-                    stopped = "finished"
-                elif rule is not None and not free and rule.stops(p[None], task.shares)[0]:
+        if self._answers is None:
+            there = {f for f, name in enumerate(self._features) if name in self.known}
+            self._answers = {
+                name: self._answer(name, task, rule, there)
+                for name, task, rule in zip(self.names, self._joint.tasks, self._rules)
+            }
+        return dict(self._answers)
+
+    def _answer(
+        self, name: str, task: Prefixes, rule: StoppingRule | None, there: set[int]
+    ) -> Answer:
+        model = self._tasks.models[name]
+        assert isinstance(model, ModelClassifier)
+        stopped, at = "", -1
+        # the steps up to the last one that is all there; a rule may have ended it before
+        for k in range(len(task.parts)):
+            if not there.issuperset(self._joint.features[k]):
+                break
+            at, last = k, k + 1 == len(task.parts)
+            free = not last and there.issuperset(self._joint.features[k + 1])
+            if last:
+                stopped = "finished"
+            elif rule is not None and not free:
+                p = self._probabilities(name, task, k)
+                if rule.stops(p[None], task.shares)[0]:
                     stopped = rule.reason
                     break
-            classes = [model.classes_[int(c)] for c in task.classes]
-            best = int(p.argmax())
-            told = {_plain(c): float(q) for c, q in zip(classes, p)}
-            out[name] = Answer(_plain(classes[best]), float(p[best]), stopped, told)
-        return out
+        p = task.shares if at < 0 else self._probabilities(name, task, at)
+        classes = [model.classes_[int(c)] for c in task.classes]
+        best = int(p.argmax())
+        told = {_plain(c): float(q) for c, q in zip(classes, p)}
+        return Answer(_plain(classes[best]), float(p[best]), stopped, told)
+
+    def _probabilities(self, name: str, task: Prefixes, k: int) -> Floats:
+        """After a step that is all there; what was told does not change any more."""
+        if (name, k) not in self._after:
+            part = task.parts[k]
+            at = np.array(part.features, dtype=np.int64)
+            self._after[name, k] = part.probabilities(self._values[:, at], task.shares)[0]
+        return self._after[name, k]
 
     # What it is told.
 
@@ -194,7 +215,7 @@ class Interview:
         except BaseException:
             self._values[0, f] = np.nan  # a budget that ends, another value in the store
             raise
-        self.known[wanted.feature] = value
+        self._know(wanted.feature, value)
         if paid:
             self.cost += wanted.price
             self._paid.add(f)
@@ -203,8 +224,12 @@ class Interview:
     def skip(self, *, feature: str | None = None) -> None:
         """The wanted cell is not to be had: it stays a gap, and costs nothing."""
         wanted = self._check_wanted(feature)
-        self.known[wanted.feature] = None
+        self._know(wanted.feature, None)
         self._keep()
+
+    def _know(self, feature: str, value: object) -> None:
+        self.known[feature] = value
+        self._answers = None
 
     def close(self) -> None:
         """It has ended: the store forgets it; what was told stays owned."""
@@ -266,6 +291,8 @@ class Interview:
 
     def _book(self, f: int, paid: bool) -> None:
         """A value is owned from now on; its price is on the bill where it was paid for."""
+        if not paid and self._id is None:
+            return  # nobody knows this row again
         source = self._row()
         owned = Owned(1, len(self._features))
         bits = np.zeros((len(self._features), 1), dtype=np.uint64)
@@ -313,7 +340,7 @@ class Interview:
         for name, value in data["known"].items():
             if name in self._features:
                 f = self._features.index(name)
-                self.known[name] = value
+                self._know(name, value)
                 words = tuple(self._tasks.words_.get(name, ()))
                 if value is not None:
                     self._values[0, f] = self._number(Wanted(name, 0.0, "", (), words), value)
