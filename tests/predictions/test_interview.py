@@ -121,7 +121,30 @@ def test_it_goes_on_after_a_crash(place):
         assert resumed.next.feature not in (one, two)
         assert resumed.answers["ill"] == interview.answers["ill"]
         resumed.close()
-        assert again.ask("ill", id="p901", source="ward").known == {}
+        assert again.ask("ill", id="p901", source="ward").known == {one: ROW[one]}  # owned
+
+
+def test_it_begins_with_what_is_owned_of_the_example(place):
+    """Whatever bought it: no cell is asked for twice, and words stay words."""
+    pandas = pytest.importorskip("pandas")
+    with thrifty.Lifetime.open(place) as life:
+        row = thrifty.Source.from_frame(pandas.DataFrame([ROW]), examples=["p902"], name="ward")
+        life.predict("stroke", row)
+        spent = life.balance().spent
+        interview = life.ask("stroke", id="p902", source="ward")
+        assert interview.next is None and interview.known == {
+            name: ROW[name] for name in interview.known
+        }
+        assert interview.known["sex"] == "f" and interview.answers["stroke"].stopped == "finished"
+        assert life.balance().spent == spent and interview.cost == 0
+        assert life.ask("stroke", id="p902", source="another ward").known == {}
+
+
+def test_a_value_that_has_expired_is_asked_for_again(tmp_path):
+    prices = thrifty.PriceList(2.0, valid_for=0.001)
+    with learned(tmp_path / "life.db", prices=prices) as life:
+        interview = life.ask("ill", id="p0", source="ward")
+        assert interview.known == {} and interview.next is not None
 
 
 def test_bad_input(life):

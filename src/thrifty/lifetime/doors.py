@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells import Cells, Ledger, Owned, Source, as_source
-from thrifty.cells.ledger.counted import count_as_owned, owned_by_id
+from thrifty.cells.ledger.counted import count_as_owned, owned_by_id, values_by_id
 from thrifty.cells.ledger.meter import PartOwned, RememberedTables
 from thrifty.cells.ledger.purge import purged_rows
+from thrifty.cells.prices.price_list import as_price_list
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.gaps import read_na, with_na
 from thrifty.errors import BadInput, ChangedValue, ExamplePurged, MixedCurrencies
@@ -139,6 +140,13 @@ class Doors:
             return Owned(source.n_examples, source.n_features), source.name
         read = self.ledger.book.read
         return read(lambda pages: owned_by_id(pages, source)), source.name
+
+    def values_owned(self, source: Source) -> dict[str, float | str]:
+        """What is owned of a source's one example, by feature; NaN is a gap that is known."""
+        names, ledger = source.feature_names, self.ledger
+        valid = as_price_list(self.settings.prices).tariff(names).valid
+        found = ledger.book.read(lambda pages: values_by_id(pages, source, valid, ledger.now()))
+        return {names[f]: value for f, value in found.items()}
 
     def say_purged(self, source: Source, cells: Cells, stacklevel: int) -> None:
         """Warn of examples whose values were taken out of the store, and are not owned again."""

@@ -68,7 +68,8 @@ class Interview:
     answers : dict
         of each task an :class:`Answer`, at any time
     known : dict
-        the values that were told, by feature; None: not to be had
+        the values that the store owns of the example or that were told, by feature; None: not to
+        be had
     cost : float
         what was paid for, at list prices
 
@@ -112,6 +113,7 @@ class Interview:
         self.cost = 0.0
         self._cells = self._door()
         self._joint = self._tasks.joint(self._cells)
+        self._begin_with_owned()
         self._resume()
 
     # What it wants, and what it says.
@@ -330,6 +332,23 @@ class Interview:
         }
         saved.book.write(lambda pages: KeptPages(pages).put("interview", self._name, data))
 
+    def _begin_with_owned(self) -> None:
+        """What the store owns of the example is not asked for; words of no model here are."""
+        if self._id is None or not self._doors.has_ledger:
+            return
+        for name, value in self._doors.values_owned(self._row()).items():
+            words = self._tasks.words_.get(name)
+            if value != value:
+                self._note(name, None)
+            elif not words or value in words:
+                self._note(name, value)
+
+    def _note(self, name: str, value: object) -> None:
+        self._know(name, value)
+        if value is not None:
+            wanted = Wanted(name, 0.0, "", (), tuple(self._tasks.words_.get(name, ())))
+            self._values[0, self._features.index(name)] = self._number(wanted, value)
+
     def _resume(self) -> None:
         saved = self._doors.saved
         if saved is None or self._id is None:
@@ -338,12 +357,8 @@ class Interview:
         if data is None:
             return
         for name, value in data["known"].items():
-            if name in self._features:
-                f = self._features.index(name)
-                self._know(name, value)
-                words = tuple(self._tasks.words_.get(name, ()))
-                if value is not None:
-                    self._values[0, f] = self._number(Wanted(name, 0.0, "", (), words), value)
+            if name in self._features and not (value is None and name in self.known):
+                self._note(name, value)
         self.cost = float(data["cost"])
         self._paid = {self._features.index(n) for n in data["paid"] if n in self._features}
 

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells.ledger.book import Column, Pages
 from thrifty.cells.ledger.compacted import Facts, read_column, write_column
+from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.meter import Meter, Owned
 from thrifty.cells.ledger.words import Places, words_in_store
 from thrifty.cells.sources import Source
 from thrifty.errors import ChangedValue
 
-__all__ = ["count_as_owned", "owned_by_id"]
+__all__ = ["count_as_owned", "owned_by_id", "values_by_id"]
 
 _KIND = "feature"
 
@@ -42,6 +43,27 @@ def owned_by_id(pages: Pages, source: Source) -> Owned:
         rows = np.array([row_of[n] for n in numbers if n in row_of], dtype=np.int64)
         owned.bitmap[at[column.number]] = kernels.mask_of_rows(rows, source.n_examples)
     return owned
+
+
+def values_by_id(
+    pages: Pages, source: Source, valid: NDArray[np.float64], now: float
+) -> dict[int, float | str]:
+    """What is owned of a source's one example, by feature: numbers, and words of categories.
+
+    NaN is a gap that is known; what has expired by ``valid`` seconds is not owned.
+    """
+    assert source.examples is not None
+    example = pages.numbers("example", source.examples)
+    features = pages.numbers(_KIND, source.feature_names, source.name)
+    none, no_bits = np.zeros(0, dtype=np.int32), np.zeros(len(features), dtype=bool)
+    known = Known(example, features, none, no_bits, valid, now)
+    known.follow(pages)
+    row, words, out = np.zeros(1, dtype=np.int64), pages.words(), {}
+    for f in np.flatnonzero(features >= 0).tolist():
+        if example[0] >= 0 and known.is_known(f, row)[0]:
+            value, listed = float(known.column(f, row)[0]), words.get(int(features[f]))
+            out[f] = listed[int(value)] if listed and value == value else value
+    return out
 
 
 def count_as_owned(pages: Pages, source: Source, meter: Meter, now: float) -> ChangedValue | None:
