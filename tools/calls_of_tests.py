@@ -11,6 +11,7 @@ import ast
 import hashlib
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -26,9 +27,9 @@ from forked_tests import ROOT, outcome
 __all__ = ["Called", "Chosen", "function_at", "known_calls"]
 
 #: processor seconds for the pass over one file of tests; the tests after that are not used
-MOST = 200
-#: a test is used where it passes within so many seconds, with its calls noted
-LONGEST = 25.0
+MOST = 40
+#: a test is broken off, and not used, after so many seconds with its calls noted
+LONGEST = 5.0
 
 
 @cache
@@ -70,13 +71,32 @@ class Called:
     functions: frozenset[str]
 
 
+@cache  # a test calls a thousand functions, most of them those of the test before
+def _name_of(source: str, file: str, line: int) -> str:
+    """``file:function`` of the code that begins there."""
+    at = Path(file)
+    name = function_at(at.read_text(encoding="utf-8"), line)
+    return f"src/{at.relative_to(source).as_posix()}:{name}"
+
+
+class _TooLongError(BaseException):
+    """A test is broken off: no test and no library catches this."""
+
+
+def _break_off(_signal: int, _frame: object) -> None:
+    raise _TooLongError
+
+
 class _Noting:
     """Of pytest: what each test that passes has called."""
 
     def __init__(self, source: Path, to: Path) -> None:
         self.source, self.to = str(source), to
         self.found: dict[str, tuple[float, list[str]]] = {}
+
+    def pytest_sessionstart(self) -> None:
         self.began = time.process_time()
+        signal.signal(signal.SIGPROF, _break_off)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[Any]:
@@ -88,13 +108,15 @@ class _Noting:
         self.passed, began = True, time.process_time()
         threading.settrace(noted)
         sys.settrace(noted)
+        signal.setitimer(signal.ITIMER_PROF, LONGEST)
         try:
             return (yield)
         finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
             sys.settrace(None)
             threading.settrace(None)  # type: ignore[arg-type]
             seconds = time.process_time() - began
-            if self.passed and seconds < LONGEST:
+            if self.passed:
                 self.found[_known_as(item)] = round(seconds, 3), sorted(self._named(codes))
             if time.process_time() - self.began > MOST:
                 item.session.shouldstop = "long enough"
@@ -104,12 +126,7 @@ class _Noting:
 
     def _named(self, codes: set[Any]) -> set[str]:
         ours = (code for code in codes if code.co_filename.startswith(self.source))
-        found = set()
-        for code in ours:
-            at = Path(code.co_filename)
-            name = function_at(at.read_text(encoding="utf-8"), code.co_firstlineno)
-            found.add(f"src/{at.relative_to(self.source).as_posix()}:{name}")
-        return found
+        return {_name_of(self.source, code.co_filename, code.co_firstlineno) for code in ours}
 
     def pytest_sessionfinish(self) -> None:
         functions = sorted({name for _, names in self.found.values() for name in names})

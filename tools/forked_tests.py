@@ -47,7 +47,7 @@ def outcome(
             os.environ["NUMBA_DISABLE_JIT"] = "1"
             numba.config.DISABLE_JIT = True
         sys.path.insert(0, str(source))
-        sys.dont_write_bytecode = True
+        sys.pycache_prefix = str(ROOT / ".mutants/compiled")  # tests are compiled once
         os.chdir(ROOT)
         if not show:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

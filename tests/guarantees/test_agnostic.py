@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.guarantees.seeds import seeds, shifted
 
 import thrifty
 from thrifty import bounds
@@ -40,7 +41,7 @@ def good_bill(family, rule, tasks):
     [(40, 40, 3, 6), pytest.param(300, 30, 3, 6, marks=pytest.mark.slow), (150, 60, 2, 40)],
 )
 def test_every_rule_stays_within_its_bound(strategy, m, n, k, r):
-    stream = adversary(strategy, m, n, k, 40, r, random_state=m)
+    stream = adversary(strategy, m, n, k, 40, r, random_state=shifted(m))
     for name in RULES:
         bill, _ = good_bill(STUMPS, rule_named(name, m, k, r), stream)
         bound = getattr(bounds, name)(
@@ -50,7 +51,7 @@ def test_every_rule_stays_within_its_bound(strategy, m, n, k, r):
 
 
 def test_the_bound_of_expansion_is_reached():
-    stream = adversary("against-expansion", 100, 50, 3, 40, 10)
+    stream = adversary("against-expansion", 100, 50, 3, 40, 10, random_state=shifted(0))
     bill, _ = good_bill(STUMPS, thrifty.Expansion(), stream)
     assert bill == bounds.expansion(
         n_tasks=100, n_features=50, n_metafeatures=3, n_unrelated=10, n_examples=40
@@ -60,7 +61,7 @@ def test_the_bound_of_expansion_is_reached():
 def test_a_bad_task_costs_restart_nearly_2_k_good_ones():
     """The constant that the paper's O(r K N) hides: 2 K - 1, seen exactly."""
     m, n, k, r = 400, 50, 4, 10
-    stream = adversary("against-restart", m, n, k, 40, r)
+    stream = adversary("against-restart", m, n, k, 40, r, random_state=shifted(0))
     _, scratch = good_bill(STUMPS, thrifty.Restart(k), stream)
     assert scratch >= (r - 1) * (2 * k - 1)
     assert scratch <= k * (2 * r + 1)
@@ -80,7 +81,7 @@ def mixed(m, r, n, k, d, seed):
 
 
 @pytest.mark.parametrize("name", RULES)
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(5))
 def test_deeper_trees(name, seed):
     m, r, n, k, d = 60, 8, 60, 3, 3
     tasks = list(mixed(m, r, n, k, d, seed))
@@ -107,7 +108,7 @@ def test_deeper_trees(name, seed):
 def test_every_family_of_trees_learns_under_every_rule(family, name):
     m, n, k, r = 60, 30, 3, 5
     life = thrifty.Lifetime(family, agnostic=rule_named(name, m, k, r))
-    for task in adversary("against-restart", m, n, k, 40, r):
+    for task in adversary("against-restart", m, n, k, 40, r, random_state=shifted(0)):
         assert life.learn(task.name, task.X, task.y).model.tree_ == task.target
 
 
@@ -119,7 +120,9 @@ def test_monomials_learn_under_every_rule(method, name):
     m, n, k, r = 30, 16, 2, 4
     family = Monomials(1, method=method, delta=1e-4)
     life = thrifty.Lifetime(family, agnostic=rule_named(name, m, k, r))
-    for task in adversary("against-restart", m, n, k, 120, r, target="monomials"):
+    for task in adversary(
+        "against-restart", m, n, k, 120, r, target="monomials", random_state=shifted(0)
+    ):
         assert life.learn(task.name, task.X, task.y).model.exponents_ == task.target
 
 
@@ -127,7 +130,7 @@ def worst_bills(m, n, k, r):
     """Each rule where bad tasks hurt it most."""
     found = {}
     for strategy in ("against-expansion", "against-restart"):
-        stream = adversary(strategy, m, n, k, 40, r)
+        stream = adversary(strategy, m, n, k, 40, r, random_state=shifted(0))
         for name in RULES:
             bill, _ = good_bill(STUMPS, rule_named(name, m, k, r), stream)
             found[name] = max(found.get(name, 0), bill)
@@ -145,7 +148,7 @@ def test_who_is_ahead(times, r):
     assert bills["doubling"] <= 4 * better
 
 
-@pytest.mark.parametrize("seed", range(7))
+@pytest.mark.parametrize("seed", seeds(7))
 def test_doubling_is_at_most_twice_any_restart_on_every_task(seed):
     """What was learned or used since the last restart contains all that is newer than the target.
 
@@ -168,7 +171,7 @@ def test_doubling_is_at_most_twice_any_restart_on_every_task(seed):
         assert ours <= 2 * min(others)
 
 
-@pytest.mark.parametrize("seed", range(29, 36))
+@pytest.mark.parametrize("seed", seeds(29, 36))
 def test_a_known_feature_costs_at_most_one_and_twice_what_was_used_since(seed):
     """S (1 + 2 x) cells, and at most twice a restarting rule, on every task of a long stream.
 
@@ -239,7 +242,7 @@ def test_where_stored_features_coincide_doubling_is_capped_by_expansion():
     assert bound == 58_960 and bills[0] <= capped
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6))
 @pytest.mark.parametrize("s", [24, 100])
 def test_doubling_is_capped_by_expansion_on_every_task_with_random_twins(seed, s):
     def some(stored, random):
@@ -255,7 +258,9 @@ SLOW_RANKS = [pytest.param(rank, marks=pytest.mark.slow) for rank in (4, 8, 9, 1
 @pytest.mark.parametrize("rank", [2, *SLOW_RANKS, 32])
 def test_twins_of_any_age_cost_little(rank):
     """Where the assumption fails, the bill stays near the bound that assumes it; not proven."""
-    bills, bound, _ = with_twins(250, 64, 2, 38, 100, 1, lambda stored, random: stored[-rank])
+    bills, bound, _ = with_twins(
+        250, 64, 2, 38, 100, shifted(1), lambda stored, random: stored[-rank]
+    )
     assert bills[0] <= 1.5 * bound
 
 
@@ -264,7 +269,7 @@ def test_balanced_grows_as_the_square_root_of_r():
     n, k, m = 512, 2, 256
     rs, bills = [16, 32, 64, 128, 256, 500], []
     for r in rs:
-        stream = adversary("against-restart", m, n, k, 32, r)
+        stream = adversary("against-restart", m, n, k, 32, r, random_state=shifted(0))
         bills.append(good_bill(STUMPS, rule_named("balanced", m, k, r), stream))
     slope = np.polyfit(np.log(rs), np.log([cells for cells, _ in bills]), 1)[0]
     assert abs(slope - 0.5) <= 0.15

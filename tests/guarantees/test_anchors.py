@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from tests.guarantees.seeds import seeds, shifted
 
 import thrifty
 from thrifty.trees.tree import is_grown_from, is_grown_from_prefixes
@@ -46,7 +47,7 @@ def check_anchors(K, N, d, S, m, seed):
     return anchors, paths
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6))
 def test_theorem_on_anchors(seed):
     check_anchors(5, 120, 5, 700, 40, seed)
 
@@ -54,7 +55,7 @@ def test_theorem_on_anchors(seed):
 @pytest.mark.slow
 def test_anchors_cost_less_than_paths_on_the_same_streams(capsys):
     means = {"anchors": [], "paths": []}
-    for seed in range(20):
+    for seed in seeds(20):
         anchors, paths = check_anchors(8, 200, 5, 1000, 60, seed)
         later = slice(30, None)  # when both have seen every metafeature
         for name, life in (("anchors", anchors), ("paths", paths)):
@@ -91,7 +92,7 @@ def check_families(K2, K1, N, d, S, m, seed, t=2, delta=0.05):
     return found_all, scratch(life) - first
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(5))
 def test_theorem_on_anchored_families(seed):
     found_all, _ = check_families(3, 4, 120, 5, 700, 60, seed)
     assert found_all
@@ -99,7 +100,7 @@ def test_theorem_on_anchored_families(seed):
 
 @pytest.mark.slow
 def test_anchored_families_over_40_seeds(capsys):
-    runs = [check_families(4, 5, 150, 5, 900, 120, seed) for seed in range(40)]
+    runs = [check_families(4, 5, 150, 5, 900, 120, seed) for seed in seeds(40)]
     missed = sum(not found_all for found_all, _ in runs)
     later = [extra for _, extra in runs]
     with capsys.disabled():
@@ -110,7 +111,7 @@ def test_anchored_families_over_40_seeds(capsys):
     assert missed <= 6  # 2 expected at delta = 0.05
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(5))
 def test_first_few_from_scratch(seed):
     K, N, d, S, m = 4, 120, 5, 700, 50
     stream = thrifty.streams.anchors(m, N, K, S, d, random_state=seed)
@@ -135,21 +136,21 @@ def test_first_few_from_scratch(seed):
 
 
 def test_a_warm_up_may_be_a_number():
-    stream = thrifty.streams.anchors(6, 80, 2, 500, 4, random_state=0)
+    stream = thrifty.streams.anchors(6, 80, 2, 500, 4, random_state=shifted(0))
     life = live(stream, thrifty.Trees(max_depth=4, learner=thrifty.Paper(warm_up=3)))
     assert [task.route for task in life.tasks[:3]] == ["scratch"] * 3
     assert thrifty.Trees.from_dict(life.family.to_dict()) == life.family
 
 
 def test_anchored_families_without_a_warm_up_still_learn():
-    stream = thrifty.streams.anchored_families(30, 120, 3, 3, 700, 5, random_state=1)
+    stream = thrifty.streams.anchored_families(30, 120, 3, 3, 700, 5, random_state=shifted(1))
     learner = thrifty.Paper(improve="anchored-families")
     life = live(stream, thrifty.Trees(max_depth=5, learner=learner))
     assert life.tasks[-1].route == "reused"
 
 
 def test_the_representation_with_anchors_travels():
-    stream = thrifty.streams.anchored_families(12, 80, 2, 2, 500, 4, random_state=0)
+    stream = thrifty.streams.anchored_families(12, 80, 2, 2, 500, 4, random_state=shifted(0))
     learner = thrifty.Paper(improve="anchored-families", warm_up=4)
     family = thrifty.Trees(max_depth=4, learner=learner)
     life = live(stream, family)

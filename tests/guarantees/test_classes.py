@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.guarantees.seeds import shifted
 
 import thrifty
 from thrifty.errors import BadInput, BadParameter
@@ -57,7 +58,7 @@ def tasks_with_classes(n_classes, seed, n_tasks=80, real=False):
 def test_reused_equals_scratch(n_classes, real):
     life = thrifty.Lifetime(thrifty.Trees(max_depth=6, learner=thrifty.Paper()))
     reused = equal = 0
-    for name, X, y in tasks_with_classes(n_classes, 0, real=real):
+    for name, X, y in tasks_with_classes(n_classes, shifted(0), real=real):
         learned = life.learn(name, X, y)
         assert (learned.model.predict(X) == y).all()
         if learned.route == "reused":
@@ -72,7 +73,7 @@ def test_texts_as_labels():
     names = np.array(["flu", "cold", "well"])
     family = thrifty.Trees(max_depth=6, learner=thrifty.Paper())
     life, plain = (thrifty.Lifetime(family) for _ in range(2))
-    for name, X, y in tasks_with_classes(3, 1, n_tasks=12):
+    for name, X, y in tasks_with_classes(3, shifted(1), n_tasks=12):
         learned = life.learn(name, X, names[y])
         codes = plain.learn(name, X, y)
         assert learned.route == codes.route
@@ -95,8 +96,8 @@ def test_every_gain_keeps_the_promise(gain):
         return np.where((n_true == 0) | (n_true == totals.sum()), -np.inf, lopsided)
 
     family = thrifty.Trees(max_depth=60, learner=thrifty.Paper(gain=mine if gain is None else gain))
-    prices = np.random.default_rng(0).uniform(0, 20, 40)
-    rng = np.random.default_rng(1)
+    prices = np.random.default_rng(shifted(0)).uniform(0, 20, 40)
+    rng = np.random.default_rng(shifted(1))
     for real in (False, True):
         life = thrifty.Lifetime(family, prices=prices)
         X = rng.integers(0, 2, (300, 40), dtype=np.uint8)
@@ -111,7 +112,7 @@ def test_every_gain_keeps_the_promise(gain):
 
 def test_prices_change_the_tree():
     """Two copies of the answer, one cheap: only price-aware gains look at the price."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(shifted(0))
     X = rng.integers(0, 2, (200, 5), dtype=np.uint8)
     X[:, 4] = X[:, 1]
     y = X[:, 1]
@@ -126,7 +127,7 @@ def test_prices_change_the_tree():
 
 
 class TestClassWeights:
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(shifted(2))
     X = rng.integers(0, 2, (400, 30), dtype=np.uint8)
     y = (X[:, 2] & X[:, 9] | (X[:, 5] & X[:, 6] & X[:, 7])).astype(int)
 
@@ -180,12 +181,12 @@ class TestClassWeights:
 
 
 class TestSampleWeights:
-    rng = np.random.default_rng(4)
+    rng = np.random.default_rng(shifted(4))
     X = rng.random((80, 6))
     y = (X[:, 1] + X[:, 3] > 1).astype(int)
 
     def test_whole_numbers_repeat_rows(self):
-        times = np.random.default_rng(0).integers(0, 4, 80)
+        times = np.random.default_rng(shifted(0)).integers(0, 4, 80)
         weighted = thrifty.TreeClassifier().fit(self.X, self.y, sample_weight=times)
         rows = np.repeat(np.arange(80), times)
         repeated = thrifty.TreeClassifier().fit(self.X[rows], self.y[rows])
@@ -207,7 +208,7 @@ class TestSampleWeights:
 
 def test_relabelled_trees_are_the_same_trees():
     """Which class is called 0 does not matter to the splits."""
-    for _, X, y in tasks_with_classes(3, 5, n_tasks=6):
+    for _, X, y in tasks_with_classes(3, shifted(5), n_tasks=6):
         tree = thrifty.TreeClassifier().fit(X, y).tree_
         turned = thrifty.TreeClassifier().fit(X, 2 - y).tree_
         assert relabel(turned, lambda label: 2 - label) == tree

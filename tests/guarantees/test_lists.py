@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from tests.guarantees.seeds import seeds, shifted
 
 import thrifty
 from thrifty import kernels
@@ -52,7 +53,7 @@ def run(K, N, d, S, m, seed):
     return scratch
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6))
 @pytest.mark.parametrize("K, N, d, S, m", [(3, 60, 5, 800, 30), (6, 200, 6, 1500, 40)])
 def test_theorem_on_lists(K, N, d, S, m, seed):
     run(K, N, d, S, m, seed)
@@ -62,7 +63,7 @@ def test_theorem_on_lists(K, N, d, S, m, seed):
 def test_from_scratch_about_k_over_200_seeds(capsys):
     """The bound is K + 2 K^2; what happens is told as a distribution."""
     K = 5
-    counts = Counter(run(K, 80, 6, 1200, 60, seed) for seed in range(200))
+    counts = Counter(run(K, 80, 6, 1200, 60, seed) for seed in seeds(200))
     with capsys.disabled():
         told = ", ".join(f"{n}: {counts[n]}" for n in sorted(counts))
         print(f"\nlists from scratch, K={K}, bound {K + 2 * K * K}, 60 tasks, 200 seeds: {told}")
@@ -73,7 +74,7 @@ def test_from_scratch_about_k_over_200_seeds(capsys):
 
 def test_lists_beat_trees_by_what_they_store():
     """One suffix a failure instead of every subtree on the path."""
-    stream = thrifty.streams.lists(30, 80, 5, 1200, 6, random_state=3)
+    stream = thrifty.streams.lists(30, 80, 5, 1200, 6, random_state=shifted(3))
     lists = thrifty.Lifetime(thrifty.Lists(max_depth=6))
     trees = thrifty.Lifetime(thrifty.Trees(max_depth=6, learner=thrifty.Paper()))
     for task in stream:
@@ -83,7 +84,7 @@ def test_lists_beat_trees_by_what_they_store():
 
 
 def test_use_rep_fails_as_soon_as_both_children_are_impure():
-    stream = thrifty.streams.lists(12, 60, 4, 800, 5, random_state=0)
+    stream = thrifty.streams.lists(12, 60, 4, 800, 5, random_state=shifted(0))
     life = thrifty.Lifetime(thrifty.Lists(max_depth=5))
     reasons = []
     for task in stream:
@@ -106,7 +107,7 @@ def test_a_table_without_a_list_is_refused_and_changes_nothing():
 
 def test_any_list_is_found_where_there_is_one():
     """Plain top-down learning falls for a feature that is nearly the label, and makes no list."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(shifted(0))
     found = 0
     for _ in range(40):
         X = rng.integers(0, 2, (60, 6), dtype=np.uint8)

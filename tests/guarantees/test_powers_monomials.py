@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.guarantees.seeds import seeds, shifted
 
 import thrifty
 from thrifty.errors import NotEnoughExamples
@@ -28,7 +29,7 @@ def test_paper_mode_keeps_its_theorem():
     size = {"n_tasks": 30, "n_features": 60, "n_metafeatures": 4, "n_examples": 1500}
     life = lived(
         thrifty.Monomials(6, method="paper"),
-        thrifty.streams.monomials(*size.values(), 6, random_state=0),
+        thrifty.streams.monomials(*size.values(), 6, random_state=shifted(0)),
     )
     assert len(cells(life, "scratch")) <= 4 and len(life.representation) <= 4
     total = sum(task.receipt.cells for task in life.tasks)
@@ -39,7 +40,7 @@ def test_the_naive_baseline_keeps_its_theorem():
     size = {"n_tasks": 30, "n_features": 60, "n_metafeatures": 4, "n_examples": 1500}
     life = lived(
         thrifty.Monomials(6, method="features"),
-        thrifty.streams.monomials(*size.values(), 6, random_state=0),
+        thrifty.streams.monomials(*size.values(), 6, random_state=shifted(0)),
     )
     assert len(cells(life, "scratch")) <= 4
     total = sum(task.receipt.cells for task in life.tasks)
@@ -49,7 +50,7 @@ def test_the_naive_baseline_keeps_its_theorem():
 def test_paper_mode_with_too_few_rows_is_loud_and_stays_clean():
     life = thrifty.Lifetime(thrifty.Monomials(6, method="paper"))
     refused = 0
-    for task in thrifty.streams.monomials(20, 60, 4, 60, 6, random_state=1):
+    for task in thrifty.streams.monomials(20, 60, 4, 60, 6, random_state=shifted(1)):
         try:
             learned = life.learn(task.name, task.X, task.y)
         except NotEnoughExamples as error:
@@ -62,7 +63,7 @@ def test_paper_mode_with_too_few_rows_is_loud_and_stays_clean():
 
 
 def test_default_mode_in_small():
-    stream = thrifty.streams.monomials(60, 200, 6, 150, 8, random_state=5)
+    stream = thrifty.streams.monomials(60, 200, 6, 150, 8, random_state=shifted(5))
     life = lived(thrifty.Monomials(8), stream)
     assert len(life.representation) <= 6
     reused = cells(life, "reused")
@@ -70,7 +71,7 @@ def test_default_mode_in_small():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6))
 def test_paper_mode_at_length(seed):
     size = {"n_tasks": 100, "n_features": 200, "n_metafeatures": 8, "n_examples": 3000}
     life = lived(
@@ -83,7 +84,7 @@ def test_paper_mode_at_length(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_default_mode_at_length(seed):
     stream = thrifty.streams.monomials(200, 1000, 10, 300, 10, random_state=seed)
     life = lived(thrifty.Monomials(10), stream)
@@ -95,7 +96,9 @@ def test_default_mode_at_length(seed):
 
 @pytest.mark.slow
 def test_scratch_with_ten_thousand_features():
-    stream = thrifty.streams.monomials(5, 10_000, 5, 300, 5, random_state=0, metafeature_degree=5)
+    stream = thrifty.streams.monomials(
+        5, 10_000, 5, 300, 5, random_state=shifted(0), metafeature_degree=5
+    )
     for task in stream:
         life = thrifty.Lifetime(thrifty.Monomials(5))
         start = time.process_time()
@@ -107,7 +110,7 @@ def test_scratch_with_ten_thousand_features():
 
 @pytest.mark.slow
 def test_the_bill_grows_with_the_slope_of_a_reused_task():
-    stream = thrifty.streams.monomials(5000, 1000, 10, 60, 10, random_state=7)
+    stream = thrifty.streams.monomials(5000, 1000, 10, 60, 10, random_state=shifted(7))
     life = lived(thrifty.Monomials(10), stream)
     bill = np.cumsum([task.receipt.cells for task in life.tasks])
     slope = (bill[-1] - bill[499]) / (5000 - 500)

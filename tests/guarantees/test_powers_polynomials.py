@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from tests.guarantees.seeds import seeds, shifted
 
 import thrifty
 from thrifty.errors import NotEnoughExamples, NotInFamily
@@ -34,7 +35,7 @@ def test_paper_mode_keeps_its_theorem(method, low, law):
     limits = {"max_degree": 4, "max_terms": 3}
     high = 2 if low == 1 else 1
     stream = thrifty.streams.polynomials(
-        *size.values(), *limits.values(), random_state=0, low=low, high=high
+        *size.values(), *limits.values(), random_state=shifted(0), low=low, high=high
     )
     life = lived(thrifty.Polynomials(4, 3, law, method=method), stream, oracle=True)
     assert len(cells(life, "scratch")) <= 5 and len(life.representation) <= 5
@@ -45,7 +46,9 @@ def test_paper_mode_keeps_its_theorem(method, low, law):
 def test_paper_mode_on_samples_refuses_and_stays_clean():
     law = stats.uniform(1, 1)
     life = thrifty.Lifetime(thrifty.Polynomials(4, 3, law, method="paper"))
-    for task in thrifty.streams.polynomials(5, 20, 4, 500, 4, 3, random_state=0, low=1, high=2):
+    for task in thrifty.streams.polynomials(
+        5, 20, 4, 500, 4, 3, random_state=shifted(0), low=1, high=2
+    ):
         with pytest.raises(NotEnoughExamples) as caught:
             life.learn(task.name, task.X, task.y)
         assert caught.value.failure.details["rows_needed"] > 1e7
@@ -54,14 +57,16 @@ def test_paper_mode_on_samples_refuses_and_stays_clean():
 
 @pytest.mark.parametrize("low, high", [(-1, 1), (1, 2)])
 def test_default_mode_in_small(low, high):
-    stream = thrifty.streams.polynomials(25, 15, 5, 300, 3, 2, random_state=3, low=low, high=high)
+    stream = thrifty.streams.polynomials(
+        25, 15, 5, 300, 3, 2, random_state=shifted(3), low=low, high=high
+    )
     life = lived(thrifty.Polynomials(3, 2), stream)
     assert len(life.representation) <= 5
     assert cells(life, "reused").max() <= 200 and len(cells(life, "reused")) >= 18
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6))
 @pytest.mark.parametrize("low, high", [(-1, 1), (1, 2)])
 def test_default_mode_at_length(low, high, seed):
     stream = thrifty.streams.polynomials(
@@ -74,7 +79,7 @@ def test_default_mode_at_length(low, high, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [7, 9, 11, 13, 15, 17])
+@pytest.mark.parametrize("seed", [shifted(seed) for seed in (7, 9, 11, 13, 15, 17)])
 @pytest.mark.parametrize("level", [0.03, 0.05])
 def test_noise_gives_the_right_terms_or_a_refusal(seed, level):
     life = thrifty.Lifetime(thrifty.Polynomials(3, 2, label_precision=level))
@@ -95,7 +100,7 @@ def test_noise_gives_the_right_terms_or_a_refusal(seed, level):
 @pytest.mark.slow
 @pytest.mark.parametrize("low, high", [(-1, 1), (1, 2)])
 def test_many_features_of_degree_two(low, high):
-    for seed in range(4):
+    for seed in seeds(4):
         stream = thrifty.streams.polynomials(
             2, 1000, 10, 500, 2, 5, random_state=seed, low=low, high=high
         )

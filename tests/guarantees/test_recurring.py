@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.guarantees.seeds import seeds, shifted
 
 import thrifty
 from thrifty.cells import Cells
@@ -29,9 +30,9 @@ def rows_of(rng, labels, told):
 @pytest.fixture(scope="module")
 def home():
     """The memory of one task, and the share of rows at which half of its gain is left."""
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(shifted(5))
     y = rng.random(1500) < RARE
-    life = thrifty.Lifetime(thrifty.Models(recurring=True), random_state=0)
+    life = thrifty.Lifetime(thrifty.Models(recurring=True), random_state=shifted(0))
     life.learn("home", rows_of(rng, y, np.ones(1500, bool)), y.astype(int), spend="60 %")
     memory = life.representation
     (one,) = _candidates(memory, read_classes(y.astype(int)))
@@ -48,7 +49,7 @@ def accepted(home, part, n, rows=700):
     """Of n sites that keep this part of the gain, those where the model is accepted."""
     memory, share_at = home
     found = 0
-    for seed in range(n):
+    for seed in seeds(n):
         rng = np.random.default_rng([7, seed])
         y = rng.random(rows) < RARE
         cells = Cells(rows_of(rng, y, rng.random(rows) < share_at(part)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from tests.guarantees.seeds import seeds, shifted
 
 import thrifty
 from thrifty.labels.classes import read_classes
@@ -39,7 +40,7 @@ def scratch(life):
     return sum(task.route == "scratch" for task in life.tasks)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6))
 @pytest.mark.parametrize("match", ["feature", "threshold", "stored"])
 def test_recurring_thresholds(match, seed):
     K, d = 4, 4
@@ -49,7 +50,7 @@ def test_recurring_thresholds(match, seed):
     assert scratch(life) <= K and len(life.representation) <= K * d
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6))
 def test_drifting_thresholds_need_matching_by_feature(seed):
     K, d = 4, 4
     stream = list(thrifty.streams.reals(25, 80, K, 800, d, random_state=seed, levels=None))
@@ -64,7 +65,7 @@ def test_drifting_thresholds_need_matching_by_feature(seed):
 def test_real_streams_at_length(levels, capsys):
     K, d, m = 6, 5, 60
     counts = []
-    for seed in range(5):
+    for seed in seeds(5):
         stream = list(thrifty.streams.reals(m, 200, K, 1200, d, random_state=seed, levels=levels))
         life = live(stream, d, "feature")
         same = sum(t.model.tree_ == task.target for t, task in zip(life.tasks, stream))
@@ -103,7 +104,7 @@ def test_the_tree_of_scikit_learn(gain):
 
 
 def test_mixed_columns():
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(shifted(0))
     X = rng.random((500, 12))
     X[:, 4:8] = rng.integers(0, 2, (500, 4))
     y = ((X[:, 5] == 1) & (X[:, 2] >= 0.4)).astype(int)
@@ -119,7 +120,7 @@ def test_mixed_columns():
 
 def test_a_feature_may_recur_on_a_path():
     X = np.linspace(0, 1, 300)[:, None].repeat(2, axis=1)
-    X[:, 1] = np.random.default_rng(0).random(300)
+    X[:, 1] = np.random.default_rng(shifted(0)).random(300)
     y = ((X[:, 0] > 0.3) & (X[:, 0] < 0.6)).astype(int)
     life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.Paper()))
     tree = life.learn("band", X, y).model.tree_

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.guarantees.seeds import seeds, shifted
 
 import thrifty
 from thrifty import kernels
@@ -49,20 +50,20 @@ def check_lifetime(K, N, d, S, m, seed):
     )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6))
 @pytest.mark.parametrize("K, N, d, S, m", SMALL)
 def test_theorem_1(K, N, d, S, m, seed):
     check_lifetime(K, N, d, S, m, seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(11))
+@pytest.mark.parametrize("seed", seeds(11))
 @pytest.mark.parametrize("K, N, d, S, m", SMALL + LARGE)
 def test_theorem_1_at_length(K, N, d, S, m, seed):
     check_lifetime(K, N, d, S, m, 100 + seed)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6))
 def test_naive_baseline(seed):
     """The theorem on features seen: at most K from scratch, K s cells an example."""
     K, N, d, S, m = 5, 400, 5, 1000, 40
@@ -81,7 +82,9 @@ def test_naive_baseline(seed):
 
 
 def test_the_same_stream_twice_is_the_same():
-    first, second = (thrifty.streams.trees(4, 60, 3, 400, 3, random_state=5) for _ in range(2))
+    first, second = (
+        thrifty.streams.trees(4, 60, 3, 400, 3, random_state=shifted(5)) for _ in range(2)
+    )
     for a, b in zip(first, second):
         assert a.target == b.target
         assert (a.X == b.X).all() and (a.y == b.y).all()
@@ -95,7 +98,7 @@ def test_the_d_of_theorem_1_is_reached(d):
     life = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.Paper()))
     learned = [
         life.learn(task.name, task.X, task.y)
-        for task in thrifty.streams.deep(30, 100, k, 400, d, random_state=1)
+        for task in thrifty.streams.deep(30, 100, k, 400, d, random_state=shifted(1))
     ]
     assert [task.route == "scratch" for task in learned] == [True] * k + [False] * 24
     assert len(life.representation) == k * d // 2
@@ -131,7 +134,7 @@ def three_node_tasks(seed, n_tasks, k=16, n_examples=24):
 def test_theorem_1_holds_with_a_bound_on_nodes(learner, improve):
     """At most K from scratch: a node that was not grown yet is no difference to learn from."""
     k = 16
-    for seed in range(3):
+    for seed in seeds(3):
         tasks = three_node_tasks(seed, 120, k)
         family = thrifty.Trees(max_depth=4, learner=learner(max_nodes=3, improve=improve))
         life = thrifty.Lifetime(family)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.guarantees.seeds import seeds, shifted
 
 import thrifty
 from thrifty.trees.tree import Node
@@ -50,7 +51,7 @@ def learn(X, y, **settings):
 
 def test_certain_splits_are_within_epsilon_at_every_node():
     """The theorem of verified/certain.py: a failure has probability delta, in fact far less."""
-    for seed in range(12):
+    for seed in seeds(12):
         X, y = noisy_task(seed)
         learned = learn(X, y, epsilon=0.1, delta=0.05, certain=True)
         assert max(losses(X, y, learned.model.tree_), default=0) <= 0.1
@@ -58,7 +59,7 @@ def test_certain_splits_are_within_epsilon_at_every_node():
 
 
 def test_the_box_of_rates_bounds_the_gain():
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(shifted(0))
     sizes = np.array([200, 60])
     for _ in range(50):
         true = [rng.random(n) < rng.random() for n in sizes]
@@ -74,7 +75,7 @@ def test_the_root_split_holds_the_promise_as_often_as_said():
     """Beliefs are a model: measured, the root's split is within epsilon in 1 - delta of tasks."""
     epsilon, delta = 0.125, 0.1
     kept = []
-    for seed in range(100):
+    for seed in seeds(100):
         X, y = noisy_task(seed, S=1500)
         tree = learn(X, y, epsilon=epsilon, delta=delta).model.tree_
         kept.append(max(losses(X, y, tree)[:1], default=0.0) <= epsilon)

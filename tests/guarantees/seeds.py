@@ -1,0 +1,24 @@
+"""Which seeds the promises are tried with.
+
+`THRIFTY_SEEDS=1000 make guarantees` adds 1000 to every seed: a promise that holds by the luck of
+its streams is found by others.
+"""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["seeds", "shifted"]
+
+_SHIFT = int(os.environ.get("THRIFTY_SEEDS", "0"))
+
+
+def shifted(seed: int) -> int:
+    """This seed, or the one of another run."""
+    return seed + _SHIFT
+
+
+def seeds(*limits: int) -> range:
+    """As ``range``, of seeds."""
+    numbers = range(*limits)
+    return range(shifted(numbers.start), shifted(numbers.stop))
