@@ -1,8 +1,9 @@
 """Which tests call which functions, and how long each takes: a change is tried on those alone.
 
-One pass over each file of tests, without any change, notes for every test that passes the functions
-of the source that it calls and its processor seconds. It is kept beside the copy of the source, one
-file of JSON for each file of tests, and made again where that file of tests has changed.
+One pass over a file of tests, without any change, notes for every test that passes the functions
+of the source that it calls and its processor seconds. It is made when a change first needs that
+file, kept beside the copy of the source as a file of JSON, and made again where the file of tests
+has changed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,9 +28,9 @@ from forked_tests import ROOT, outcome
 __all__ = ["Called", "Chosen", "function_at", "known_calls"]
 
 #: processor seconds for the pass over one file of tests; the tests after that are not used
-MOST = 40
+MOST = 30
 #: a test is broken off, and not used, after so many seconds with its calls noted
-LONGEST = 5.0
+LONGEST = 8.0
 
 
 @cache
@@ -135,28 +136,36 @@ class _Noting:
             test: [seconds, [number[name] for name in names]]
             for test, (seconds, names) in self.found.items()
         }
-        self.to.write_text(json.dumps({"functions": functions, "tests": tests}))
+        made = self.to.with_suffix(f".{os.getpid()}")
+        made.write_text(json.dumps({"functions": functions, "tests": tests}))
+        made.replace(self.to)  # another worker reads it whole or not at all
 
 
-def known_calls(groups: Iterable[list[str]], work: Path, plain: bool) -> list[Called]:
-    """What the tests of these groups of files call, from the notes or from a pass over them."""
-    found = []
-    for files in groups:
-        written = hashlib.sha256(b"".join((ROOT / file).read_bytes() for file in files))
-        name = files[0].removeprefix(f"{work.name}/").replace("/", "-")
-        at = work / "calls" / f"{'plain-' * plain}{name}-{written.hexdigest()[:12]}.json"
-        if not at.exists():
-            at.parent.mkdir(parents=True, exist_ok=True)
-            began = time.monotonic()
-            outcome(files, _Noting(work / "src", at), work / "src", plain, 2 * MOST)
-            if not at.exists():  # it did not end: none of its tests is used
-                at.write_text(json.dumps({"functions": [], "tests": {}}))
-            print(f"     calls of {files[0]}, {time.monotonic() - began:.0f} s", flush=True)
-        notes = json.loads(at.read_text())
-        for test, (seconds, numbers) in notes["tests"].items():
-            names = frozenset(notes["functions"][i] for i in numbers)
-            found.append(Called(test, seconds, names))
-    return found
+def known_calls(file: str, work: Path, plain: bool, look: bool = True) -> list[Called]:
+    """What the tests of a file call, from its notes or, to ``look``, from a pass over it."""
+    written = hashlib.sha256((ROOT / file).read_bytes()).hexdigest()[:12]
+    name = file.removeprefix(f"{work.name}/").replace("/", "-")
+    at = work / "calls" / f"{'plain-' * plain}{name}-{written}.json"
+    if not at.exists():
+        if not look:
+            return []
+        at.parent.mkdir(parents=True, exist_ok=True)
+        began = time.monotonic()
+        outcome([file], _Noting(work / "src", at), work / "src", plain, 2 * MOST)
+        if not at.exists():  # it did not end: none of its tests is used
+            at.write_text(json.dumps({"functions": [], "tests": {}}))
+        n = len(_read(at))
+        print(f"     calls of {n} tests of {file}, {time.monotonic() - began:.0f} s", flush=True)
+    return _read(at)
+
+
+@cache
+def _read(at: Path) -> list[Called]:
+    notes = json.loads(at.read_text())
+    return [
+        Called(test, seconds, frozenset(notes["functions"][i] for i in numbers))
+        for test, (seconds, numbers) in notes["tests"].items()
+    ]
 
 
 class Chosen:

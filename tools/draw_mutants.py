@@ -4,7 +4,7 @@
     python tools/draw_mutants.py --redraw   keeps what still applies, draws the others again
 
 A file is drawn first (by its length), then a place in it, then one of the operators that fit
-there. What changes nothing that runs (annotations) is left out. A mutation is
+there. What changes nothing that runs (annotations, protocols) is left out. A mutation is
 its file, the lines it replaces and the lines it puts there, so it survives moves within a file;
 one whose lines have changed since is drawn again from the same seed, after the others.
 """
@@ -22,7 +22,7 @@ from pathlib import Path
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
-from mutated import Mutation, found_in
+from mutated import Mutation, found_in, with_change
 
 ROOT = Path(__file__).resolve().parents[1]
 DRAWN = ROOT / "tests/mutants/drawn.json"
@@ -46,18 +46,35 @@ def files_of(area: str) -> list[Path]:
 
 
 def runs(code: str) -> str:
-    """What of the code runs: no annotations, no docstrings."""
+    """What of the code runs: no annotations, no docstrings, nothing that only types are made of.
+
+    >>> runs("T = TypeVar('T', covariant=True)") == runs("T = TypeVar('T', covariant=False)")
+    True
+    >>> runs("@property\\ndef names(self): ...") == runs("def names(self): ...")
+    True
+    >>> runs("@property\\ndef names(self): return 1") == runs("def names(self): return 1")
+    False
+    """
     tree = ast.parse(code)
     for node in ast.walk(tree):
         if isinstance(node, ast.arg):
             node.annotation = None
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             node.returns = None
+            if all(_says_nothing(line) for line in node.body):  # of a protocol: nobody calls it
+                own = node.decorator_list
+                node.decorator_list = [one for one in own if ast.unparse(one) != "property"]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "TypeVar":
+            node.keywords = []
         elif isinstance(node, ast.AnnAssign):
             node.annotation = ast.Constant(None)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             node.value = ast.Constant(None)
     return ast.dump(tree)
+
+
+def _says_nothing(line: ast.stmt) -> bool:
+    return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)
 
 
 @cache
@@ -120,6 +137,13 @@ def draw(area: str, wanted: int, taken: list[Mutation], salt: str) -> list[Mutat
     return found
 
 
+def still_runs(one: Mutation) -> bool:
+    """Whether its lines are there, and the change changes what runs."""
+    file = found_in(ROOT, one)
+    code = (ROOT / file).read_text(encoding="utf-8") if file else ""
+    return file is not None and runs(with_change(code, one) or "") != runs(code)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--redraw", action="store_true")
@@ -127,7 +151,7 @@ def main() -> None:
     drawn = json.loads(DRAWN.read_text()) if arguments.redraw and DRAWN.exists() else {}
     result = {}
     for area, wanted in AREAS.items():
-        kept = [one for one in drawn.get(area, []) if found_in(ROOT, one)]
+        kept = [one for one in drawn.get(area, []) if still_runs(one)]
         missing = wanted - len(kept)
         salt = f"again-{len(kept)}" if kept else "first"
         result[area] = kept + (draw(area, missing, kept, salt) if missing else [])

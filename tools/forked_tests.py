@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import itertools
 import os
@@ -19,7 +20,8 @@ __all__ = ["ROOT", "outcome"]
 for name in (  # before the forks
     "numba", "scipy.optimize", "scipy.stats", "sklearn.ensemble", "sklearn.utils.estimator_checks",
     "hypothesis.strategies", "hypothesis.extra.numpy", "pandas", "sqlalchemy", "pyarrow.parquet",
-    "matplotlib.pyplot", "typer.testing", "anyio", "httpx",
+    "matplotlib.pyplot", "typer.testing", "anyio.pytest_plugin", "httpx", "stamina", "doctest",
+    "_hypothesis_pytestplugin", "http.server", "sqlite3", "_pytest.junitxml",
 ):  # fmt: skip
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
@@ -37,6 +39,7 @@ def outcome(
     ``source`` is the folder that ``thrifty`` is imported from; ``plain`` leaves kernels uncompiled;
     ``seconds`` are of the processor, not of the clock: a busy machine must not decide.
     """
+    gc.freeze()  # what is imported here is looked through by no child
     child = os.fork()
     if child == 0:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
@@ -47,7 +50,8 @@ def outcome(
             os.environ["NUMBA_DISABLE_JIT"] = "1"
             numba.config.DISABLE_JIT = True
         sys.path.insert(0, str(source))
-        sys.pycache_prefix = str(ROOT / ".mutants/compiled")  # tests are compiled once
+        # modules are compiled once, apart from those of whoever runs tests beside this
+        sys.dont_write_bytecode, sys.pycache_prefix = False, str(ROOT / ".mutants/compiled")
         os.chdir(ROOT)
         if not show:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -9,10 +9,11 @@
                                              sixty of them, a fair draw; the next with --first 60
 
 The list is data: tests/mutants/named.json (written by hand, each with the tests that must fail) and
-drawn.json (by tools/draw_mutants.py, from a seed). One pass over the tests that nearest.json names
-notes which functions each of them calls, how long it takes, and that it passes without any change
-(tools/calls_of_tests.py). A drawn change is then tried on the tests that call the function it
-changes, the quickest first, up to the first that fails. A mutation no test notices must be in
+drawn.json (by tools/draw_mutants.py, from a seed). A pass over a file of tests notes which
+functions each of them calls, how long it takes, and that it passes without any change
+(tools/calls_of_tests.py). A drawn change is tried on the tests that call the function it changes,
+the quickest first, up to the first that fails; the files that nearest.json names for it are looked
+at one after another, where those known have not noticed it. A mutation no test notices must be in
 accepted.json with a reason. The source is copied for each worker and changed there, so an
 interrupted run leaves nothing behind. Where a mutation is tells tools/mutated.py, by its lines:
 they may move, also to another file.
@@ -29,6 +30,8 @@ import random
 import shutil
 import sys
 import time
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +44,9 @@ WORK = ROOT / ".mutants"
 #: of processor time that a change has at least, and how many times what its tests take without it
 SECONDS, TIMES = 15, 3
 #: tests that a change is tried on: so many seconds of them, the quickest first
-ENOUGH = 45.0
-#: so many seconds of them before the files of all others are read
-FIRST = 3.0
+ENOUGH = 20.0
+#: so many seconds of them before a file is looked at that no change has needed yet
+FIRST = 5.0
 #: tests of the nearest files are tried before others that take this share of their time
 NEARER = 0.3
 WANTED = 0.95
@@ -77,51 +80,76 @@ def _near(file: str, nearest: dict[str, list[str]]) -> list[str]:
     return nearest[max((known for known in nearest if file.startswith(known)), key=len)]
 
 
-def tests_of(one: Mutation, known: list[Called]) -> list[Called]:
-    """Those that call the function that it changes, the quickest first.
+def in_turn(one: Mutation, files: list[str]) -> Iterator[list[Called]]:
+    """The tests that call the function it changes: a few seconds of those known, then others.
 
-    Outside of functions, as in a constant, those that call anything in its file. A named change
-    must be noticed by its own tests.
+    ``files`` of tests whose calls are noted already come first; a file near to the change is
+    looked at only where these have not noticed it. A named change must be noticed by its own tests.
     """
-    near = tuple(one["tests"])
-    own = [test for test in known if test.test.startswith(near)]
+    plain, near = _plain(one), _files(one)
     if one["area"] == "named":
-        return sorted(own, key=lambda test: test.seconds)
-    at = f"{one['file']}:{one['function']}"
+        own = [test for file in near for test in known_calls(file, WORK, plain)]
+        own = [test for test in own if test.test.startswith(tuple(one["tests"]))]
+        yield sorted(own, key=lambda test: test.seconds)
+        return
+    known = [test for file in files for test in known_calls(file, WORK, plain, look=False)]
+    calling = _calling(one, known)
+    first = _within(calling, FIRST)
+    yield first
+    for file in near:
+        if file not in files or not known_calls(file, WORK, plain, look=False):
+            yield _within(_calling(one, known_calls(file, WORK, plain)), ENOUGH)
+    yield _within(calling, ENOUGH)[len(first) :]
+
+
+def _calling(one: Mutation, tests: list[Called]) -> list[Called]:
+    """Those that call the function, the quickest first; of a constant anything in its file."""
+    at, near = f"{one['file']}:{one['function']}", tuple(one["tests"])
     if one["function"]:
-        calling = [test for test in known if at in test.functions]
+        calling = [test for test in tests if at in test.functions]
     else:
-        calling = [test for test in known if any(f.startswith(at) for f in test.functions)] or own
-    calling.sort(key=lambda test: test.seconds * (NEARER if test.test.startswith(near) else 1))
-    within = itertools.accumulate(test.seconds for test in calling)
-    return [test for test, seconds in zip(calling, within, strict=True) if seconds < ENOUGH]
+        calling = [test for test in tests if any(f.startswith(at) for f in test.functions)]
+    return sorted(
+        calling, key=lambda test: test.seconds * (NEARER if test.test.startswith(near) else 1)
+    )
 
 
-def noticed(one: Mutation, tests: list[Called], work: Path, show: bool) -> tuple[bool, float]:
-    """Whether a test fails once the mutation is in, and the CPU seconds that took."""
-    if not tests:
-        return False, 0.0
+def _within(tests: list[Called], seconds: float) -> list[Called]:
+    """The first of them that take so many seconds together."""
+    spent = itertools.accumulate(test.seconds for test in tests)
+    return [test for test, so_far in zip(tests, spent, strict=True) if so_far < seconds]
+
+
+def _files(one: Mutation) -> list[str]:
+    """The files of tests near to a change: the examples in its own, then those listed for it."""
+    found = [] if one["area"] == "named" else [f"{WORK.name}/{one['file']}"]
+    for test in one["tests"]:
+        at = ROOT / test.split("::")[0]
+        paths = sorted(at.rglob("test_*.py")) if at.is_dir() else [at]
+        found += [path.relative_to(ROOT).as_posix() for path in paths]
+    return list(dict.fromkeys(found))
+
+
+def noticed(one: Mutation, files: list[str], work: Path, show: bool) -> tuple[bool, int, float]:
+    """Whether a test fails once the mutation is in, of how many, and the CPU seconds that took."""
     path = work / one["file"]
     before, times = path.read_text(encoding="utf-8"), path.stat()
     path.write_text(with_change(before, one) or before, encoding="utf-8")
     # another time than that of any other change: what was compiled of them is not taken for this
     os.utime(path, (times.st_atime, int(times.st_mtime) + 10 * (1 + one["number"])))
-    began = os.times()
+    began, tried, found = os.times(), 0, False
     try:
-        found = any(_fails(one, some, work, show) for some in in_two(tests))
+        for tests in in_turn(one, files):
+            tried += len(tests)
+            found = bool(tests) and _fails(one, tests, work, show)
+            if found:
+                break
     finally:
         path.write_text(before, encoding="utf-8")
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # compiled kernels stay valid
     ended = os.times()
     spent = ended.children_user + ended.children_system
-    return found, spent - began.children_user - began.children_system
-
-
-def in_two(tests: list[Called]) -> list[list[Called]]:
-    """The first few seconds of tests, then the others: most changes never need their files read."""
-    within = itertools.accumulate(test.seconds for test in tests)
-    n = sum(seconds < FIRST for seconds in within)
-    return [some for some in (tests[:n], tests[n:]) if some]
+    return found, tried, spent - began.children_user - began.children_system
 
 
 def _fails(one: Mutation, tests: list[Called], work: Path, show: bool) -> bool:
@@ -138,21 +166,6 @@ def _plain(one: Mutation) -> bool:
     return "/kernels/" in one["file"] and not one["file"].endswith("progress.py")
 
 
-def calls_for(chosen: list[Mutation], plain: bool) -> list[Called]:
-    """What is called by the tests nearest to these changes, and by the examples in their files."""
-    chosen = [one for one in chosen if _plain(one) == plain]
-    files = {test.split("::")[0] for one in chosen for test in one["tests"]}
-    each = {
-        path.relative_to(ROOT).as_posix()
-        for file in files
-        for path in ((ROOT / file).rglob("test_*.py") if (ROOT / file).is_dir() else [ROOT / file])
-    }
-    source = sorted({f"{WORK.name}/{one['file']}" for one in chosen})
-    return known_calls(
-        [*([file] for file in sorted(each)), *([source] if source else [])], WORK, plain
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--area", nargs="+")
@@ -166,7 +179,8 @@ def main() -> None:
     if arguments.again:
         shutil.rmtree(WORK, ignore_errors=True)
     fresh_copy(WORK)
-    chosen = [one for one in every_mutation() if _chosen(one, arguments)]
+    listed = every_mutation()
+    chosen = [one for one in listed if _chosen(one, arguments)]
     if arguments.n is not None:
         random.Random(0).shuffle(chosen)
         chosen = chosen[arguments.first : arguments.first + arguments.n]
@@ -183,9 +197,10 @@ def main() -> None:
         for one in chosen
         if _key(one) not in known or again or (arguments.survivors and not known[_key(one)][0])
     ]
-    calls = {plain: calls_for(open_, plain) for plain in (False, True)}
+    open_.sort(key=lambda one: _why(one) is not None)  # these take longest: no test is to fail
+    files = sorted({file for one in listed for file in _files(one)})
     workers = 1 if again else arguments.workers
-    children = [one for k in range(workers) if (one := _worker(k, open_[k::workers], calls, again))]
+    children = [one for k in range(workers) if (one := _worker(k, open_[k::workers], files, again))]
     for child in children:
         os.waitpid(child, 0)
     known = found_before()
@@ -194,7 +209,7 @@ def main() -> None:
     sys.exit(report(chosen) or int(bool(stale)))
 
 
-def _worker(k: int, chosen: list[Mutation], calls: dict[bool, list[Called]], show: bool) -> int:
+def _worker(k: int, chosen: list[Mutation], files: list[str], show: bool) -> int:
     """The process that tries these, in a copy of the source of its own, and notes what it found."""
     child = os.fork()
     if child:
@@ -204,7 +219,7 @@ def _worker(k: int, chosen: list[Mutation], calls: dict[bool, list[Called]], sho
     log = WORK / f"found-{k}.json"
     found = json.loads(log.read_text()) if log.exists() else {}
     for one in chosen:
-        found[_key(one)] = tell(one, tests_of(one, calls[_plain(one)]), work, show)
+        found[_key(one)] = tell(one, files, work, show)
         log.write_text(json.dumps(found))
     os._exit(0)
 
@@ -222,13 +237,13 @@ def found_before() -> dict[str, list[Any]]:
     return found
 
 
-def tell(one: Mutation, tests: list[Called], work: Path, show: bool) -> tuple[bool, float]:
+def tell(one: Mutation, files: list[str], work: Path, show: bool) -> tuple[bool, float]:
     """Run one mutation and say what came: whether it was noticed, and its processor seconds."""
     began = time.monotonic()
-    found, spent = noticed(one, tests, work, show)
+    found, tried, spent = noticed(one, files, work, show)
     print(
         f"{one['number']:>4} {'noticed ' if found else 'SURVIVED'} {spent:5.1f} s CPU "
-        f"{time.monotonic() - began:5.0f} s {len(tests):>4} tests  "
+        f"{time.monotonic() - began:5.0f} s {tried:>4} tests  "
         f"{one['file']}: {one['new'].strip()[:70]!r}",
         flush=True,
     )
@@ -255,16 +270,23 @@ def fresh_copy(work: Path) -> None:
             path.unlink()
 
 
+@cache
+def _accepted() -> dict[tuple[str, str], str]:
+    listed = json.loads((DATA / "accepted.json").read_text())
+    return {(one["file"], one["new"]): one["why"] for one in listed}
+
+
+def _why(one: Mutation) -> str | None:
+    """Why it is accepted that no test notices this, where it is."""
+    return _accepted().get((one["was"], one["new"]))
+
+
 def report(chosen: list[Mutation]) -> int:
     """What survived, with its reason; 0 where all is as it should be."""
-    accepted = {
-        (one["file"], one["new"]): one["why"]
-        for one in json.loads((DATA / "accepted.json").read_text())
-    }
     survived = [one for one in chosen if not one["noticed"]]
-    unexplained = [one for one in survived if (one["was"], one["new"]) not in accepted]
+    unexplained = [one for one in survived if _why(one) is None]
     for one in survived:
-        why = accepted.get((one["was"], one["new"]), "NOT EXPLAINED")
+        why = _why(one) or "NOT EXPLAINED"
         print(f"\n{one['number']} {one['file']}\n- {one['old']}\n+ {one['new']}\n  {why}")
     share = 1 - len(survived) / max(len(chosen), 1)
     minutes = sum(one["seconds"] for one in chosen) / 60

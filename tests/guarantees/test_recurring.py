@@ -78,3 +78,13 @@ def test_the_error_is_shared_by_all_models_that_were_asked(home):
     assert len(among.hypotheses) == 8
     alone, together = (accepted((one, share_at), 0.75, 40) for one in (memory, among))
     assert 5 <= together <= alone - 5
+
+
+def test_of_many_earlier_models_the_forty_newest_are_kept_in_mind(home):
+    memory, _ = home
+    (note,) = memory.hypotheses
+    more = {f"copy {i}": {**note, "copy": i} for i in range(44)}
+    among = memory.after(Lesson(hypotheses=more, is_task=False), memory.n_features)
+    labels = read_classes(np.repeat([0, 1], [75, 25]))
+    newest = [one.note["copy"] for one in _candidates(among, labels)]
+    assert newest == list(range(43, 3, -1))
