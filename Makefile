@@ -39,7 +39,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 
 guarantees: $(VENV)/.test
-	$(BIN)/python -m pytest -m "slow or not slow" tests/guarantees
+	$(BIN)/python -m pytest -m "slow or not slow" tests/guarantees tests/certified
 
 # Small changes to the code, one at a time: does a test notice each? Under an hour on one core.
 mutants: $(VENV)/.test

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import combinations
 
 import pytest
 from hypothesis import settings
@@ -16,6 +17,36 @@ settings.load_profile("thrifty")
 
 # Lifetimes take rows in an order of their own, a secret. Tests that count cells say which one.
 os.environ.setdefault("THRIFTY_ROW_SEED", "0")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is slow
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test marked ``some(n)`` the points beyond n are slow."""
+    grids: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("some"):
+            grids.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for points in grids.values():
+        wanted = points[0].get_closest_marker("some").args[0]
+        for item in most_different(points)[wanted:]:
+            item.add_marker(pytest.mark.slow)
+
+
+def most_different(points: list[pytest.Item]) -> list[pytest.Item]:
+    """Points of a grid, first those that show values, and pairs of values, not shown before."""
+    left = {item: {(k, repr(v)) for k, v in item.callspec.params.items()} for item in points}
+    shown: set[object] = set()
+    order = []
+    while left:
+        news = {
+            item: [len(said - shown), len(set(combinations(sorted(said), 2)) - shown)]
+            for item, said in left.items()
+        }
+        best = max(left, key=news.__getitem__)
+        said = left.pop(best)
+        shown |= {*said, *combinations(sorted(said), 2)}
+        order.append(best)
+    return order
 
 
 @pytest.fixture(scope="session")

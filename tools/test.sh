@@ -11,6 +11,8 @@ else
   TMPDIR=$(mktemp -d)
 fi
 export TMPDIR
+# Dozens of processes import the same modules: read once, they are kept as bytecode.
+unset PYTHONDONTWRITEBYTECODE
 trap 'rm -rf "$TMPDIR"' EXIT
 said=$TMPDIR/beside
 {

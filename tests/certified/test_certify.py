@@ -129,6 +129,7 @@ def models(kind: str, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.
     return p, truth
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     "kind", ["calibrated", "worthless", "confidently wrong", "just not good enough"]
 )

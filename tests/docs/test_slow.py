@@ -24,7 +24,9 @@ def test_every_slow_test_has_a_target():
     slow = [
         path
         for path in sorted((ROOT / "tests").rglob("*.py"))
-        if "mark.slow" in path.read_text(encoding="utf-8") and path != Path(__file__)
+        if re.search(r"mark\.(slow|some)\b", path.read_text(encoding="utf-8"))
+        and path.name.startswith("test_")
+        and path != Path(__file__)
     ]
     assert len(slow) > 10
     nobody = [

@@ -41,6 +41,7 @@ def lab(X, mask, prices, boolean=False) -> thrifty.Source:
     )  # fmt: skip
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("kind", ["classes", "three", "numbers", "at once"])
 @pytest.mark.parametrize("spend", ["3 %", "60 %", None])
 @pytest.mark.parametrize("prices", [1, PRICES])

@@ -159,14 +159,25 @@ def _grown(whole: Floats, codes: Ints, weights: Floats, seed: int) -> Iterator[E
     time.
     """
     chance, table = np.random.RandomState(seed), np.ascontiguousarray(whole, dtype=np.float32)
-    in_leaf = max(_IN_LEAF, len(codes) // _LEAVES)
+    in_leaf, said = max(_IN_LEAF, len(codes) // _LEAVES), none_if_alike(weights)
     with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
         for _ in range(_TREES):
             drawn = chance.randint(np.iinfo(np.int32).max)
             tree = ExtraTreeClassifier(
                 max_features="sqrt", min_samples_leaf=in_leaf, random_state=drawn
             )
-            yield tree.fit(table, codes, sample_weight=weights, check_input=False)
+            yield tree.fit(table, codes, sample_weight=said, check_input=False)
+
+
+def none_if_alike(weights: Floats) -> Floats | None:
+    """Weights for scikit-learn, or None where each is 1: the same tree, and nothing to check.
+
+    On some hundred rows that check is a third of a tree's time.
+
+    >>> none_if_alike(np.ones(3)) is None, none_if_alike(np.array([1.0, 2.0]))
+    (True, array([1., 2.]))
+    """
+    return weights if (weights != 1.0).any() else None
 
 
 def category_sets(

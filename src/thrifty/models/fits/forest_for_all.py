@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
 from thrifty.array_types import Bools, Floats, Ints
-from thrifty.models.fits.boosting import category_sets, middle_of
+from thrifty.models.fits.boosting import category_sets, middle_of, none_if_alike
 from thrifty.models.fits.target import Target
 from thrifty.models.fits.tree_sums import TreeSum, add_up
 
@@ -193,7 +193,7 @@ def _trees(
     copies = sum(target.n_codes for target in targets if target.n_codes > 2) * len(y) / in_leaf
     of_many = int(np.clip(_LEAVES_IN_ALL / max(copies, 1.0), _TREES_OF_MANY, _TREES))
     n = n_trees or (of_many if many else _TREES)
-    chance, made = np.random.RandomState(seed), []
+    chance, made, said = np.random.RandomState(seed), [], none_if_alike(weights)
     with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
         for _ in range(n):
             tree = grown(
@@ -201,7 +201,7 @@ def _trees(
                 min_samples_leaf=in_leaf,
                 random_state=chance.randint(np.iinfo(np.int32).max),
             )
-            made.append(tree.fit(whole, y, sample_weight=weights, check_input=False))
+            made.append(tree.fit(whole, y, sample_weight=said, check_input=False))
     return made
 
 
