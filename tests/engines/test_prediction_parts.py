@@ -92,8 +92,18 @@ def kills_its_worker(flag):
     return rule
 
 
-@pytest.mark.parametrize("how", ["plain", "sure"])
-@pytest.mark.parametrize("engine", ["threads", "processes", "dask"])
+# Processes are held against the whole table below, with a death on the way.
+@pytest.mark.parametrize(
+    ("engine", "how"),
+    [
+        ("threads", "plain"),
+        ("threads", "sure"),
+        ("dask", "plain"),
+        pytest.param("dask", "sure", marks=pytest.mark.slow),
+        pytest.param("processes", "plain", marks=pytest.mark.slow),
+        pytest.param("processes", "sure", marks=pytest.mark.slow),
+    ],
+)
 def test_parts_are_the_whole_table(engine, how, folder, small_parts, tmp_path, request):
     life = life_in(tmp_path / "life.db")
     before = life.balance().spent
@@ -114,7 +124,8 @@ def test_parts_are_the_whole_table(engine, how, folder, small_parts, tmp_path, r
     assert made.receipt.cells == frame["cells"].sum()
 
 
-@pytest.mark.parametrize("engine", ["processes", "dask"])
+# Workers of Dask that die: tests/models/test_many_workers.py
+@pytest.mark.parametrize("engine", ["processes", pytest.param("dask", marks=pytest.mark.slow)])
 def test_a_worker_that_dies_is_not_paid_twice(engine, folder, small_parts, tmp_path, request):
     life = life_in(tmp_path / "life.db")
     before = life.balance().spent

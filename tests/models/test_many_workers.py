@@ -90,7 +90,7 @@ def in_waves(prices):
     ("prices", "n_jobs", "engine"),
     [
         ("priced", 2, "threads"),
-        ("priced", 2, "loky"),
+        pytest.param("priced", 2, "loky", marks=pytest.mark.slow),
         pytest.param("cells", 4, "loky", marks=pytest.mark.slow),
     ],
 )
@@ -98,7 +98,7 @@ def test_a_wave_depends_on_no_worker(prices, n_jobs, engine):
     same(in_waves(prices), learned_by(n_jobs, engine, prices, wave=2))
 
 
-@pytest.mark.parametrize("prices", ["priced", "cells"])
+@pytest.mark.parametrize("prices", [pytest.param("priced", marks=pytest.mark.slow), "cells"])
 def test_workers_of_dask_are_as_good(prices, dask_client):
     """Real workers, in processes of their own: equal bills and models to the last bit."""
     same(in_waves(prices), learned_by(2, dask_client, prices, wave=2))
@@ -153,7 +153,7 @@ def by_id(n=3):
         yield f"t{t}", people, (X[rows, t] + X[rows, t + 1] > 0).astype(int)
 
 
-@pytest.mark.parametrize("engine", ["threads", "loky"])
+@pytest.mark.parametrize("engine", ["threads", pytest.param("loky", marks=pytest.mark.slow)])
 def test_a_cell_that_two_want_is_booked_to_the_first(engine, tmp_path):
     life = thrifty.Lifetime(
         thrifty.Models(LogisticRegression()), store=tmp_path / "ids.db", random_state=0
@@ -180,7 +180,7 @@ def with_orders(wave, engine):
     return life
 
 
-@pytest.mark.parametrize("engine", ["threads", "loky"])
+@pytest.mark.parametrize("engine", ["threads", pytest.param("loky", marks=pytest.mark.slow)])
 def test_orders_and_fees_are_paid_in_waves_too(engine):
     """The first of a wave knows nothing more than one by one: it costs the same, line by line."""
     by_hand, waves = (with_orders(wave, engine) for wave in (1, 2))

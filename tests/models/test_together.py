@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import thrifty
 from thrifty.errors import BadInput, BadParameter, TaskExists
@@ -61,6 +64,13 @@ def test_other_families_learn_them_one_after_another():
     assert [one.route for one in many.values()] == ["scratch", "scratch"]
 
 
+@cache
+def with_an_old_task():
+    life = thrifty.Lifetime()
+    life.learn("old", made(seed=1)[0], made()[1][:, 0], spend="10 %")
+    return life
+
+
 @pytest.mark.parametrize(
     ("names", "change", "error", "said"),
     [
@@ -74,8 +84,7 @@ def test_other_families_learn_them_one_after_another():
 )
 def test_bad_labels_are_refused_before_a_cell_is_bought(names, change, error, said):
     X, Y = made()
-    life = thrifty.Lifetime()
-    life.learn("old", made(seed=1)[0], Y[:, 0], spend="10 %")
+    life = with_an_old_task()
     before = life.balance().spent
     with pytest.raises(error, match=said):
         life.learn(names, X, change(Y), spend="10 %")
@@ -99,6 +108,7 @@ def test_what_is_owned_is_learned_from_for_nothing_and_refit_buys_nothing():
         thrifty.Lifetime().learn("c", X, Y[:, 2], spend=0)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_what_a_later_task_buys_serves_earlier_ones_on_its_rows(seed):
     """The second task has no use for x0; the first one has, and is fitted again."""
@@ -118,7 +128,7 @@ def test_what_a_later_task_buys_serves_earlier_ones_on_its_rows(seed):
 def test_tasks_without_labels_on_other_rows_are_not_taken_for_the_same_rows(without, same):
     """Row i of the one is not row i of the other, whether they are as many or not."""
     X, Y = made(400)
-    life = thrifty.Lifetime(random_state=0)
+    life = thrifty.Lifetime(thrifty.Models(LogisticRegression()), random_state=0)
     gaps = [None if i % 10 == 0 else int(v) for i, v in enumerate(Y[:, 0])]
     others = [None if i in without else int(v) for i, v in enumerate(Y[:, 1])]
     life.learn("a", X, gaps, spend="6 %")
