@@ -178,6 +178,46 @@ def a_receipt_is_the_account_of_the_name(patch):
     patch.setattr(paid.PaidCells, "_cost", lambda self: self._buyer.spent + 1)
 
 
+def what_has_expired_is_asked_for_under_its_old_key(patch):
+    """The provider then says what it said before and bills nothing: an old value taken for new."""
+    right_next, right_claim = next_calls.Asking.next, next_calls.Asking.can_claim
+
+    def with_expired(self, pages, *given):
+        blocking = pages.blocking
+
+        def more():
+            old = [p for p in pages.purchases() if p.status == "settled" and has_expired(self, p)]
+            return blocking() + old
+
+        pages.blocking = more
+        try:
+            return right_next(self, pages, *given)
+        finally:
+            del pages.blocking
+
+    def has_expired(self, old):
+        at, rows = self.known.place(old.block)
+        if (at < 0).any() or (rows < 0).any() or not np.isfinite(self.known.valid[at]).all():
+            return False
+        return not self.known.known_somewhere(at, rows).any()
+
+    def claims(self, old):
+        if old.status == "settled":
+            return self.source.idempotent and has_expired(self, old)
+        return right_claim(self, old)
+
+    patch.setattr(next_calls.Asking, "next", with_expired)
+    patch.setattr(next_calls.Asking, "can_claim", claims)
+
+
+def what_was_written_late_counts_from_then(patch):
+    """Not from when it was answered: it outlives its window."""
+    right = buying.Buyer.save
+    patch.setattr(
+        buying.Buyer, "save", lambda self, of, outcome, at: right(self, of, outcome, None)
+    )
+
+
 SABOTAGES = {
     made.__name__: made
     for made in (
@@ -187,6 +227,7 @@ SABOTAGES = {
         resolving_forgets_the_cost, receipts_leave_out_the_lines_of_real_costs,
         receipts_count_rows_twice, a_refused_purchase_is_spent, a_window_never_ends,
         examples_are_not_charged, a_receipt_is_the_account_of_the_name,
+        what_has_expired_is_asked_for_under_its_old_key, what_was_written_late_counts_from_then,
     )
 }  # fmt: skip
 

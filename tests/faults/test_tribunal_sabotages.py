@@ -29,6 +29,11 @@ ROOMS: dict[str, dict[str, object]] = {
     "receipts_count_rows_twice": {"gentle": True},
     "a_window_never_ends": {"money": "window", "jumps": False},
     "a_receipt_is_the_account_of_the_name": {"gentle": True},
+    "what_has_expired_is_asked_for_under_its_old_key": {
+        "provider": "keyed",
+        "money": "window",
+        "jumps": False,
+    },
 }
 
 

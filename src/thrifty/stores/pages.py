@@ -265,7 +265,12 @@ class SqlPages(TaskPages):
         return float(self._run(where)[0][0] or 0.0)
 
     def last_compacted(self) -> int:
-        return int(self._run("SELECT compacted FROM ledger WHERE id = 1")[0][0])
+        return self.sequences()[0]
+
+    def sequences(self) -> tuple[int, int]:
+        compacted, last = self._run("SELECT compacted, sequence FROM ledger WHERE id = 1")[0]
+        coming = None if self._sums is None else self._sums.sequence
+        return int(compacted), max(int(last), coming or 0)
 
     def claim(self, id: int, owner: str, give_up_at: float) -> Purchase:
         self._run(
@@ -526,9 +531,8 @@ for _name in (
     "number", "numbers", "names", "numbered", "sources_of", "knows_source", "words",
     "with_keys", "purchase", "as_now", "blocking",
     "answered", "purchases_in_store", "settled_after", "all_settled", "settled_of", "purchases",
-    "latest",
-    "purchases_of", "last_settled", "last_compacted", "columns", "balance", "over", "accounts",
-    "over_by_task", "example_costs", "_chunk", "currency",
+    "latest", "purchases_of", "last_settled", "last_compacted", "sequences", "columns", "balance",
+    "over", "accounts", "over_by_task", "example_costs", "_chunk", "currency",
     "version", "state", "forgets", "changes", "n_features", "task_token", "heads", "task",
     "tasks", "predictions", "labels_of", "to_buy", "purged", "bookings",
     "known_blocks",

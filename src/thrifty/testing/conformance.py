@@ -225,6 +225,7 @@ class StoreConformance:
         assert [p.key for p in book.read(lambda p: p.blocking())] == ["y"]
         book.write(lambda p: p.mark_compacted([settled[0].id]))
         assert book.read(lambda p: p.last_compacted()) == 1
+        assert book.read(lambda p: p.sequences()) == (1, 2)
         assert [p.key for p in book.read(lambda p: p.settled_after(0))] == ["x"]
 
     def test_a_claim_changes_the_owner(self, tmp_path: Path) -> None:

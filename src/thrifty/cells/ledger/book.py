@@ -117,6 +117,9 @@ class Pages(Protocol):
     def last_compacted(self) -> int:
         """The highest sequence that a column has taken in."""
 
+    def sequences(self) -> tuple[int, int]:
+        """The highest sequence that a column has taken in, and the highest of all."""
+
     def claim(self, id: int, owner: str, give_up_at: float) -> Purchase:
         """Make another's purchase ours, to repeat its call with its key."""
 

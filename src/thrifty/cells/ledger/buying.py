@@ -332,11 +332,13 @@ class Buyer:
         """One transaction: settle what came back, write down what is asked next."""
         keys = [self.ledger.new_key() for _ in range(self.source.limits.concurrency)]
         reached("before-settle" if done else "before-intent")
-        back = self._asking.memory()
+        back, again = self._asking.memory(), False
 
         def work(pages: Pages) -> tuple[list[Purchase], Exception | None, list[Purchase]]:
+            nonlocal again
             back()
-            written = pages.with_keys(keys)
+            written = pages.with_keys(keys) if again else []  # nobody else has these keys
+            again = True
             problem, ended = None, []
             for purchase, outcome in done:
                 finished, found = self._end(pages, purchase, outcome)

@@ -120,7 +120,7 @@ class Known:
 
     def follow(self, pages: Pages) -> list[Purchase]:
         """Take in what was settled since the last look; returns those purchases."""
-        before, compacted = self.sequence, pages.last_compacted()
+        before, (compacted, last) = self.sequence, pages.sequences()
         if compacted > self._columns_as_of:
             self._columns_as_of = compacted
             there = self.features[self.loaded]
@@ -128,7 +128,7 @@ class Known:
             self._read(pages.columns("draw", self.draws[self.draws >= 0].tolist()))
             self._read_gaps(pages, there)
         # Open tasks keep their purchases as they are, so some may be older than a compacted one.
-        news = pages.settled_after(before)
+        news = pages.settled_after(before) if last > before else []
         for purchase in news:
             for number in purchase.block.features.tolist():
                 self._recent[number].append(purchase)

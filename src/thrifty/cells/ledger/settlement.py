@@ -139,11 +139,14 @@ def take_answer(
     examples, features, words, zero_or_one = names
     answer, billed, too_much = read_cost(pages, purchase, answer, limits or Limits())
     boolean = purchase.block.boolean
-    price = amount_text(purchase.block.price, pages.currency(""))
-    what_next = (
-        f" Purchase {purchase.id} ({price}) is kept, counted as spent and never used; its cells "
-        f"are not bought again until you say so: {resolve(purchase.id)}."
-    )
+
+    def what_next() -> str:
+        price = amount_text(purchase.block.price, pages.currency(""))
+        return (
+            f" Purchase {purchase.id} ({price}) is kept, counted as spent and never used; its "
+            f"cells are not bought again until you say so: {resolve(purchase.id)}."
+        )
+
     try:
         values = read_answer(
             answer, examples, features, zero_or_one, allow_missing=allow_missing, words=words
@@ -159,7 +162,7 @@ def take_answer(
             note=str(error),
             billed=billed,
         )
-        return done, MalformedAnswer(str(error) + what_next, purchases=(purchase.id,))
+        return done, MalformedAnswer(str(error) + what_next(), purchases=(purchase.id,))
     changed = [] if newest else find_changes(known, purchase.block, values)
     if changed:
         cells = tuple((str(examples[i]), features[j], old, new) for i, j, old, new in changed)
@@ -172,7 +175,7 @@ def take_answer(
         done = close(
             pages, purchase, "changed", now, share=1.0, answer=kept, note=note, billed=billed
         )
-        return done, ChangedValue(note + what_next, purchases=(purchase.id,), cells=cells)
+        return done, ChangedValue(note + what_next(), purchases=(purchase.id,), cells=cells)
     if too_much:
         done = settle(pages, purchase.with_(note=too_much), values, now, billed)
         return done, CostAboveReservation(too_much, purchases=(purchase.id,))

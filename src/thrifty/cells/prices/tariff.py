@@ -260,7 +260,7 @@ class Tariff:
     def wanted(self, features: Ints) -> Ints:
         """The features that must be there for these: what they are computed from or follow from."""
         found: set[int] = set()
-        stack = np.unique(features).tolist()
+        stack = list(set(features.tolist()))  # the result is sorted
         while stack:
             f = stack.pop()
             if f in self.computed:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
+from thrifty.cells.ledger.owner import me
 from thrifty.cells.ledger.purchase import Purchase, unpack_values
 from thrifty.cells.prices.budget import Limits
 from thrifty.cells.prices.money import minor_units
@@ -14,7 +14,29 @@ from thrifty.stores.pages import SqlPages
 from thrifty.testing.simulator.plan import WINDOW, WORDS, Plan, truth
 from thrifty.testing.simulator.worker import World
 
-__all__ = ["after_each_write", "judge"]
+__all__ = ["after_each_write", "at_each_call", "judge"]
+
+
+def at_each_call(world: World, ids: list[str], names: list[str], key: str | None) -> None:
+    """Nobody calls but for a purchase that is written down, open, its own, and not answered yet."""
+
+    def work(pages: SqlPages) -> list[Purchase]:
+        cells = [
+            pages.numbers(kind, some, of).tolist()
+            for kind, some, of in (("example", ids, ""), ("feature", names, "lab"))
+        ]
+        return [
+            p
+            for p in pages.blocking()
+            if (p.status, p.owner) == ("pending", me()) and key in (None, p.key)
+            if [p.block.examples.tolist(), p.block.features.tolist()] == cells
+        ]
+
+    mine = world.book.read(work)
+    if not mine:
+        world.found.append(f"called without an intent: {ids} {names}")
+    elif all(p.sequence for p in mine):
+        world.found.append(f"called for what was answered before: {ids} {names}")
 
 
 def after_each_write(plan: Plan, limits: Limits, found: list[str], pages: SqlPages) -> None:
@@ -45,10 +67,14 @@ def judge(world: World) -> list[str]:
         over, accounts = pages.over(), pages.accounts()
         if reserved or pages.blocking():
             found.append(f"{reserved} reserved, {len(pages.blocking())} open at the end")
+        purchases = pages.purchases()
         # a policy that asks again counts what is in doubt as billed, which it may not have been
         # in fact, or at another price
-        if plan.on_doubt != "ask again" and spent + over != billed:
+        asked_again = plan.on_doubt == "ask again" and any(p.status == "lost" for p in purchases)
+        if not asked_again and spent + over != billed:
             found.append(f"{spent} spent and {over} over, {billed} billed")
+        if plan.keyed and not asked_again:
+            _by_key(world, purchases, found)
         rows = rows_beside({}, [], accounts, over=pages.over_by_task())
         for column, kept in (("cost", spent), ("over", over)):
             told = sum(minor_units(float(str(row[column]))) for row in rows)
@@ -58,43 +84,76 @@ def judge(world: World) -> list[str]:
         each = pages.example_costs(numbers[numbers >= 0])
         if int(each.sum()) != spent:
             found.append(f"examples cost {int(each.sum())} of {spent}")
-        purchases = pages.purchases()
+        if plan.says_cost == "no" and not asked_again:
+            names = [e for e, number in zip(plan.examples, numbers.tolist()) if number >= 0]
+            _by_example(world, dict(zip(names, each.tolist())), found)
         if sum(p.spent for p in purchases) != spent or sum(p.over for p in purchases) != over:
             found.append("purchases do not sum to the balance")
         _values(pages, found)
-
+        _twice(world, _given_up(world, pages, purchases), found)
         ours.update(_accounts(world, pages))
 
     ours: dict[str, tuple[int, bool]] = {}
     world.book.read(work)
-    _twice(world, found)
     _receipts(world, ours, found)
     return found
 
 
 def _values(pages: SqlPages, found: list[str]) -> None:
     """What is stored is what was answered, to the last digit."""
+    words = pages.words()
+    example_of = {number: name for number, (_, name) in pages.sources_of("example").items()}
+    feature_of = {number: name for number, (_, name) in pages.sources_of("feature").items()}
     for p in pages.all_settled():
         if p.answer is None:
             continue
-        values = unpack_values(p.answer, p.block)
-        examples = pages.names("example", p.block.examples.tolist())
-        names = pages.names("feature", p.block.features.tolist())
-        words = pages.words()
-        for j, name in enumerate(names):
-            want = np.array([truth(e, name) for e in examples])
+        values = unpack_values(p.answer, p.block).T.tolist()
+        examples = [example_of[number] for number in p.block.examples.tolist()]
+        for j, number in enumerate(p.block.features.tolist()):
+            name = feature_of[number]
+            want = [truth(e, name) for e in examples]
             if name == "c":
-                stored = words[int(p.block.features[j])]
-                want = np.array([float(stored.index(WORDS[int(v)])) for v in want])
-            if (values[:, j] != want).any():
+                want = [float(words[number].index(WORDS[int(v)])) for v in want]
+            if values[j] != want:
                 found.append(f"stored: {name} of purchase {p.id} is not what was answered")
 
 
-def _twice(world: World, found: list[str]) -> None:
-    left = world.given_up.copy()
+def _by_key(world: World, purchases: Sequence[Purchase], found: list[str]) -> None:
+    """Under each key the ledger has written down what the provider has billed."""
+    billed = Counter({str(b.key): b.amount for b in world.provider.log})
+    for p in purchases:
+        billed[p.key.split("#")[0]] -= p.spent + p.over
+    found += [f"key {key}: {off} off" for key, off in billed.items() if off]
+
+
+def _by_example(world: World, costs: Mapping[str, int], found: list[str]) -> None:
+    """Each example has cost what the provider has billed for it."""
+    billed: Counter[str] = Counter()
+    for bill in world.provider.log:
+        billed.update(dict(zip(bill.ids, bill.costs)))
+    for example, cost in costs.items():
+        if billed[example] != cost:
+            found.append(f"{example} cost {cost}, {billed[example]} was billed for it")
+
+
+def _given_up(
+    world: World, pages: SqlPages, purchases: Sequence[Purchase]
+) -> Counter[tuple[str, str]]:
+    """Cells that may be billed once more: a user gave them up, or the source's policy did."""
+    if world.plan.on_doubt != "ask again":
+        return world.given_up.copy()
+    left: Counter[tuple[str, str]] = Counter()
+    for p in purchases:
+        if p.status in ("lost", "late"):
+            examples = pages.names("example", p.block.examples.tolist())
+            features = pages.names("feature", p.block.features.tolist())
+            left.update((e, f) for e in examples for f in features)
+    return left
+
+
+def _twice(world: World, left: Counter[tuple[str, str]], found: list[str]) -> None:
     last: dict[tuple[str, str], float] = {}
     turned = any(step.turn for steps in world.plan.workers for step in steps)
-    lost = world.plan.on_doubt == "ask again"
     for bill in world.provider.log:
         for cell in ((e, n) for e in bill.ids for n in bill.names):
             before = last.get(cell)
@@ -106,7 +165,7 @@ def _twice(world: World, found: list[str]) -> None:
                 continue
             if left[cell] > 0:
                 left[cell] -= 1
-            elif not lost:
+            else:
                 found.append(f"twice: {cell[0]} {cell[1]} at {before:.1f} and {bill.at:.1f}")
         nothing = [e for e in bill.ids if bill.failed.get(e) == "billed"]
         left.update((e, n) for e in nothing for n in bill.names)

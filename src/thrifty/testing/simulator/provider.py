@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
 from thrifty.cells import Answered
+from thrifty.cells.ledger.owner import process
 from thrifty.errors import NotBilled
 from thrifty.testing.simulator.plan import WORDS, Plan, truth
 
@@ -45,7 +46,11 @@ class SimulatedProvider:
     def __init__(self, plan: Plan, chance: random.Random, loop: asyncio.AbstractEventLoop) -> None:
         self.plan, self.chance, self.loop = plan, chance, loop
         self.calm = False
+        #: who looks on when it is called: ids, names, key
+        self.at_call: Callable[[list[str], list[str], str | None], None] = lambda *_: None
         self.log: list[Bill] = []
+        #: when a living process, or a user, last heard the value of a cell
+        self.told: dict[tuple[str, str], float] = {}
         self.times: Counter[tuple[str, str]] = Counter()
         self.faults: Counter[str] = Counter()
         self._had: set[tuple[str, str]] = set()
@@ -66,6 +71,7 @@ class SimulatedProvider:
             await asyncio.sleep(1.0)
 
     async def _asked(self, ids: list[str], names: list[str], key: str | None) -> object:
+        self.at_call(ids, names, key)
         at = 1.0 if self.calm else self.chance.random() / self.plan.faults
         kind = next((k for limit, k in _KINDS if at < limit), "answer")
         self.faults[kind] += 1
@@ -88,6 +94,8 @@ class SimulatedProvider:
         await asyncio.sleep(first + second)
         if kind == "broken after":
             raise ConnectionResetError
+        if kind != "malformed" and not getattr(process(), "dead", False):
+            self.told.update(((i, n), self.loop.time()) for i in ids for n in names)
         return self._answer(billed[0], ids, kind)
 
     def _word(self) -> str:

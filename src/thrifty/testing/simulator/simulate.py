@@ -11,13 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from stamina.instrumentation import get_on_retry_hooks, set_on_retry_hooks
 
 from thrifty.cells.ledger.owner import process, simulated
 from thrifty.testing.simulator.clock import Deadlock, SimulatedLoop
 from thrifty.testing.simulator.disk import SimulatedDisk, SimulatedProcess
-from thrifty.testing.simulator.judge import after_each_write, judge
+from thrifty.testing.simulator.judge import after_each_write, at_each_call, judge
 from thrifty.testing.simulator.plan import Plan, make_plan
 from thrifty.testing.simulator.provider import SimulatedProvider
 from thrifty.testing.simulator.worker import World, live, resolve_all
@@ -145,6 +146,7 @@ def _history(plan: Plan, loop: SimulatedLoop) -> History:
     provider.plan = plan if plan.faults else replace(plan, faults=1e-9)
     book = disk.book("simulated", {}, {})
     world = World(plan, chance, loop, disk, provider, book)
+    provider.at_call = partial(at_each_call, world)
     if plan.budget is not None:
         limits = plan.budget.limits("")
         disk.at_commit = lambda pages: after_each_write(plan, limits, world.found, pages)

@@ -164,18 +164,20 @@ async def _look(world: World, door: PaidCells, step: Step, words: tuple[str, ...
             want = float(words.index(WORDS[int(want)])) if name == "c" else want
             if values[i, j] != want:
                 world.found.append(f"wrong: {example} {name} is {values[i, j]}, not {want}")
-            if name == "w" and world.plan.expires and not world.plan.keyed:
+            if name == "w" and world.plan.expires:
                 _not_stale(world, buyer.known.as_of, example)
 
 
 def _not_stale(world: World, as_of: float, example: str) -> None:
-    """What was read had not expired when the door was opened."""
-    times = [b.at for b in world.provider.log if example in b.ids and "w" in b.names]
+    """What was read had not expired when the door was opened: a value counts from when it was told.
+
+    By an answer, by one that was repeated under its key, or by a user.
+    """
+    told = world.provider.told.get((example, "w"))
     # a clock that was turned ahead may take a value for younger than it is; never by more
-    if times and all(step.turn == 0 for steps in world.plan.workers for step in steps):
-        late = as_of - _BEGINNING - (max(times) + WINDOW)
-        # a value counts from when it was settled: within a call's time, unless a user did it
-        if late > 25.0 and not world.happened["billed"]:
+    if told is not None and all(step.turn == 0 for steps in world.plan.workers for step in steps):
+        late = as_of - _BEGINNING - (told + WINDOW)
+        if late > 1.0:
             world.found.append(f"stale: {example} w had expired {late:.0f} seconds before")
 
 
@@ -239,4 +241,6 @@ def _resolve(world: World, ledger: Ledger, purchase: OpenPurchase, billed: int |
         return
     values = [[said(e, f) for f in purchase.features] for e in purchase.examples]
     world.happened["billed"] += 1  # even where nobody hears that it was written
+    cells = ((e, f) for e in purchase.examples for f in purchase.features)
+    world.provider.told.update((cell, ledger.now() - _BEGINNING) for cell in cells)
     ledger.resolve(id, "billed", values, cost=cost)

@@ -8,7 +8,7 @@ questions.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
 from thrifty.typing import JsonLike
@@ -125,23 +125,31 @@ def again_too_early(
 
 
 def not_asked_again(
-    lines: Iterable[JsonLike], valid: Mapping[str, float], examples: Iterable[str]
+    lines: Iterable[JsonLike],
+    valid: Mapping[str, float],
+    examples: Iterable[str],
+    waiting: Collection[str] = (),
 ) -> dict[str, set[str]]:
     """Of each feature that had expired before the end, examples that nobody asked for at the end.
 
     A provider that was asked again under a key it had seen says what it said before, and bills
     nothing. A value counts from when it was told: that is what a buyer knows, and what a user knows
-    who tells a value that came late.
+    who tells a value that came late. So a repeated key tells a value where its purchase was
+    ``waiting`` for an answer before the end; under a key that was answered before it is an old one.
 
     >>> bill = {"ids": ["p"], "names": ["a"], "amount": 1, "calm": True}
     >>> again = {"ids": ["q"], "names": ["a"], "repeated": "key", "calm": True}
-    >>> not_asked_again([bill, again], {"a": 0.5}, "pqr")
+    >>> not_asked_again([bill, again], {"a": 0.5}, "pqr", {"key"})
     {'a': {'r'}}
+    >>> sorted(not_asked_again([bill, again], {"a": 0.5}, "pqr")["a"])
+    ['q', 'r']
     """
     told: dict[str, set[str]] = {name: set() for name in valid}
     for line in lines:
+        if not line.get("calm") or line.get("repeated", "") not in ("", *waiting):
+            continue
         for name in valid:
-            if line.get("calm") and name in line["names"]:
+            if name in line["names"]:
                 told[name] |= set(line["ids"])
     return {name: set(examples) - some for name, some in told.items() if set(examples) - some}
 

@@ -424,9 +424,10 @@ class _Session:
         self._resolve()
         tell(room.port, "quiet")
         tell(room.port, "calm")
+        waiting = self._waiting()
         spent, reserved, left, wrong = self._buy_everything()
         self._reconcile()
-        self._expired_is_bought_again()
+        self._expired_is_bought_again(waiting)
         lines = read_log(room.log)
         bills = [line for line in lines if "amount" in line]
         twice, unknown = again_too_early(bills, room.valid, self._given_up())
@@ -445,9 +446,7 @@ class _Session:
             verdict.over += 1
             verdict.findings.append(f"{label}{most_billed(bills)} billed of {room.budget}")
         billed = sum(bill["amount"] for bill in bills)
-        # A key that another opener repeats is billed at that opener's prices, or at the first's.
-        comparable = not (room.provider == "keyed" and room.money == "two prices")
-        if reserved or (comparable and spent != billed):
+        if reserved or (self._comparable and spent != billed):
             verdict.money += 1
             verdict.findings.append(f"{label}{spent} spent, {reserved} reserved, {billed} billed")
         verdict.billed += billed
@@ -503,6 +502,11 @@ class _Session:
                 self._resolve()
 
     @property
+    def _comparable(self) -> bool:
+        """A key that another opener repeats is billed at that one's prices, or at the first's."""
+        return not (self.room.provider == "keyed" and self.room.money == "two prices")
+
+    @property
     def _label(self) -> str:
         return f"{self.room.label}, {'PostgreSQL' if self.postgres else 'SQLite'}: "
 
@@ -526,10 +530,17 @@ class _Session:
                 verdict.over += 1
                 verdict.findings.append(f"{self._label}{most} of {limit} per {what}")
 
-    def _expired_is_bought_again(self) -> None:
+    def _waiting(self) -> set[str]:
+        """Keys of purchases without an answer: at the end they are asked for again."""
+        life = open_lifetime(self.room, self.room.limit)
+        keys = {p.key for p in life.ledger.open_purchases() if p.status == "doubt"}
+        life.close()
+        return keys
+
+    def _expired_is_bought_again(self, waiting: set[str]) -> None:
         """A value that had expired when everything was bought at the end was asked for again."""
         lines, room = read_log(self.room.log), self.room
-        for name, stale in not_asked_again(lines, room.valid, room.examples).items():
+        for name, stale in not_asked_again(lines, room.valid, room.examples, waiting).items():
             self.verdict.wrong += len(stale)
             self.verdict.findings.append(f"{self._label}{len(stale)} cells of {name} are stale")
 
@@ -543,8 +554,11 @@ class _Session:
             sum(round(float(str(row[column])) * 1e6) for row in rows) for column in ("cost", "over")
         )
 
-        def work(pages: Any) -> tuple[int, int, int, int]:
+        def work(pages: Any) -> tuple[int, int, int, int, Counter[str]]:
             some = pages.purchases()
+            keys: Counter[str] = Counter()
+            for p in some:
+                keys[p.key.split("#")[0]] += p.spent + p.over
             numbers = pages.numbers("example", self.room.keys)
             each = int(pages.example_costs(numbers[numbers >= 0]).sum())
             return (
@@ -552,12 +566,16 @@ class _Session:
                 sum(p.over for p in some),
                 each,
                 sum(s for _, s in pages.accounts().values()),
+                keys,
             )
 
-        bought, beyond, each, accounts = life.ledger.book.read(work)
+        bought, beyond, each, accounts, keys = life.ledger.book.read(work)
         facts = {"bill()": told, "purchases": bought, "examples": each, "accounts": accounts}
         off = [f"{what} {n}" for what, n in facts.items() if n != spent]
         off += [f"over {beyond} and {owed} of {over}"] if not beyond == owed == over else []
+        if self.room.provider == "keyed" and self._comparable:
+            keys.subtract({bill["key"]: bill["amount"] for bill in self._bills()})
+            off += [f"{n} more than was billed under key {key}" for key, n in keys.items() if n]
         for task in life.tasks:
             lines = sum(round(a * 1e6) for _, _, a in task.receipt.lines)
             if task.receipt.lines and abs(lines - round(task.receipt.cost * 1e6)) > 0:
