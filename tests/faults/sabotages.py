@@ -11,6 +11,7 @@ import numpy as np
 
 from thrifty.cells.ledger import (
     buying,
+    compacted,
     ending,
     ledger,
     next_calls,
@@ -24,7 +25,7 @@ from thrifty.cells.ledger.known import Known
 from thrifty.lifetime import bill
 from thrifty.stores.pages import SqlPages
 
-__all__ = ["HISTORIC", "IN_PARTS", "SABOTAGES"]
+__all__ = ["HISTORIC", "IN_PARTS", "OF_A_DISK", "SABOTAGES"]
 
 
 def seven_millionths_too_high(patch):
@@ -210,6 +211,24 @@ def what_has_expired_is_asked_for_under_its_old_key(patch):
     patch.setattr(next_calls.Asking, "can_claim", claims)
 
 
+def columns_are_younger_than_their_values(patch):
+    right = compacted._collect
+
+    def younger(of, *given):
+        right(of.with_(settled_at=of.settled_at + 1e6), *given)
+
+    patch.setattr(compacted, "_collect", younger)
+
+
+def columns_are_rounded(patch):
+    right = compacted.write_column
+
+    def rounded(kind, number, boolean, facts):
+        return right(kind, number, boolean, replace(facts, values=np.round(facts.values, 3)))
+
+    patch.setattr(compacted, "write_column", rounded)
+
+
 def what_was_written_late_counts_from_then(patch):
     """Not from when it was answered: it outlives its window."""
     right = buying.Buyer.save
@@ -227,9 +246,13 @@ SABOTAGES = {
         resolving_forgets_the_cost, receipts_leave_out_the_lines_of_real_costs,
         receipts_count_rows_twice, a_refused_purchase_is_spent, a_window_never_ends,
         examples_are_not_charged, a_receipt_is_the_account_of_the_name,
-        what_has_expired_is_asked_for_under_its_old_key, what_was_written_late_counts_from_then,
+        what_has_expired_is_asked_for_under_its_old_key, columns_are_younger_than_their_values,
+        columns_are_rounded,
     )
 }  # fmt: skip
+
+#: only a disk that fails shows it, and the tribunal has none
+OF_A_DISK = {made.__name__: made for made in (what_was_written_late_counts_from_then,)}
 
 
 # -- parts of an answer that failed ------------------------------------------------------------

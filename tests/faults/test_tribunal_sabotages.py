@@ -29,6 +29,8 @@ ROOMS: dict[str, dict[str, object]] = {
     "receipts_count_rows_twice": {"gentle": True},
     "a_window_never_ends": {"money": "window", "jumps": False},
     "a_receipt_is_the_account_of_the_name": {"gentle": True},
+    "columns_are_younger_than_their_values": {"money": "window", "jumps": False, "gentle": True},
+    "columns_are_rounded": {"mixed": True, "gentle": True},
     "what_has_expired_is_asked_for_under_its_old_key": {
         "provider": "keyed",
         "money": "window",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from thrifty.cells.ledger.compacted import read_column
 from thrifty.cells.ledger.owner import me
 from thrifty.cells.ledger.purchase import Purchase, unpack_values
 from thrifty.cells.prices.budget import Limits
@@ -100,22 +101,33 @@ def judge(world: World) -> list[str]:
 
 
 def _values(pages: SqlPages, found: list[str]) -> None:
-    """What is stored is what was answered, to the last digit."""
+    """What is stored is what was answered, to the last digit, and nothing of it is missing."""
     words = pages.words()
     example_of = {number: name for number, (_, name) in pages.sources_of("example").items()}
     feature_of = {number: name for number, (_, name) in pages.sources_of("feature").items()}
+
+    def told(examples: Sequence[int], feature: int) -> list[float]:
+        name = feature_of[feature]
+        values = [truth(example_of[e], name) for e in examples]
+        if name != "c":
+            return values
+        return [float(words[feature].index(WORDS[int(v)])) for v in values]
+
+    moved: set[tuple[int, int]] = set()
+    for column in pages.columns("feature"):
+        facts = read_column(column)
+        moved.update((e, column.number) for e in facts.examples.tolist())
+        if facts.values.tolist() != told(facts.examples.tolist(), column.number):
+            found.append(f"stored: {feature_of[column.number]} is not what was answered")
     for p in pages.all_settled():
+        examples, features = p.block.examples.tolist(), p.block.features.tolist()
         if p.answer is None:
+            if not {(e, f) for e in examples for f in features} <= moved:
+                found.append(f"stored: values of purchase {p.id} are in no column")
             continue
         values = unpack_values(p.answer, p.block).T.tolist()
-        examples = [example_of[number] for number in p.block.examples.tolist()]
-        for j, number in enumerate(p.block.features.tolist()):
-            name = feature_of[number]
-            want = [truth(e, name) for e in examples]
-            if name == "c":
-                want = [float(words[number].index(WORDS[int(v)])) for v in want]
-            if values[j] != want:
-                found.append(f"stored: {name} of purchase {p.id} is not what was answered")
+        if values != [told(examples, f) for f in features]:
+            found.append(f"stored: purchase {p.id} is not what was answered")
 
 
 def _by_key(world: World, purchases: Sequence[Purchase], found: list[str]) -> None:

@@ -68,6 +68,8 @@ class Plan:
     crashes: float = 1.0
     #: what answers may say of some examples that failed; nothing: all are answered
     parts: tuple[str, ...] = ()
+    #: whether a task that is done with is committed: its purchases become columns
+    commits: bool = False
     own: Mapping[str, int] = field(default_factory=lambda: dict(_OWN))
 
     @property
@@ -156,9 +158,10 @@ def make_plan(seed: int) -> Plan:
         on_doubt="ask again" if money == "flat" and chance.random() < 0.2 else "stop",
         workers=workers,
     )
-    # drawn last: seeds that were found before this was there keep their histories
+    # drawn last, or read off the seed: those found before this was there keep their histories
     some = plan.says_cost != "no" and chance.random() < 0.3
-    return replace(plan, parts=chance.choice((FAILED[:1], FAILED)) if some else ())
+    plan = replace(plan, parts=chance.choice((FAILED[:1], FAILED)) if some else ())
+    return replace(plan, commits=seed % 10 in (1, 5, 8))
 
 
 def _step(chance: random.Random, n: int, *, turned: bool, expires: bool) -> Step:

@@ -120,6 +120,8 @@ def _shorter(plan: Plan) -> Iterable[Plan]:
         yield replace(plan, faults=0.0)
     if plan.crashes:
         yield replace(plan, crashes=0.0)
+    if plan.commits:
+        yield replace(plan, commits=False)
     if plan.concurrency > 1:
         yield replace(plan, concurrency=1)
 

@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -125,6 +126,7 @@ async def _live(world: World, which: int, steps: tuple[Step, ...]) -> None:
         turned[0] = step.turn
         try:
             if door is None or step.new_door:
+                _commit(world, ledger, door)
                 task = f"t{which}-{n}"
                 buyer, claims = ledger.opened(world.source(words), None, task)
                 if claims:
@@ -141,6 +143,15 @@ async def _live(world: World, which: int, steps: tuple[Step, ...]) -> None:
             rest = group.split(_EXPECTED)[1]
             if rest is not None:
                 raise
+    with suppress(StoreError):
+        _commit(world, ledger, door)
+
+
+def _commit(world: World, ledger: Ledger, door: PaidCells | None) -> None:
+    """The end of a task: what it bought becomes columns, in one write."""
+    if door is not None and world.plan.commits:
+        world.book.write(lambda pages: ledger.compact(pages, door.task))
+        world.happened["committed"] += 1
 
 
 async def _look(world: World, door: PaidCells, step: Step, words: tuple[str, ...]) -> None:
