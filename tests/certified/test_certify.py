@@ -10,7 +10,7 @@ import pytest
 from thrifty.certified.certificate import certificate_of
 from thrifty.certified.certify import _BETTORS, _Run, certify
 from thrifty.certified.divergence import GAINS, divergence, least_checks, suspects, upper
-from thrifty.certified.error_rates import error_rates
+from thrifty.certified.error_rates import ErrorRates
 from thrifty.certified.plan import design
 from thrifty.certified.strata import Strata
 from thrifty.certified.targets import agreement, precision_of, recall_of
@@ -65,7 +65,7 @@ def test_a_label_never_raises_the_deficit_and_falls_are_what_it_falls_by():
         for target in targets(answered):
             none, first = np.zeros(8, dtype=bool), np.arange(8) == 0
             fall = target.deficit(wrong, none) - target.deficit(wrong, first)
-            assert fall >= -1e-12 and np.isclose(fall, target.falls(wrong)[0])
+            assert fall >= -1e-12 and np.isclose(fall, target.falls(np.arange(8), wrong)[0])
 
 
 class _Drawing:
@@ -94,13 +94,13 @@ def test_the_bet_is_fair_whatever_the_truth(seed):
         if start < 0:
             continue
         none = np.zeros(n, dtype=bool)
-        rate = error_rates(doubt, answered.astype(int), none, none)
+        rate = ErrorRates(doubt, answered.astype(int)).given(none, none)
         strata = Strata.of(np.arange(n), rate, target)
         share = design(strata, -target.allowed, _BETTORS).share[strata.group]
         may = np.flatnonzero(share > 0)
-        for k, place in enumerate(may):
+        for place in may:
             run = _Run(target, doubt, answered.astype(int), lambda rows: wrong[rows], None, None)
-            run._draw(strata, 1, _Drawing(k))
+            run._draw(strata, 1, _Drawing(place))
             assert run.known[strata.rows[place]]
             mean += share[place] / share.sum() * math.exp(run.wealth.log(start))
             whole += share[place] / share.sum()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
-from thrifty.certified.error_rates import error_rates
+from thrifty.certified.error_rates import ErrorRates
 from thrifty.certified.plan import design, make_plan
 from thrifty.certified.strata import Strata
 from thrifty.certified.targets import Target
@@ -107,11 +107,15 @@ class _Run:
         wrong: Bools | None,
     ) -> None:
         rows = len(doubt)
-        self.target, self.doubt, self.side, self.ask = target, doubt, side, ask
+        self.target, self.ask = target, ask
+        self.rates = ErrorRates(doubt, side)
         self.known = np.zeros(rows, dtype=bool) if known is None else known.copy()
         self.wrong = np.zeros(rows, dtype=bool) if wrong is None else wrong & self.known
         self.wealth = Wealth(len(_BETTORS))
         self.fallen = 0.0  # by how much the deficit has fallen since the start
+        #: what rows with labels count, less what is allowed
+        before = np.flatnonzero(self.known)
+        self.counted = float(target.once_bought(before, self.wrong[before]).sum()) - target.allowed
         #: labels of this run: others the model may know by heart
         self.seen = np.zeros(rows, dtype=bool)
         self.drawn_wrong = 0
@@ -121,22 +125,16 @@ class _Run:
         """Labels bought in this run."""
         return int(self.seen.sum())
 
-    def counted(self) -> float:
-        """What rows with labels count, less what is allowed."""
-        target, known = self.target, self.known
-        bought = np.where(self.wrong, target.bought_wrong, target.bought_right)
-        return float(bought[known].sum()) - target.allowed
-
     def certain(self) -> bool:
         """Whether the deficit is at most 0 even if every other answer is wrong."""
-        rest = (self.target.right + self.target.extra)[~self.known].sum()
-        return self.counted() + float(rest) <= _ROUNDING
+        rest = self.target.if_wrong[~self.known].sum()
+        return self.counted + float(rest) <= _ROUNDING
 
     def turn(self, to_gain: float, rng: np.random.Generator) -> None:
-        rate = error_rates(self.doubt, self.side, self.seen, self.wrong)
+        rate = self.rates.given(self.seen, self.wrong)
         strata = Strata.of(np.flatnonzero(~self.known), rate, self.target)
         left = max(to_gain - self.wealth.log(self.fallen), 0.1)
-        plan = make_plan(strata, self.counted(), left)
+        plan = make_plan(strata, self.counted, left)
         size = max(_LEAST, int(_TURN * self.asked))
         if self.asked < _FIRST:
             self._draw(strata, _FIRST, rng)
@@ -151,38 +149,49 @@ class _Run:
         wrong = self.ask(rows)
         self.known[rows], self.wrong[rows] = True, wrong
         self.seen[rows] = True
-        truth = np.zeros(len(self.known), dtype=bool)
-        truth[rows] = wrong
-        falls = self.target.falls(truth)[rows]
+        falls = self.target.falls(rows, wrong)
         self.fallen += float(falls.sum())
+        self.counted += float(self.target.once_bought(rows, wrong).sum())
         return falls
 
     def _draw(self, strata: Strata, size: int, rng: np.random.Generator) -> None:
         """Draw rows one after another without replacement, and bet on each."""
-        plan = design(strata, self.counted(), _BETTORS)
+        plan = design(strata, self.counted, _BETTORS)
         share = plan.share[strata.group]
-        may = np.flatnonzero(share > 0)
         # the order of exponential clocks is that of draws with these probabilities
-        order = may[np.argsort(rng.exponential(size=len(may)) / share[may], kind="stable")]
-        drawn = order[:size]
+        with np.errstate(divide="ignore"):
+            clocks = rng.exponential(size=len(share)) / share
+        drawn = first_of(clocks, min(size, int(strata.size[plan.share > 0].sum())))
         rows, group = strata.rows[drawn], strata.group[drawn]
-        before, counted = self.fallen, self.counted()
+        before, counted = self.fallen, self.counted
         falls = self._buy(rows)
         wrong, target = self.wrong[rows], self.target
         self.drawn_wrong += int(wrong.sum())
-        worth = np.where(wrong, target.bought_wrong[rows], target.bought_right[rows])
-        counted_before = counted + _before(worth)
+        counted_before = counted + _before(target.once_bought(rows, wrong))
         total = share.sum() - _before(share[drawn])  # of the probabilities' shares, at each draw
         seen, stakes = [], []
         for suspect, stake in zip(plan.suspect, plan.stake):
             guess = strata.right + strata.extra * suspect
-            guessed = counted_before + guess[strata.group].sum() - _before(guess[group])
+            guessed = counted_before + strata.size @ guess - _before(guess[group])
             value = target.right[rows] + target.extra[rows] * wrong
             seen.append(guessed + (value - guess[group]) * total / share[drawn])
             worst = _worst(strata, suspect, plan.share)
             at_risk = guessed + worst * total
             stakes.append(np.minimum(stake / total, _MOST / np.maximum(at_risk, 1e-12)))
         self.wealth.draw(before + _before(falls), np.column_stack(seen), np.column_stack(stakes))
+
+
+def first_of(clocks: Floats, size: int) -> Ints:
+    """Where the smallest stand, in their order: the others need not be sorted.
+
+    >>> first_of(np.array([3.0, 1.0, 2.0]), 2).tolist()
+    [1, 2]
+    """
+    if size < len(clocks):
+        some = np.argpartition(clocks, size - 1)[:size] if size else np.zeros(0, dtype=np.int64)
+    else:
+        some = np.arange(len(clocks))
+    return np.asarray(some[np.argsort(clocks[some], kind="stable")])
 
 
 def _before(values: Floats) -> Floats:

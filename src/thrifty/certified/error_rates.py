@@ -10,7 +10,7 @@ import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
 
-__all__ = ["error_rates"]
+__all__ = ["ErrorRates"]
 
 #: nobody is believed to be surer than this, or less sure
 _SUREST, _LEAST_SURE = 0.002, 0.6
@@ -18,10 +18,12 @@ _SUREST, _LEAST_SURE = 0.002, 0.6
 _PRIOR = (1.5, 0.5, 0.7)
 #: and no rate is below this
 _FLOOR = 1e-3
+#: a step of a fit below which it ends
+_NEAR = 1e-4
 
 
-def error_rates(doubt: Floats, side: Ints, known: Bools, wrong: Bools) -> Floats:
-    """The probability that each row's answer is wrong.
+class ErrorRates:
+    """The probability that each row's answer is wrong, as labels come in.
 
     Parameters
     ----------
@@ -29,31 +31,41 @@ def error_rates(doubt: Floats, side: Ints, known: Bools, wrong: Bools) -> Floats
         what the model itself gives for being wrong
     side : array of int
         which kind of answer it is, 0, 1, ...
-    known, wrong : array of bool
-        rows whose label was seen, and which of them are wrong
 
     >>> none = np.zeros(3, dtype=bool)
-    >>> error_rates(np.array([0.01, 0.1, 0.4]), np.zeros(3, dtype=int), none, none).round(2)
+    >>> rates = ErrorRates(np.array([0.01, 0.1, 0.4]), np.zeros(3, dtype=int))
+    >>> rates.given(none, none).round(2)
     array([0.01, 0.1 , 0.4 ])
     """
-    score = _logit(np.clip(doubt, _SUREST, _LEAST_SURE))
-    sides = int(side.max(initial=0)) + 1
-    seen = np.flatnonzero(known)
-    columns = np.zeros((len(doubt), 2 + (sides if sides > 1 else 0)))
-    columns[:, 0], columns[:, 1] = 1.0, score
-    if sides > 1:
-        columns[np.arange(len(doubt)), 2 + side] = 1.0
-    centre = np.zeros(columns.shape[1])
-    centre[1] = 1.0
-    spread = np.array([*_PRIOR[:2], *([_PRIOR[2]] * (columns.shape[1] - 2))])
-    fitted = _most_likely(columns[seen], wrong[seen].astype(np.float64), centre, spread**-2.0)
-    fitted[1] = max(fitted[1], 0.02)  # surer is never held for more often wrong
-    return np.asarray(np.maximum(_expit(columns @ fitted), _FLOOR))
+
+    def __init__(self, doubt: Floats, side: Ints) -> None:
+        sides = int(side.max(initial=0)) + 1
+        columns = np.zeros((len(doubt), 2 + (sides if sides > 1 else 0)))
+        columns[:, 0], columns[:, 1] = 1.0, _logit(np.clip(doubt, _SUREST, _LEAST_SURE))
+        if sides > 1:
+            columns[np.arange(len(doubt)), 2 + side] = 1.0
+        self._columns = columns
+        self._centre = np.zeros(columns.shape[1])
+        self._centre[1] = 1.0
+        spread = np.array([*_PRIOR[:2], *([_PRIOR[2]] * (columns.shape[1] - 2))])
+        self._weight = spread**-2.0
+        self._point = self._centre  # where the last fit ended: the next is near
+
+    def given(self, known: Bools, wrong: Bools) -> Floats:
+        """Rates, where the labels of some rows were seen, and which of them are wrong."""
+        seen = np.flatnonzero(known)
+        told = wrong[seen].astype(np.float64)
+        columns, centre, weight = self._columns, self._centre, self._weight
+        self._point = _most_likely(columns[seen], told, centre, weight, self._point)
+        fitted = self._point.copy()
+        fitted[1] = max(fitted[1], 0.02)  # surer is never held for more often wrong
+        return np.asarray(np.maximum(_expit(columns @ fitted), _FLOOR))
 
 
-def _most_likely(columns: Floats, wrong: Floats, centre: Floats, weight: Floats) -> Floats:
-    """Logistic regression with a Gaussian prior, by Newton's steps."""
-    point = centre.copy()
+def _most_likely(
+    columns: Floats, wrong: Floats, centre: Floats, weight: Floats, point: Floats
+) -> Floats:
+    """Logistic regression with a Gaussian prior, by Newton's steps from a point."""
     for _ in range(25):
         rate = _expit(columns @ point)
         slope = columns.T @ (rate - wrong) + weight * (point - centre)
@@ -61,7 +73,7 @@ def _most_likely(columns: Floats, wrong: Floats, centre: Floats, weight: Floats)
         step = np.linalg.solve(curve, slope)
         size = float(np.abs(step).max())
         point = point - step * min(1.0, 1.0 / size if size else 1.0)
-        if size < 1e-6:
+        if size < _NEAR:
             break
     return point
 

@@ -33,7 +33,7 @@ class Strata:
     @classmethod
     def of(cls, rows: Ints, rate: Floats, target: Target) -> Strata:
         """Cut rows into groups by their rates, and sort the groups."""
-        _, kind = np.unique(target.extra[rows], return_inverse=True)
+        kind = target.kind[rows]
         sizes = []
         for n in np.bincount(kind).tolist():
             pieces = min(n, max(2, round(_GROUPS * n / len(rows))))

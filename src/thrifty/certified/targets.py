@@ -14,10 +14,11 @@ and counts what is then known; so buying a label never raises the deficit.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.checks import a_probability
 
 __all__ = ["Target", "agreement", "precision_of", "recall_of"]
@@ -40,14 +41,28 @@ class Target:
     #: what all rows together may count
     allowed: float
 
-    def falls(self, wrong: Bools) -> Floats:
+    @cached_property
+    def if_wrong(self) -> Floats:
+        """What a row counts that the model answers wrongly."""
+        return self.right + self.extra
+
+    @cached_property
+    def kind(self) -> Ints:
+        """The same number for rows whose wrong answers add the same."""
+        return np.unique(self.extra, return_inverse=True)[1]
+
+    def once_bought(self, rows: Ints, wrong: Bools) -> Floats:
+        """What these rows count once their labels are bought."""
+        return np.where(wrong, self.bought_wrong[rows], self.bought_right[rows])
+
+    def falls(self, rows: Ints, wrong: Bools) -> Floats:
         """By how much the deficit falls when the labels of these rows are bought."""
-        model = self.right + self.extra * wrong
-        return np.asarray(model - np.where(wrong, self.bought_wrong, self.bought_right))
+        model = self.right[rows] + self.extra[rows] * wrong
+        return np.asarray(model - self.once_bought(rows, wrong))
 
     def expected_falls(self, rate: Floats) -> Floats:
         """The same before the labels are seen, where a row is wrong with this probability."""
-        if_wrong = self.right + self.extra - self.bought_wrong
+        if_wrong = self.if_wrong - self.bought_wrong
         return np.asarray(rate * if_wrong + (1 - rate) * (self.right - self.bought_right))
 
     def deficit(self, wrong: Bools, bought: Bools) -> float:
