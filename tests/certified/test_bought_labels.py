@@ -70,6 +70,20 @@ def test_cells_that_cost_are_paid_from_the_same_money():
     assert life.bill().cost.sum() == pytest.approx(life.balance().spent, abs=1e-5)
 
 
+@pytest.mark.parametrize(("price", "part"), [(0.05, 0.2), (0.5, 0.5), (20.0, 1.0)])
+def test_labels_and_cells_compete_by_their_prices(price, part):
+    """A row's cells cost 1 in all: of dear labels every cell is read, of cheap ones a fifth."""
+    rng = np.random.default_rng(0)
+    X = rng.random((2000, 40)) < 0.3
+    ask = Counting(X[:, 0] | X[:, 1])
+    life = thrifty.Lifetime(prices=1 / 40, random_state=0)
+    spend = 150 * (price + part)
+    learned = life.learn("either", X, thrifty.Oracle(ask, price=price), spend=spend)
+    assert len(ask.asked) == pytest.approx(150, abs=1)
+    cells = learned.receipt.cost - price * len(ask.asked)
+    assert 0.85 * 150 * part < cells <= 150 * part + 2 * price
+
+
 def test_cells_of_a_provider_too(tmp_path):
     X, y = made(300)
 

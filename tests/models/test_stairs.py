@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import thrifty
 from thrifty.cells import Cells
-from thrifty.models.stairs import StairCells, Step, find_steps, on_stairs, way_of
+from thrifty.models.buying.looks import Background, look_around
+from thrifty.models.buying.purses import Account
+from thrifty.models.stairs import StairCells, Step, find_steps, for_predictions, on_stairs, way_of
 
 N, WIDTH = 1000, 12
 
@@ -74,6 +78,30 @@ def test_the_door_pays_for_dear_answers_only_after_some_cheap_ones():
     plain.get([5], [WIDTH])
     up = on_stairs(plain, steps)
     assert up.get([5], [WIDTH])[0, 0] == X[5, WIDTH] and up.receipt().cost == 1.0
+
+
+def test_what_is_asked_on_the_way_is_no_feature_to_look_at():
+    """0 on every row for nothing: it would lower what is believed of how often others are 1."""
+    X, y = answers()
+    steps = [Step(j, j + WIDTH, (1.0,), (0.0, 0.0), 0.25) for j in range(WIDTH)]
+    account = Account(
+        on_stairs(Cells(X, prices()), steps), y.astype(int), 900.0, np.random.default_rng(0)
+    )
+    none = Background(np.zeros(2 * WIDTH), np.zeros(2 * WIDTH))
+    look_around(account, none, 600.0, 0.5)
+    assert account.a[WIDTH:].all() and not account.a[:WIDTH].any() and not account.b[:WIDTH].any()
+
+
+def test_predictions_ask_the_dear_one_outright_of_what_the_model_rests_on():
+    steps = [Step(j, j + WIDTH, (1.0,), (0.0, 0.0), 0.2) for j in range(WIDTH)]
+    order = [WIDTH + 5, WIDTH + 3, *(WIDTH + j for j in range(WIDTH) if j not in (3, 5))]
+    each = np.array([0.02] * WIDTH + [1.0] * WIDTH)
+    asked = for_predictions(steps, order, each)
+    assert [s.cheap for s in asked if s.alone] == [3, 5]  # 2 + 10 x .22 of 12; .4 are 4.8
+    # where the way is dear already nothing is added, and what is asked alone stays so
+    assert for_predictions(steps, order, np.array([0.5] * WIDTH + [1.0] * WIDTH)) == tuple(steps)
+    alone = [replace(s, alone=True) for s in steps]
+    assert for_predictions(alone, order, each) == tuple(alone)
 
 
 def test_where_money_ends_the_likeliest_answer_stands():

@@ -153,12 +153,14 @@ class Models:
     ) -> Found[LearnedTable]:
         from thrifty.models.learning import learn_numbers, learn_table, with_steps
         from thrifty.models.recurring import hypothesis_of, recognise
+        from thrifty.models.stairs import for_predictions
 
         seed = self.random_state or 0
         if self.recurring and isinstance(labels, Labels):
             again = recognise(representation, cells, labels, self.given, seed)
             if again is not None:
                 return Found("reused", again[0], promise=again[1])
+        prices = np.asarray(cells.prices, dtype=np.float64)
         cells, steps = with_steps(cells, seed)
         learned: LearnedTable
         if isinstance(labels, Numbers):
@@ -184,7 +186,8 @@ class Models:
             )
             found = hypothesis_of(of_classes, labels, seed) if self.recurring else {}
             learned = of_classes.with_hypotheses(found)
-        learned = replace(learned, steps=steps)
+        most_useful_first = learned.bought.table.features.tolist()
+        learned = replace(learned, steps=for_predictions(steps, most_useful_first, prices))
         whole = cells.n_features * cells.n_examples
         route: Literal["screened", "scratch"] = "scratch" if cells.n_bought >= whole else "screened"
         return Found(route, learned, grown=_TaughtTable(learned.bought.lesson, cells.n_features))

@@ -59,6 +59,7 @@ class _Offers:
         overall = overall_rate(looked)
         if abs(overall - self.overall) > _MOVED * abs(self.overall):
             changed, self.overall = np.arange(len(self.worth)), overall
+        changed = changed[self.account.there[changed]]
         for start in range(0, len(changed), CHUNK):
             self._renew(changed[start : start + CHUNK], looked)
 
@@ -109,7 +110,7 @@ def look_around(account: Account, background: Background, spend: float, ratio: f
 
 def look_once(account: Account, spend: float) -> None:
     """Look at every feature on the same rows, as many of both kinds: where asking itself costs."""
-    every = np.arange(len(account.a))
+    every = np.flatnonzero(account.there)
     low, high = 1, max(len(account.rare), len(account.others))
 
     def sizes(n: int) -> tuple[Ints, Ints]:
@@ -136,28 +137,35 @@ def complete_rows(
     """
     k = min(k, len(ranked))
     best = ranked[:k]
-    low, high = 0, max(len(account.others), int(len(account.rare) * others_each) + 1)
 
     def sizes(n: int) -> tuple[Ints, Ints]:
         a = min(len(account.rare), int(np.ceil(n / others_each)))
         return np.full(k, a), np.full(k, min(n, len(account.others)))
 
-    left = account.left - kept
-    while low < high:  # as many rows as the money lasts
-        middle = (low + high + 1) // 2
-        if account.cost(best, *sizes(middle)).sum() <= left:
-            low = middle
-        else:
-            high = middle - 1
-    a, b = sizes(low)
-    account.look(best, a, b)
+    rows = 0
+    for part in account.parts:
+        left = part * (account.left - kept)
+        low, high = rows, max(len(account.others), int(len(account.rare) * others_each) + 1)
+        while low < high:  # as many rows as the money lasts
+            middle = (low + high + 1) // 2
+            if account.cost(best, *sizes(middle)).sum() <= left:
+                low = middle
+            else:
+                high = middle - 1
+        rows = low
+        account.look(best, *sizes(rows))
+    a, b = sizes(rows)
     return k + _further(account, ranked[k:], int(a[0]), int(b[0]), kept)
 
 
 def _further(account: Account, ranked: Ints, a: int, b: int, kept: float) -> int:
     """Complete more features on the same rows, in their order, while the money lasts."""
-    to_a, to_b = np.full(len(ranked), a), np.full(len(ranked), b)
-    bill = np.cumsum(account.cost(ranked, to_a, to_b))
-    n = int(np.searchsorted(bill, account.left - kept, side="right"))
-    account.look(ranked[:n], to_a[:n], to_b[:n])
-    return n
+    done = 0
+    for part in account.parts:
+        rest = ranked[done:]
+        to_a, to_b = np.full(len(rest), a), np.full(len(rest), b)
+        bill = np.cumsum(account.cost(rest, to_a, to_b))
+        n = int(np.searchsorted(bill, part * (account.left - kept), side="right"))
+        account.look(rest[:n], to_a[:n], to_b[:n])
+        done += n
+    return done

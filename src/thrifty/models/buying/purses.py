@@ -33,6 +33,7 @@ from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
 from thrifty.models.belief import Looked
 from thrifty.models.fits.target import Target
+from thrifty.models.stairs import StairCells
 
 __all__ = [
     "Account",
@@ -131,6 +132,9 @@ def share_of_rows(target: Target, rows: Ints) -> Floats:
     return np.asarray(weight[codes], dtype=np.float64)
 
 
+#: parts of what is left that joint rows are bought in, where prices are expectations: what tells
+#: most is asked of the dear one most often, and cells that money ends before would be guesses
+_CAUTIOUS = (0.5, 0.5, 0.5, 0.5)
 #: features that are taken to share a fee on a row. Set with fees that are paid once a row, before
 #: 0.2; not measured since
 _FEE_SHARED_BY = 40
@@ -351,6 +355,11 @@ class Account:
         the rows of the rare class and all others, in the order of looking
     a, b : array of int
         how many of ``rare`` and of ``others`` each feature was looked at
+    there : array of bool
+        features that a model may use: what a source lacks, and what is asked on the way to another
+        answer, is 0 on every row for nothing, and would lower what is believed of all others
+    parts : tuple of float
+        a large purchase is made in so many, each a part of what is left then
     """
 
     def __init__(
@@ -362,6 +371,8 @@ class Account:
         is_rare = codes[order] == self.rare_code
         self.rare, self.others = order[is_rare], order[~is_rare]
         N = cells.n_features
+        self.there = ~np.asarray(cells.absent)
+        self.parts = _CAUTIOUS if isinstance(cells, StairCells) else (1.0,)
         self.a, self.b = np.zeros(N, dtype=np.int64), np.zeros(N, dtype=np.int64)
         self.a_ones, self.b_ones = np.zeros(N), np.zeros(N)
         self.prices = np.asarray(cells.prices, dtype=np.float64)
@@ -374,7 +385,7 @@ class Account:
         """Rows that are owned whole, a control cohort's for instance, cost nothing: look at all."""
         if not owns_rows(self.cells):
             return
-        every = np.arange(len(self.a))
+        every = np.flatnonzero(self.there)
         heads = []
         for rows in (self.rare, self.others):
             costs = self.cells.row_costs(rows, every)

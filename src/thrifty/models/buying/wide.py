@@ -83,8 +83,7 @@ class Wide:
             if part < 1 and not _more_would_pay(account, labels, joint):
                 break
         belief = _belief(account, background)
-        ranked = np.argsort(-belief.worth, kind="stable")
-        chosen = ranked[~np.asarray(cells.absent)[ranked]][:_MOST_FEATURES]
+        chosen = _ranked(account, belief)[:_MOST_FEATURES]
         table = _table(account, labels, chosen, belief, _whole_rows(account, chosen))
         info = {"joint_features": len(joint), "drift": moved}
         return Bought(table, _lesson(account, chosen), info)
@@ -100,7 +99,7 @@ def _buy_part(
         look_once(account, looks)
     else:
         look_around(account, background, looks, _OTHERS_PER_LOOK)
-    ranked = np.argsort(-_belief(account, background).worth, kind="stable")
+    ranked = _ranked(account, _belief(account, background))
     k = round(_between(share * part, _JOINT_FEATURES))
     kept = _for_whole_rows(account) + (1 - part) * whole
     return ranked[: complete_rows(account, ranked, k, _OTHERS_EACH, kept)]
@@ -161,8 +160,8 @@ def _between(share: float, ends: tuple[tuple[float, float], tuple[float, float]]
 
 def _for_whole_rows(account: Account) -> float:
     """What is laid by for a few whole rows; nothing where they would take too much of the bill."""
-    features = min(_MOST_FEATURES, len(account.a))
-    price = _WHOLE_ROWS * features * float(account.prices.mean())
+    features = min(_MOST_FEATURES, int(account.there.sum()))
+    price = _WHOLE_ROWS * features * float(account.prices[account.there].mean())
     return price if price <= _WHOLE_SHARE * account.allowance else 0.0
 
 
@@ -179,6 +178,12 @@ def _whole_rows(account: Account, chosen: Ints) -> Ints:
 
 def _belief(account: Account, background: Background) -> Summary:
     return summarise(account.looked(background.looks, background.ones))
+
+
+def _ranked(account: Account, belief: Summary) -> Ints:
+    """Features that a model may use, the most useful first."""
+    order = np.argsort(-belief.worth, kind="stable")
+    return order[account.there[order]]
 
 
 def _table(account: Account, labels: Labels, chosen: Ints, belief: Summary, whole: Ints) -> Table:
