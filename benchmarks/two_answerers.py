@@ -1,4 +1,4 @@
-"""Two answerers of every question: python benchmarks/two_answerers.py --seeds 3.
+"""Two answerers of every question: python benchmarks/two_answerers.py.
 
 The words of public sets (THRIFTY_DATA, or ../shared/data) are answers to questions about texts. The
 large answerer gives them as they are, at 1; the small one, at a tenth, is wrong in a fifth of its
@@ -10,25 +10,31 @@ and a prediction cost in units of a large answer:
 - the better one alone, and both with 1.05 times its bill: are two ever a loss? Also with a small
   one that guesses, and with one that is never wrong.
 
-A bill is a share of what all answers of the large one would cost.
+A bill is a share of what all answers of the large one would cost. Leads are paired over labels and
+seeds, with 90 % intervals. Lines are kept, so that a run can be broken off and go on.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import warnings
+from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 from sklearn.metrics import average_precision_score
 
 import thrifty
+from studies.kept import begin, interval
 
 SETS = ("rcv1s1_500", "medical")
 PRICE = 0.1
 #: of the small one: what it gets wrong
 NOISES = (0.2, 0.5, 0.0)
+#: of the bill, with both
+PARTS = {"half": 0.5, "more": 1.05}
+KEPT = Path(__file__).resolve().parent / "results" / "two_answerers.jsonl"
 
 
 def load(name: str, rows: int, most: int) -> tuple[np.ndarray, np.ndarray]:
@@ -43,8 +49,8 @@ def load(name: str, rows: int, most: int) -> tuple[np.ndarray, np.ndarray]:
 
 def judged(
     X: np.ndarray, y: np.ndarray, prices: object, bill: float, seed: int
-) -> tuple[float, float]:
-    """(average precision, price of a prediction)"""
+) -> dict[str, float]:
+    """Average precision, and the price of a prediction."""
     order = np.random.default_rng(seed).permutation(len(y))
     train, test = order[: len(y) // 2], order[len(y) // 2 :]
     names = [f"word {j}" for j in range(X.shape[1])]
@@ -53,57 +59,73 @@ def judged(
     life.learn("label", table, y[train], spend=bill)
     found = life.predict("label", thrifty.Source.from_array(X[test], feature_names=names))
     ap = float(average_precision_score(y[test], found.probabilities[:, 1]))
-    return ap, found.receipt.cost / len(test)
+    return {"ap": ap, "each": found.receipt.cost / len(test)}
 
 
-def compared(X: np.ndarray, y: np.ndarray, noise: float, share: float, seed: int) -> list[float]:
-    """Of large at the bill, small at it, both at half, both at 1.05 of it; two prices."""
+def part(X: np.ndarray, y: np.ndarray, line: dict[str, object]) -> dict[str, float]:
+    """One way to spend: the large one alone, the small one, both at half of the bill or 1.05."""
     n, width = X.shape
-    bill = share * width * (n // 2)
-    small = X ^ (np.random.default_rng(1000 + seed).random(X.shape) < noise)
-    both = np.hstack([small, X])
+    bill, seed = float(line["bill"]) * width * (n // 2), int(line["seed"])
+    if line["what"] == "large":
+        return judged(X, y, 1, bill, seed)
+    small = X ^ (np.random.default_rng(1000 + seed).random(X.shape) < line["memory"])
+    if line["what"] == "small":
+        return judged(small, y, PRICE, min(bill, PRICE * small[: n // 2].size), seed)
     things = {f"thing {j}": [f"word {j}", f"word {j + width}"] for j in range(width)}
-    alternatives = thrifty.PriceList(
+    prices = thrifty.PriceList(
         {f"word {j}": PRICE if j < width else 1 for j in range(2 * width)}, alternatives=things
     )
-    large, each = judged(X, y, 1, bill, seed)
-    alone, _ = judged(small, y, PRICE, min(bill, PRICE * small[: n // 2].size), seed)
-    half, less = judged(both, y, alternatives, bill / 2, seed)
-    more, _ = judged(both, y, alternatives, 1.05 * bill, seed)
-    return [large, alone, half, more, each, less]
+    return judged(np.hstack([small, X]), y, prices, float(PARTS[line["what"]]) * bill, seed)
+
+
+def lines_of(given: argparse.Namespace) -> Iterator[dict[str, object]]:
+    """What is to be measured: of a small one, ``memory``, by how much it is wrong."""
+    for seed in given.seeds:
+        for name, share, i in product(given.only or SETS, given.bills, range(given.labels)):
+            key = {"set": name, "seed": seed, "i": i, "bill": share}
+            yield {**key, "what": "large", "memory": 0.0}
+            for noise in given.noises:
+                # a small one that is wrong in a fifth is never the better one
+                some = ("half", "more") if noise == NOISES[0] else ("small", "more")
+                yield from ({**key, "what": what, "memory": noise} for what in some)
+
+
+def shown(lines: Sequence[dict[str, object]]) -> Iterator[str]:
+    """Leads of both, paired over labels and seeds."""
+    at = {tuple(x[k] for k in ("set", "bill", "memory", "what", "seed", "i")): x for x in lines}
+    for name, share, noise in sorted({key[:3] for key in at if key[3] != "large"}):
+
+        def of(what: str, wrong: float, group=(name, share)) -> dict[tuple[object, ...], float]:
+            start = (*group, wrong, what)
+            return {key[4:]: line["ap"] for key, line in at.items() if key[:4] == start}
+
+        large, small, half, more = (
+            of("large", 0.0), of("small", noise), of("half", noise), of("more", noise)
+        )  # fmt: skip
+        row = f"{name:<11} wrong {noise:<4} bill {share:<5}"
+        if half:
+            each = np.mean([at[name, share, noise, "half", *p]["each"] for p in half])
+            lead = interval([half[p] - large[p] for p in half])
+            row += f" half of it {lead} of large ({len(half)}), a prediction {each:.0f} |"
+        leads = [more[p] - max(large[p], small.get(p, 0.0)) for p in more]
+        yield f"{row} 1.05 of it {interval(leads)} of the better ({len(more)})"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=2000)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     parser.add_argument("--labels", type=int, default=3)
     parser.add_argument("--bills", type=float, nargs="*", default=[0.05, 0.1])
     parser.add_argument("--noises", type=float, nargs="*", default=list(NOISES))
     parser.add_argument("--only", nargs="*", default=[])
-    args = parser.parse_args()
-    warnings.filterwarnings("ignore")
-    for name in args.only or SETS:
-        X, Y = load(name, args.rows, args.labels)
-        for noise in args.noises:
-            for share in args.bills:
-                found = []
-                for seed in range(args.seeds):
-                    for j in range(Y.shape[1]):
-                        found.append(compared(X, Y[:, j], noise, share, seed))
-                table = np.array(found)
-                mean = table.mean(axis=0)
-                lead = table[:, 2] - table[:, 0]
-                loss = table[:, 3] - table[:, :2].max(axis=1)
-                error = 1 / np.sqrt(len(table))
-                print(
-                    f"{name:<11} wrong {noise:<4} bill {share:<5} large {mean[0]:.3f} small "
-                    f"{mean[1]:.3f} | both, half the bill {mean[2]:.3f} ({lead.mean():+.3f} +- "
-                    f"{lead.std() * error:.3f} of large) | both, 1.05 of it {mean[3]:.3f} "
-                    f"({loss.mean():+.3f} +- {loss.std() * error:.3f} of the better) | a "
-                    f"prediction {mean[4]:.1f}, {mean[5]:.1f} with both",
-                    flush=True,
-                )
+    given, kept = begin(parser, KEPT)
+    for line in lines_of(given):
+        if not kept.has(**line):
+            X, Y = load(str(line["set"]), given.rows, given.labels)
+            kept.add({**line, **part(X, Y[:, int(line["i"])], line)})
+    for row in shown(kept.lines):
+        print(row)
 
 
 if __name__ == "__main__":
