@@ -90,6 +90,31 @@ def test_nothing_is_bought_twice(
     assert mine.receipt().cells == bought
 
 
+class Unheard(SQLiteStore):
+    """The transaction with this number is committed as the connection is lost: it is run again."""
+
+    which = 0
+    writes = 0
+
+    def write(self, lifetime: int, work: Callable[[Any], Any]) -> Any:
+        self.writes += 1
+        if self.writes == self.which:
+            super().write(lifetime, work)
+        return super().write(lifetime, work)
+
+
+@pytest.mark.parametrize("which", [3, 4])
+def test_a_step_that_was_committed_unheard_goes_on_as_it_was(tmp_path: Path, which: int) -> None:
+    """Its own intents are found by their keys: not waited for, nor taken for somebody's doubt."""
+    provider, store = FakeProvider(), Unheard(tmp_path / "s.db")
+    mine = door(store, provider, "mine")
+    store.which = which
+    assert mine.get([0], [0])[0, 0] == provider.value("p0", "a")
+    ledger = Ledger(store.book("x", {}, {}))
+    assert store.writes >= which and ledger.open_purchases() == []
+    assert provider.bill().twice == [] and ledger.balance().spent == 1
+
+
 class Watched(SQLiteStore):
     """Tells when a transaction was committed, before anybody else does anything."""
 
