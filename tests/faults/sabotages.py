@@ -25,7 +25,7 @@ from thrifty.cells.ledger.known import Known
 from thrifty.lifetime import bill
 from thrifty.stores.pages import SqlPages
 
-__all__ = ["HISTORIC", "IN_PARTS", "OF_A_DISK", "SABOTAGES"]
+__all__ = ["HISTORIC", "IN_PARTS", "OF_A_DISK", "OF_WHAT_IS_FREE", "SABOTAGES"]
 
 
 def seven_millionths_too_high(patch):
@@ -253,6 +253,15 @@ SABOTAGES = {
 
 #: only a disk that fails shows it, and the tribunal has none
 OF_A_DISK = {made.__name__: made for made in (what_was_written_late_counts_from_then,)}
+
+
+def a_list_is_believed_whatever_was_billed(patch):
+    """What it says is free is asked for again, though bills beyond it have come."""
+    patch.setattr(next_calls.Asking, "costs", lambda self, pages, of: bool(of.block.price))
+
+
+#: shows where what is listed as free is billed; the tribunal's providers leave it free
+OF_WHAT_IS_FREE = {made.__name__: made for made in (a_list_is_believed_whatever_was_billed,)}
 
 
 # -- parts of an answer that failed ------------------------------------------------------------

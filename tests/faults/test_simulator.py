@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from sabotages import HISTORIC, IN_PARTS, OF_A_DISK, SABOTAGES
+from sabotages import HISTORIC, IN_PARTS, OF_A_DISK, OF_WHAT_IS_FREE, SABOTAGES
 
 from thrifty.testing import simulate
 from thrifty.testing.simulator import simulate_many
@@ -58,6 +58,14 @@ def test_what_is_broken_on_purpose_is_found(name, monkeypatch):
 def test_parts_of_answers_that_are_booked_wrongly_are_found(name, monkeypatch):
     IN_PARTS[name](monkeypatch)
     seeds = (seed for seed in range(3000) if len(make_plan(seed).parts) > 1)
+    assert any(not simulate(seed, shrink=False).sound for seed in seeds), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OF_WHAT_IS_FREE)
+def test_bills_for_what_was_listed_as_free_are_heeded(name, monkeypatch):
+    OF_WHAT_IS_FREE[name](monkeypatch)
+    seeds = (seed for seed in range(3, 60_000, 10) if not make_plan(seed).own["w"])
     assert any(not simulate(seed, shrink=False).sound for seed in seeds), name
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 from thrifty.cells.ledger.compacted import read_column
 from thrifty.cells.ledger.owner import me
@@ -13,31 +14,38 @@ from thrifty.cells.prices.money import minor_units
 from thrifty.lifetime.bill import rows_beside
 from thrifty.stores.pages import SqlPages
 from thrifty.testing.simulator.plan import WINDOW, WORDS, Plan, truth
+from thrifty.testing.simulator.provider import Bill
 from thrifty.testing.simulator.worker import World
 
 __all__ = ["after_each_write", "at_each_call", "judge"]
 
 
-def at_each_call(world: World, ids: list[str], names: list[str], key: str | None) -> None:
-    """Nobody calls but for a purchase that is written down, open, its own, and not answered yet."""
+def at_each_call(world: World, ids: list[str], names: list[str], key: str | None) -> bool:
+    """Nobody calls but for a purchase that is written down, open, its own, and not answered yet.
 
-    def work(pages: SqlPages) -> list[Purchase]:
+    Returns whether nobody had billed beyond the list when the purchase became the caller's.
+    """
+
+    def work(pages: SqlPages) -> tuple[list[Purchase], bool]:
         cells = [
             pages.numbers(kind, some, of).tolist()
             for kind, some, of in (("example", ids, ""), ("feature", names, "lab"))
         ]
-        return [
+        mine = [
             p
             for p in pages.blocking()
             if (p.status, p.owner) == ("pending", me()) and key in (None, p.key)
             if [p.block.examples.tolist(), p.block.features.tolist()] == cells
         ]
+        return mine, pages.over() == 0
 
-    mine = world.book.read(work)
+    mine, believed = world.book.read(work)
     if not mine:
         world.found.append(f"called without an intent: {ids} {names}")
-    elif all(p.sequence for p in mine):
+        return False
+    if all(p.sequence for p in mine):
         world.found.append(f"called for what was answered before: {ids} {names}")
+    return world.believed.setdefault((mine[0].id, mine[0].owner), believed)
 
 
 def after_each_write(plan: Plan, limits: Limits, found: list[str], pages: SqlPages) -> None:
@@ -61,7 +69,7 @@ def judge(world: World) -> list[str]:
     """What is wrong in the end; nothing, where all is well."""
     found = list(world.found)
     log, plan = world.provider.log, world.plan
-    billed = sum(b.amount for b in log)
+    unheard: list[Bill] = []
 
     def work(pages: SqlPages) -> None:
         reserved, spent = pages.balance(None)
@@ -72,10 +80,13 @@ def judge(world: World) -> list[str]:
         # a policy that asks again counts what is in doubt as billed, which it may not have been
         # in fact, or at another price
         asked_again = plan.on_doubt == "ask again" and any(p.status == "lost" for p in purchases)
-        if not asked_again and spent + over != billed:
-            found.append(f"{spent} spent and {over} over, {billed} billed")
+        billed = sum(b.amount for b in log)
+        if not asked_again:
+            unheard.extend(_unheard(log, billed - spent - over))
+            if spent + over != billed - sum(b.amount for b in unheard):
+                found.append(f"{spent} spent and {over} over, {billed} billed")
         if plan.keyed and not asked_again:
-            _by_key(world, purchases, found)
+            _by_key([b for b in log if b not in unheard], purchases, found)
         rows = rows_beside({}, [], accounts, over=pages.over_by_task())
         for column, kept in (("cost", spent), ("over", over)):
             told = sum(minor_units(float(str(row[column]))) for row in rows)
@@ -91,7 +102,10 @@ def judge(world: World) -> list[str]:
         if sum(p.spent for p in purchases) != spent or sum(p.over for p in purchases) != over:
             found.append("purchases do not sum to the balance")
         _values(pages, found)
-        _twice(world, _given_up(world, pages, purchases), found)
+        left = _given_up(world, pages, purchases)
+        nothing = [b for b in log if b.free and not b.amount]  # asked again, it costs nothing
+        left.update((e, n) for b in unheard + nothing for e in b.ids for n in b.names)
+        _twice(world, left, found)
         ours.update(_accounts(world, pages))
 
     ours: dict[str, tuple[int, bool]] = {}
@@ -130,9 +144,22 @@ def _values(pages: SqlPages, found: list[str]) -> None:
             found.append(f"stored: purchase {p.id} is not what was answered")
 
 
-def _by_key(world: World, purchases: Sequence[Purchase], found: list[str]) -> None:
+def _unheard(log: Sequence[Bill], off: int) -> list[Bill]:
+    """Bills for free calls that nobody heard of and that make up what is off, if any do.
+
+    A free call whose end is unknown is asked again, as long as nobody has billed beyond the list.
+    """
+    free = [b for b in log if b.free and b.amount]
+    for n in range(1, len(free) + 1 if off else 1):
+        for some in combinations(free, n):
+            if sum(b.amount for b in some) == off:
+                return list(some)
+    return []
+
+
+def _by_key(log: Sequence[Bill], purchases: Sequence[Purchase], found: list[str]) -> None:
     """Under each key the ledger has written down what the provider has billed."""
-    billed = Counter({str(b.key): b.amount for b in world.provider.log})
+    billed = Counter({str(b.key): b.amount for b in log})
     for p in purchases:
         billed[p.key.split("#")[0]] -= p.spent + p.over
     found += [f"key {key}: {off} off" for key, off in billed.items() if off]

@@ -161,7 +161,12 @@ def make_plan(seed: int) -> Plan:
     # drawn last, or read off the seed: those found before this was there keep their histories
     some = plan.says_cost != "no" and chance.random() < 0.3
     plan = replace(plan, parts=chance.choice((FAILED[:1], FAILED)) if some else ())
-    return replace(plan, commits=seed % 10 in (1, 5, 8))
+    plan = replace(plan, commits=seed % 10 in (1, 5, 8))
+    if (
+        seed % 10 == 3 and plan.says_cost == "above"
+    ):  # what is listed as free is billed all the same
+        plan = replace(plan, own={**plan.own, "w": 0}, parts=())
+    return plan
 
 
 def _step(chance: random.Random, n: int, *, turned: bool, expires: bool) -> Step:

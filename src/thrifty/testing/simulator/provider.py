@@ -29,6 +29,8 @@ class Bill:
     calm: bool
     #: examples without a value, and what is said of them; some were billed all the same
     failed: Mapping[str, str] = field(default_factory=dict)
+    #: free by a list that nobody had reason to doubt: who does not hear of it asks again
+    free: bool = False
 
     @property
     def amount(self) -> int:
@@ -46,8 +48,8 @@ class SimulatedProvider:
     def __init__(self, plan: Plan, chance: random.Random, loop: asyncio.AbstractEventLoop) -> None:
         self.plan, self.chance, self.loop = plan, chance, loop
         self.calm = False
-        #: who looks on when it is called: ids, names, key
-        self.at_call: Callable[[list[str], list[str], str | None], None] = lambda *_: None
+        #: who looks on when it is called (ids, names, key), and says whether the list is believed
+        self.at_call: Callable[[list[str], list[str], str | None], bool] = lambda *_: False
         self.log: list[Bill] = []
         #: when a living process, or a user, last heard the value of a cell
         self.told: dict[tuple[str, str], float] = {}
@@ -71,7 +73,7 @@ class SimulatedProvider:
             await asyncio.sleep(1.0)
 
     async def _asked(self, ids: list[str], names: list[str], key: str | None) -> object:
-        self.at_call(ids, names, key)
+        believed = self.at_call(ids, names, key)
         at = 1.0 if self.calm else self.chance.random() / self.plan.faults
         kind = next((k for limit, k in _KINDS if at < limit), "answer")
         self.faults[kind] += 1
@@ -90,7 +92,7 @@ class SimulatedProvider:
             self.faults["in part"] += 1
             failed = {self.chance.choice(ids): self._word()}
         self._coming += 1
-        self.loop.call_later(first, self._bill, ids, names, key, billed, failed)
+        self.loop.call_later(first, self._bill, ids, names, key, billed, failed, believed)
         await asyncio.sleep(first + second)
         if kind == "broken after":
             raise ConnectionResetError
@@ -110,21 +112,23 @@ class SimulatedProvider:
         key: str | None,
         billed: list[Bill],
         failed: Mapping[str, str],
+        believed: bool,
     ) -> None:
         self._coming -= 1
         if key is not None and key in self._keys:
             billed.append(self._keys[key])
             return
-        costs, ids = [], [i for i in ids if self._is_billed(failed.get(i, ""))]
+        costs, ids, price = [], [i for i in ids if self._is_billed(failed.get(i, ""))], 0
         for example in ids:
             listed = self.plan.billed(example, names, self._had)
             costs.append(self._really(listed))
+            price += listed
             if failed.get(example) == "billed":  # nothing came of it: all is due again
                 continue
             self._had |= {("draw", example)} if {"b", "r"} & set(names) else set()
             self._had |= {(n, example) for n in names}
         some = tuple(ids), tuple(names), tuple(costs)
-        bill = Bill(self.loop.time(), key, *some, self.calm, failed)
+        bill = Bill(self.loop.time(), key, *some, self.calm, failed, believed and not price)
         billed.append(bill)
         self.log.append(bill)
         self.times.update((i, n) for i in ids for n in names)

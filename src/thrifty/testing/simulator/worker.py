@@ -51,6 +51,8 @@ class World:
     #: what the doors of living workers say they have spent
     receipts: dict[str, PaidCells] = field(default_factory=dict)
     crashes: set[str] = field(default_factory=set)
+    #: of a purchase and who makes it, whether the list was believed when it was first called
+    believed: dict[tuple[int, str], bool] = field(default_factory=dict)
     _keys: int = 0
     _sources: dict[tuple[str, ...], CallableSource] = field(default_factory=dict)
 
