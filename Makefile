@@ -54,7 +54,7 @@ faults: $(VENV)/.test
 
 bench: $(VENV)/.test
 	$(BIN)/thrifty bench
-	$(BIN)/python -m pytest -m slow tests/metered tests/commands tests/models tests/predictions
+	$(BIN)/python -m pytest -m slow tests/metered tests/commands tests/models tests/predictions tests/test_quote.py
 
 # Both tables of the paper, judged as docs/reproduction.md says: an hour. Interrupted, it goes on
 # where it was when the same is typed again.

@@ -198,6 +198,7 @@ class Lab:
         )  # fmt: skip
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("spend", ["5 %", "20 %"])
 @pytest.mark.parametrize("prices", PRICE_LISTS)
 def test_what_models_are_quoted_is_what_they_then_cost(prices, spend):

@@ -120,7 +120,7 @@ def with_decimal_commas(path, seed, n):
 def test_a_kind_told_once_holds_next_month_and_at_prediction(tmp_path):
     files = [tmp_path / f"{month}.csv" for month in ("jan", "feb", "new")]
     jan, feb, new = files
-    for seed, (path, n) in enumerate(zip(files, (300, 150, 40))):
+    for seed, (path, n) in enumerate(zip(files, (160, 80, 40))):
         truth = with_decimal_commas(path, seed, n)
     store = ("--store", tmp_path / "c.db", "--id", "patient")
     said = run("learn", jan, "--label", "ill", *store).stderr

@@ -116,15 +116,16 @@ def test_several_processes_make_one_store(store, rounds, tools, fast_path, reque
             where = str(fast_path / f"{n}.db")
         else:
             where = request.getfixturevalue("postgres").new_database()
-        start = fast_path / f"start-{n}"
+        ends, start = os.pipe()  # when its last end is closed, all of them go on at once
 
-        def opens(where=where, start=start):
-            while not start.exists():
-                pass
+        def opens(where=where, ends=ends, start=start):
+            os.close(start)
+            os.read(ends, 1)
             thrifty.Lifetime(thrifty.Trees(max_depth=3), store=where)
 
         pids = [tools.in_child(opens) for _ in range(6)]
-        start.touch()
+        os.close(start)
+        os.close(ends)
         assert [tools.wait_for(pid) for pid in pids] == [0] * 6
 
 

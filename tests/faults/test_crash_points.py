@@ -17,6 +17,7 @@ def test_there_are_twelve_points():
     assert len(set(POINTS)) == 12
 
 
+@pytest.mark.some(36)  # every point at each store and with each kind
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("where", STORES, indirect=True)
 @pytest.mark.parametrize("point", POINTS)

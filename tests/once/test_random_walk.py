@@ -162,15 +162,16 @@ def walk(open_store, steps, prices):
         user.check()
 
 
-SLOWLY = settings(
-    max_examples=int(os.environ.get("THRIFTY_WALKS", "8")),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+def slowly(walks):
+    return settings(
+        max_examples=int(os.environ.get("THRIFTY_WALKS", walks)),
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
 
 
 @pytest.mark.parametrize("prices", sorted(PRICES))
-@SLOWLY
+@slowly(8)
 @given(steps=STEPS)
 def test_a_random_walk_in_memory(prices, steps):
     store = MemoryStore()
@@ -178,7 +179,7 @@ def test_a_random_walk_in_memory(prices, steps):
 
 
 @pytest.mark.parametrize("prices", sorted(PRICES))
-@SLOWLY
+@slowly(6)
 @given(steps=STEPS)
 def test_a_random_walk_in_a_file(prices, steps, tmp_path_factory):
     path = tmp_path_factory.mktemp("walk") / "s.db"
@@ -186,7 +187,7 @@ def test_a_random_walk_in_a_file(prices, steps, tmp_path_factory):
 
 
 @pytest.mark.parametrize("prices", sorted(PRICES))
-@SLOWLY
+@slowly(3)  # a server answers each step more slowly
 @given(steps=STEPS)
 def test_a_random_walk_in_postgres(prices, steps, postgres):
     url = postgres.new_database()

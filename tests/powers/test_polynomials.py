@@ -71,7 +71,7 @@ def test_noisy_labels_give_the_right_terms_or_none(low, noise):
     life = thrifty.Lifetime(thrifty.Polynomials(3, 2, label_precision=noise))
     right = refused = 0
     stream = thrifty.streams.polynomials(
-        20, 20, 5, 500, 3, 2, random_state=0, low=low, high=low + (1 if low > 0 else 2), noise=noise
+        12, 20, 5, 500, 3, 2, random_state=0, low=low, high=low + (1 if low > 0 else 2), noise=noise
     )
     for task in stream:
         try:
@@ -81,7 +81,7 @@ def test_noisy_labels_give_the_right_terms_or_none(low, noise):
             continue
         assert set(learned.model.terms_) == set(task.target)
         right += 1
-    assert right >= 17 and right + refused == 20
+    assert right >= 9 and right + refused == 12
 
 
 def test_too_high_a_degree_or_too_many_terms_are_failures():

@@ -10,8 +10,8 @@ from thrifty.models.asking import ask, joint
 
 def test_reopened_store_has_the_prefixes_and_answers_the_same(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 6))
-    y = (X[:, 1] + 0.5 * X[:, 4] + 0.5 * rng.normal(size=400) > 0).astype(int)
+    X = rng.normal(size=(200, 6))
+    y = (X[:, 1] + 0.5 * X[:, 4] + 0.5 * rng.normal(size=200) > 0).astype(int)
     new = rng.normal(size=(80, 6))
     with thrifty.Lifetime(store=tmp_path / "life.db", random_state=0) as life:
         life.learn("ill", X, y, spend="80 %")
@@ -29,7 +29,7 @@ def test_reopened_store_has_the_prefixes_and_answers_the_same(tmp_path, monkeypa
         assert made == [1]
 
 
-def _two_labels(n=400):
+def _two_labels(n=200):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(n, 6))
     ill = (X[:, 1] + 0.5 * X[:, 4] + 0.5 * rng.normal(size=n) > 0).astype(int)
@@ -71,11 +71,11 @@ def test_reopened_store_has_the_prefixes_of_several_tasks(tmp_path, monkeypatch)
 
 def test_tasks_on_other_rows_take_turns_and_are_not_fitted_again(tmp_path, monkeypatch):
     source, Y, new = _two_labels()
-    other, Z, _ = _two_labels(380)
+    other, Z, _ = _two_labels(190)
     tasks = ["ill", "old"]
     with thrifty.Lifetime(store=tmp_path / "life.db", random_state=0) as life:
-        life.learn("ill", np.array(source.read(range(400), range(6))), Y[:, 0], spend="80 %")
-        life.learn("old", np.array(other.read(range(380), range(6))), Z[:, 1], spend="80 %")
+        life.learn("ill", np.array(source.read(range(200), range(6))), Y[:, 0], spend="80 %")
+        life.learn("old", np.array(other.read(range(190), range(6))), Z[:, 1], spend="80 %")
         first = life.predict(tasks, new.copy(), stop=thrifty.Sure(0.8))
     made = _counted(monkeypatch)
     with thrifty.Lifetime.open(tmp_path / "life.db") as life:

@@ -7,6 +7,9 @@ import subprocess
 import sys
 import threading
 import time
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -36,6 +39,19 @@ IDS = [f"p{i}" for i in range(60)]
 
 def clinic(store):
     """A lifetime with tasks, versions, answers, outcomes, a retired feature and a doubt."""
+    store.write_bytes(_clinic())
+    return thrifty.Lifetime.open(store)
+
+
+@cache
+def _clinic():
+    """The file of its store, learned once for all tests."""
+    with TemporaryDirectory() as folder:
+        made_in(Path(folder) / "a.db").close()
+        return (Path(folder) / "a.db").read_bytes()
+
+
+def made_in(store):
     life = thrifty.Lifetime(store=store, random_state=0, budget=thrifty.Budget(total=5000))
     y = [value(e, "b") > 5 for e in IDS]
     life.learn("high", lab(IDS[:40]), y[:40])
