@@ -24,6 +24,8 @@ __all__ = ["HasTable", "InputBins", "InputCounts", "Moved", "bins_of", "moved_in
 _BINS = 8
 #: the last bin is that of gaps
 _WIDTH = _BINS + 1
+#: rows that are counted at once
+_AT_ONCE = 8192
 #: how unlikely counts must be, over all features together, and how far shares must have moved (the
 #: population stability index; .1 is where its users begin to look): many rows find any trifle
 _CHANCE, _FAR = 0.01, 0.1
@@ -58,11 +60,12 @@ class InputBins:
     shares: Floats
     counted: Floats
 
-    def place(self, position: int, values: Floats) -> Ints:
-        """The bin of each value."""
-        edges = self.edges[position]
-        found = np.searchsorted(edges[np.isfinite(edges)], values, side="left")
-        return np.where(np.isnan(values), _BINS, np.minimum(found, _BINS - 1)).astype(np.int64)
+    def places(self, positions: Ints, values: Floats) -> Ints:
+        """The bin of each value, (n, k); in the bins of one position each column."""
+        found = np.zeros(values.shape, dtype=np.int64)
+        for edge in self.edges[positions].T:  # NaN, where there are fewer, is below nothing
+            found += edge < values
+        return np.where(np.isnan(values), _BINS, found)
 
 
 def bins_of(table: Table) -> InputBins:
@@ -91,7 +94,8 @@ def bins_of(table: Table) -> InputBins:
         one = InputBins(table.features[i : i + 1], edges[i : i + 1], shares[:1], counted[:1])
         total = weights.sum()
         if total > 0:
-            shares[i] = np.bincount(one.place(0, values), weights, minlength=_WIDTH) / total
+            bins = one.places(np.zeros(1, dtype=np.int64), values[:, None])[:, 0]
+            shares[i] = np.bincount(bins, weights, minlength=_WIDTH) / total
             counted[i] = total**2 / (weights**2).sum()
     return InputBins(table.features, edges, shares, counted)
 
@@ -103,30 +107,35 @@ class InputCounts:
         self._bins = bins
         self._at = {f: i for i, f in enumerate(bins.features.tolist())}
         self.counts = np.zeros((len(bins.features), _WIDTH), dtype=np.int64)
-        #: by position, the rows that were told: a row is counted once
-        self._seen: dict[int, Bools] = {}
+        #: by row, the positions that were told: a row is counted once
+        self._seen: Bools = np.zeros((0, len(bins.features)), dtype=np.bool_)
 
     def __call__(self, rows: Ints, features: Ints, values: AnyArray) -> None:
         """Watches a door."""
-        for column, feature in enumerate(features.tolist()):
-            position = self._at.get(feature)
-            if position is None:
-                continue
-            new = self._new(position, rows)
-            told = np.asarray(values[new, column], dtype=np.float64)
-            self.counts[position] += np.bincount(self._bins.place(position, told), minlength=_WIDTH)
+        known = [(c, self._at[f]) for c, f in enumerate(features.tolist()) if f in self._at]
+        if not known or not len(rows):
+            return
+        columns, positions = np.array(known, dtype=np.int64).T
+        self._make_room(int(rows.max()) + 1)
+        _, first = np.unique(rows, return_index=True)  # a row may be asked for twice
+        for start in range(0, len(first), _AT_ONCE):
+            some = first[start : start + _AT_ONCE]
+            told = np.asarray(values[some[:, None], columns], dtype=np.float64)
+            self._count(rows[some][:, None], positions, told)
 
-    def _new(self, position: int, rows: Ints) -> Ints:
-        """Places of the rows that are told for the first time."""
-        if not len(rows):
-            return np.zeros(0, dtype=np.int64)
-        seen, n = self._seen.get(position, np.zeros(0, dtype=np.bool_)), int(rows.max()) + 1
-        if n > len(seen):
-            seen = self._seen[position] = np.pad(seen, (0, max(n, 2 * len(seen)) - len(seen)))
-        _, first = np.unique(rows, return_index=True)
-        new = np.sort(first[~seen[rows[first]]])
-        seen[rows[new]] = True
-        return new
+    def _make_room(self, n: int) -> None:
+        if n > len(self._seen):
+            more = np.zeros((max(n, 2 * len(self._seen)), self._seen.shape[1]), dtype=np.bool_)
+            more[: len(self._seen)] = self._seen
+            self._seen = more
+
+    def _count(self, rows: Ints, positions: Ints, told: Floats) -> None:
+        """Rows (n, 1) and the positions of their columns; what is told of them, (n, k)."""
+        new = ~self._seen[rows, positions]
+        self._seen[rows, positions] = True
+        at = np.broadcast_to(positions, told.shape)[new] * _WIDTH
+        bins = self._bins.places(positions, told)[new]
+        self.counts += np.bincount(at + bins, minlength=self.counts.size).reshape(self.counts.shape)
 
 
 def moved_inputs(

@@ -16,6 +16,9 @@ from thrifty.typing import AnyArray
 
 __all__ = ["Form", "Row"]
 
+#: orders that one purchase may take: each is a call
+_AT_ONCE = 64
+
 
 @dataclass(frozen=True)
 class Row:
@@ -57,8 +60,10 @@ class Form(CallableSource):
             name=name,
             allow_missing=True,
             kinds={name: list(words[name]) if name in words else "number" for name in names},
-            limits=CallLimits(attempts=1),  # what was not told is not told a moment later
+            # what was not told is not told a moment later; all that is bought is asked for at once
+            limits=CallLimits(attempts=1, concurrency=_AT_ONCE),
         )
+        self.proven = True  # nobody's answer is waited for
 
     def connected(self) -> AbstractAsyncContextManager[None]:
         """Called once for a purchase, however many calls it takes."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,13 +78,15 @@ def _collect(
         boolean["draw", d] = True
 
 
-def _joined(facts: list[Facts]) -> Facts:
-    first = Facts(
-        np.concatenate([f.examples for f in facts[:-1]]),
-        np.concatenate([f.values for f in facts[:-1]]),
-        np.concatenate([f.times for f in facts[:-1]]),
-    )
-    return first.merged(facts[-1])
+def _joined(facts: Sequence[Facts]) -> Facts:
+    """All of them in the order of their examples; of one cell, what was bought last counts."""
+    examples = np.concatenate([f.examples for f in facts])
+    values = np.concatenate([f.values for f in facts])
+    times = np.concatenate([f.times for f in facts])
+    order = np.lexsort((times, examples))
+    last = np.append(examples[order][1:] != examples[order][:-1], True)
+    keep = order[last]
+    return Facts(examples[keep], values[keep], times[keep])
 
 
 #: bytes of a bitmap over examples: 32 million of them
@@ -100,13 +105,13 @@ class Facts:
         """Both together; where both know a cell, the one bought later counts."""
         if not len(self.examples):
             return other
-        examples = np.concatenate([self.examples, other.examples])
-        times = np.concatenate([self.times, other.times])
-        values = np.concatenate([self.values, other.values])
-        order = np.lexsort((times, examples))
-        last = np.append(examples[order][1:] != examples[order][:-1], True)
-        keep = order[last]
-        return Facts(examples[keep], values[keep], times[keep])
+        if not len(other.examples) or self.examples[-1] >= other.examples[0]:
+            return _joined([self, other])
+        return Facts(  # new examples have the next numbers
+            np.concatenate([self.examples, other.examples]),
+            np.concatenate([self.values, other.values]),
+            np.concatenate([self.times, other.times]),
+        )
 
 
 def write_column(kind: str, number: int, boolean: bool, facts: Facts) -> Column:
@@ -126,13 +131,59 @@ def write_column(kind: str, number: int, boolean: bool, facts: Facts) -> Column:
             "times": facts.times[starts],
         }
     )
-    return Column(kind, number, boolean, block)
+    column = Column(kind, number, boolean, block)
+    _READ.keep(column, facts)  # it is read again by whoever asks next
+    return column
 
 
 def read_column(column: Column) -> Facts:
-    """The inverse of :func:`write_column`."""
-    with readable("a column of the store"):
-        return _facts(column, unpack_arrays(column.block))
+    """The inverse of :func:`write_column`; what it gives is not written to."""
+    return _READ.facts(column)
+
+
+class _ReadColumns:
+    """Columns that were read of late, by their bytes: who serves rows reads the same ones again."""
+
+    #: bytes of all that is kept, and of one column
+    _ALL, _ONE = 1 << 26, 1 << 22
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[bool, bytes], Facts] = OrderedDict()
+        self._size, self._lock = 0, threading.Lock()
+
+    def facts(self, column: Column) -> Facts:
+        key = column.boolean, column.block
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+                return found
+        with readable("a column of the store"):
+            found = _facts(column, unpack_arrays(column.block))
+        self.keep(column, found)
+        return found
+
+    def keep(self, column: Column, facts: Facts) -> None:
+        """What a column says, as :func:`read_column` would read it."""
+        key = column.boolean, column.block
+        size = _size(key, facts)
+        if size > self._ONE:
+            return
+        for array in (facts.examples, facts.values, facts.times):
+            array.flags.writeable = False
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = facts
+                self._size += size
+            while self._size > self._ALL:
+                self._size -= _size(*self._kept.popitem(last=False))
+
+
+def _size(key: tuple[bool, bytes], facts: Facts) -> int:
+    return len(key[1]) + facts.examples.nbytes + facts.values.nbytes + facts.times.nbytes
+
+
+_READ = _ReadColumns()
 
 
 def _facts(column: Column, a: dict[str, AnyArray]) -> Facts:
