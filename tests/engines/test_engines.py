@@ -86,6 +86,18 @@ def test_the_result_of_a_loop_also_when_a_worker_is_killed(engine, tmp_path, poo
     assert os.path.exists(flag)  # a worker did die
 
 
+def test_a_worker_of_dask_that_cannot_load_its_work_says_so(tmp_path, monkeypatch, pools):
+    """It fell silent, and whoever waited for it waited for ever."""
+    pool = pools("dask")
+    (tmp_path / "known_here_alone.py").write_text("class Rule:\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import known_here_alone
+
+    work = pool.submit(id, known_here_alone.Rule())
+    with pytest.raises(thrifty.errors.BadInput, match="known_here_alone.*must be installed"):
+        work.result(timeout=60)
+
+
 @pytest.mark.parametrize("engine", ENGINES[1:])
 def test_sharded_scratch(engine, pools):
     task = thrifty.streams.trees(1, 1100, 2, 300, 3, random_state=2)[0]

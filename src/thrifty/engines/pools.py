@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from thrifty.checks import whole_number
-from thrifty.errors import BadParameter
+from thrifty.errors import BadInput, BadParameter
 
 if TYPE_CHECKING:
     import distributed
@@ -166,7 +166,9 @@ class Dask(Pool):
         self.client = client
 
     def submit(self, function: Callable[..., R], *args: object) -> Promise[R]:
-        started: Promise[R] = self.client.submit(function, *args, pure=False, retries=_RETRIES)
+        # Packed by us: a worker that cannot load what Dask has packed falls silent for ever.
+        packed = _needed("distributed.protocol.pickle", "dask").dumps((function, args))
+        started: Promise[R] = self.client.submit(_unpacked, packed, pure=False, retries=_RETRIES)
         return started
 
     # Nothing is scattered: what is scattered is lost with the worker that holds it.
@@ -179,6 +181,18 @@ class Dask(Pool):
             self.client.close()
             if self.client.cluster is not None:
                 self.client.cluster.close()
+
+
+def _unpacked(packed: bytes) -> Any:
+    """On a worker of Dask: the work that it was given."""
+    try:
+        function, args = _needed("distributed.protocol.pickle", "dask").loads(packed)
+    except Exception as error:
+        raise BadInput(
+            f"a worker cannot load what it is given ({type(error).__name__}: {error}). Whatever a "
+            "task or a prediction uses, rules of your own too, must be installed where it runs."
+        ) from error
+    return function(*args)
 
 
 class _DaskActor(Actor):
