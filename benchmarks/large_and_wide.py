@@ -1,6 +1,7 @@
-"""Large and wide tables: python benchmarks/large_and_wide.py [parquet | numbers | booleans ...].
+"""Large and wide: python benchmarks/large_and_wide.py [parquet | duckdb | numbers | booleans ...].
 
     parquet    10^7 rows x 100 columns of float32 in one Parquet file, learned at 30,000 cells
+    duckdb     the same table in a DuckDB file
     numbers    500 rows x 20,000 numbers, at the default bill
     booleans   2,000 rows x 10^6 Boolean columns in a packed file, at a bill of 0.1 %
 
@@ -27,7 +28,7 @@ import thrifty
 ROWS, COLUMNS, CHUNK = 10_000_000, 100, 500_000
 WIDE_ROWS, WIDE = 2_000, 1_000_000
 #: what is wanted: seconds of CPU and GB
-WANTED = {"parquet": (60, 1.5), "numbers": (6, 1.5), "booleans": (60, 1.5)}
+WANTED = {"parquet": (60, 1.5), "duckdb": (60, 1.5), "numbers": (6, 1.5), "booleans": (60, 1.5)}
 
 
 def make_parquet(path: Path, rows: int) -> None:
@@ -49,6 +50,17 @@ def make_parquet(path: Path, rows: int) -> None:
                 pyarrow.Table.from_arrays(list(map(pyarrow.array, X)), schema=schema)
             )
     np.save(path.with_suffix(".npy"), labels)
+
+
+def make_duckdb(path: Path, rows: int) -> None:
+    """The same table, from the Parquet file beside it."""
+    import duckdb
+
+    whole = path.with_suffix(".parquet")
+    if not whole.exists():
+        make_parquet(whole, rows)
+    with duckdb.connect(str(path), config={"memory_limit": "2GB"}) as connection:
+        connection.execute("CREATE TABLE cells AS SELECT * FROM read_parquet(?)", [str(whole)])
 
 
 def make_booleans(path: Path, columns: int) -> None:
@@ -86,19 +98,21 @@ def learn(which: str, folder: Path) -> dict[str, float]:
         rng = np.random.default_rng(0)
         X = rng.normal(size=(500, 20_000))
         y = (X[:, 7] + X[:, 99] - X[:, 234] + rng.normal(size=500) > 0).astype(int)
-    elif which == "parquet":
+    elif which in ("parquet", "duckdb"):
         y = np.load(folder / "large.npy")
     else:
         y = np.load(folder / "wide.npy")
     began, clock = time.process_time(), time.perf_counter()
     if which == "parquet":
         source = thrifty.Source.from_parquet(folder / "large.parquet")
+    elif which == "duckdb":
+        source = thrifty.Source.from_sql(f"duckdb:///{folder / 'large.duckdb'}", "cells")
     elif which == "booleans":
         source = thrifty.Source.from_packed(folder / "wide.cells")
     else:
         source = X
     opened = time.process_time() - began
-    spend = {"parquet": 30_000, "numbers": None, "booleans": "0.1 %"}[which]
+    spend = {"parquet": 30_000, "duckdb": 30_000, "numbers": None, "booleans": "0.1 %"}[which]
     learned = thrifty.Lifetime(random_state=0).learn("task", source, y, spend=spend)
     return {
         "cpu": time.process_time() - began,
@@ -128,6 +142,8 @@ def main() -> None:
         for which in given.which:
             if which == "parquet" and not (folder / "large.npy").exists():
                 make_parquet(folder / "large.parquet", given.rows)
+            if which == "duckdb" and not (folder / "large.duckdb").exists():
+                make_duckdb(folder / "large.duckdb", given.rows)
             if which == "booleans" and not (folder / "wide.npy").exists():
                 make_booleans(folder / "wide.cells", given.columns)
             command = [sys.executable, __file__, which, "--here", "--folder", str(folder)]

@@ -303,7 +303,7 @@ class Source(ABC):
         database: str | sqlalchemy.Engine,
         table: str,
         *,
-        id: str,
+        id: str | None = None,
         features: Sequence[str] | None = None,
         without: Collection[str] = (),
         boolean: bool | Collection[str] | None = None,
@@ -318,11 +318,13 @@ class Source(ABC):
         Parameters
         ----------
         database : Engine or str
-            an SQLAlchemy engine or URL
+            an SQLAlchemy engine or URL; ``"duckdb:///file.duckdb"`` is a DuckDB file, of which a
+            table of any length may be looked at: no more of it is read than is bought
         table, schema : str and str or None
             where the cells are; checked against the database
-        id : str
-            the column that names each example once; rows come in its order
+        id : str or None
+            the column that names each example once; rows come in its order. A DuckDB file needs
+            none: its rows have places, and come in the order in which they were written
         name : str or None
             of the source that the ids are ids of; the table's name where it is left out
         features, without, boolean, kinds : as there
@@ -330,9 +332,9 @@ class Source(ABC):
         values : str
             "fixed" or "newest", as in :meth:`from_array`
         """
-        from thrifty.cells.sources.sql import SqlSource
+        from thrifty.cells.sources.sql import sql_source
 
-        made = SqlSource(
+        made = sql_source(
             database, table, id=id, features=features, without=without, boolean=boolean,
             schema=schema, name=name, allow_missing=allow_missing, kinds=kinds,
         )  # fmt: skip

@@ -18,7 +18,10 @@ from thrifty.cells.sources.kinds import ToldKind, read_column
 from thrifty.errors import BadInput
 from thrifty.typing import AnyArray
 
-__all__ = ["ColumnSource"]
+__all__ = ["ColumnSource", "LongColumnSource", "chosen_features", "told_boolean"]
+
+#: bytes of a whole table in memory up to which columns are kept once they are read
+_KEPT = 512 * 2**20
 
 
 class ColumnSource(Source):
@@ -126,6 +129,35 @@ class ColumnSource(Source):
     def tiles(self) -> NDArray[np.uint64]:
         everything = np.arange(self.n_features)
         return kernels.pack_tiles(self.read(np.arange(self.n_examples), everything), as_bool=True)
+
+
+class LongColumnSource(ColumnSource):
+    """A table that may not fit into memory: of numbers, what is looked at is read and not kept."""
+
+    @abstractmethod
+    def numbers_of(
+        self, features: Sequence[int], rows: NDArray[np.int64]
+    ) -> Sequence[NDArray[np.float64]]:
+        """Columns of numbers on some rows, NaN for gaps."""
+
+    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+        if 8 * self.n_examples * self.n_features <= _KEPT:
+            return super().read(rows, features)
+        # what a word stands for, the whole column says
+        whole = [f for f in features.tolist() if f in self._table or self._has_words(f)]
+        self._load(np.array(whole, dtype=np.int64))
+        others = [f for f in dict.fromkeys(features.tolist()) if f not in self._table]
+        found = dict(zip(others, self.numbers_of(others, rows) if others else [], strict=True))
+        out = np.empty((len(rows), len(features)))
+        for j, f in enumerate(features.tolist()):
+            if f in found:
+                out[:, j] = self._checked_values(f, found[f], rows)
+            else:
+                out[:, j] = self._table[f][rows]
+        return out
+
+    def _has_words(self, f: int) -> bool:
+        return f in self._found or self.feature_names[f] in self._told
 
 
 def chosen_features(

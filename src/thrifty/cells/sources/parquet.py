@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.sources.columnar import ColumnSource, chosen_features, told_boolean
+from thrifty.cells.sources.columnar import LongColumnSource, chosen_features, told_boolean
 from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, ThriftyError
 from thrifty.typing import AnyArray, KindsLike
@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["ParquetSource", "opened_parquet", "whole_parquet"]
 
 
-#: bytes of a whole table in memory up to which columns are kept once they are read
-_KEPT = 512 * 2**20
-
-
-class ParquetSource(ColumnSource):
+class ParquetSource(LongColumnSource):
     """A Parquet file; made by :meth:`Source.from_parquet`."""
 
     def __init__(
@@ -131,21 +127,13 @@ class ParquetSource(ColumnSource):
                 return False
         return True
 
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
-        if 8 * self.n_examples * self.n_features <= _KEPT:
-            return super().read(rows, features)
-        out = np.empty((len(rows), len(features)))
-        for j, f in enumerate(features.tolist()):
-            told = f in self._found or self.feature_names[f] in self._told
-            if f in self._table or told:  # what a word stands for, the whole column says
-                self._load(np.array([f]))
-                out[:, j] = self._table[f][rows]
-            else:
-                out[:, j] = self._numbers(f, rows)
-        return out
+    def numbers_of(
+        self, features: Sequence[int], rows: NDArray[np.int64]
+    ) -> Sequence[NDArray[np.float64]]:
+        """From the row groups that have them."""
+        return [self._numbers(f, rows) for f in features]
 
     def _numbers(self, f: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """A column of numbers on some rows, from the row groups that have them."""
         sizes = [self._file.metadata.row_group(g).num_rows for g in range(len(self._ends))]
         group = np.searchsorted(self._ends, rows, side="right")
         out = np.full(len(rows), np.nan)
@@ -155,7 +143,7 @@ class ParquetSource(ColumnSource):
                 column = self._file.read_row_group(g, [self.feature_names[f]]).column(0)
                 values = column.take(rows[here] - (self._ends[g] - sizes[g])).to_numpy()
             out[here] = values.astype(np.float64)
-        return self._checked_values(f, out, rows)
+        return out
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:

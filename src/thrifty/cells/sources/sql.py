@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells.ledger.answers import redacted
+from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.columnar import ColumnSource, chosen_features, told_boolean
+from thrifty.cells.sources.duckdb_file import URL, DuckDBSource
 from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, ThriftyError
 from thrifty.typing import KindsLike
@@ -22,7 +24,7 @@ from thrifty.typing import KindsLike
 if TYPE_CHECKING:
     import sqlalchemy
 
-__all__ = ["SqlSource"]
+__all__ = ["SqlSource", "sql_source"]
 
 _COLUMNS_AT_ONCE = 500
 
@@ -143,6 +145,32 @@ class SqlSource(ColumnSource):
                 return list(connection.execute(statement))
         except self._sa.exc.SQLAlchemyError as error:
             raise BadInput(f"the database cannot be read: {redacted(str(error))}") from error
+
+
+def sql_source(
+    database: str | sqlalchemy.Engine, table: str, *, id: str | None, **how: Unpack[_How]
+) -> Source:
+    """A table of a database, or of a DuckDB file, which needs no ids."""
+    if isinstance(database, str) and database.startswith(URL):
+        return DuckDBSource(database.removeprefix(URL), table, id=id, **how)
+    if id is None:
+        raise BadInput(
+            f"rows of a database have no order of their own: give id=, the column of {table!r} "
+            "that names each example once."
+        )
+    return SqlSource(database, table, id=id, **how)
+
+
+class _How(TypedDict):
+    """What else may be said of a table."""
+
+    features: Sequence[str] | None
+    without: Collection[str]
+    boolean: bool | Collection[str] | None
+    schema: str | None
+    name: str | None
+    allow_missing: bool
+    kinds: KindsLike
 
 
 def _sqlalchemy() -> ModuleType:
