@@ -43,6 +43,28 @@ def test_the_bills_of_labels_at_once_sum_to_what_was_paid(store, tmp_path):
         assert (again["b"].predict(X) == many["b"].model.predict(X)).all()
 
 
+def test_numbers_at_once_have_few_features_on_many_rows_where_few_tell():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(900, 48))
+    Y = X[:600, :4] @ rng.normal(size=(4, 3)) + 0.3 * rng.normal(size=(600, 3))
+    life = thrifty.Lifetime(thrifty.Models(labels="numbers"), random_state=0)
+    many = life.learn(["a", "b", "c"], X[:600], Y, spend="6 %")
+    assert life.balance().spent <= 0.06 * X[:600].size
+    for name in "abc":
+        table = many[name].model.table_
+        assert set(range(4)) <= set(table.features.tolist())
+        assert table.width <= 12 and table.n_rows > 60  # 36 whole rows cost as much
+
+
+def test_numbers_at_once_keep_half_of_the_features_where_many_tell():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(600, 48))
+    Y = X @ rng.normal(size=(48, 3)) + rng.normal(size=(600, 3))
+    life = thrifty.Lifetime(thrifty.Models(labels="numbers"), random_state=0)
+    many = life.learn(["a", "b", "c"], X, Y, spend="40 %")
+    assert many["a"].model.table_.width == 24
+
+
 def test_frames_gaps_and_numbers_come_together():
     X, Y = made()
     frame = pd.DataFrame({"half": Y[:, 0].astype(float), "number": 2 * X[:, 1] + X[:, 4]})

@@ -32,7 +32,7 @@ from thrifty.models.buying.purses import owns_rows, share_of_rows
 from thrifty.models.buying.rungs import buy_rungs, free_features, free_tables
 from thrifty.models.buying.wide import Wide
 from thrifty.models.fits.fitted import FittedClasses, FittedNumbers
-from thrifty.models.fits.fitting import fit_classes, fit_regressor
+from thrifty.models.fits.fitting import fit_classes, fit_regressor, fit_regressor_left_out
 from thrifty.models.fits.for_all import fit_for_all, how_many_tell
 from thrifty.models.fits.rungs import Rungs, fit_rungs, lower_rung, tells_enough
 from thrifty.models.fits.target import Target, target_of_classes, target_of_numbers, target_of_rows
@@ -51,6 +51,9 @@ _DEFAULT_SHARE = 0.05
 #: and never less than what so many cells cost on average, since a small table teaches little by a
 #: twentieth of it. Set by hand before 0.2
 _DEFAULT_CELLS = 30_000
+#: of labels that are numbers, at once: features are used that are known on so many of the rows of
+#: the one that is known on most; the last step of buying, and not those before it
+_OFTEN = 0.75
 #: features that count as useful to a task, for the memory
 _USEFUL = 20
 
@@ -199,35 +202,41 @@ def fit_one_table(
 ) -> list[LearnedTable]:
     """A model of each target on one table, of those features alone that they need."""
     sizes = tuple(len(cells.categories.get(f, ())) for f in one.features.tolist())
-    every = [*targets, *(target for target in beside if is_told(target, one.rows))]
-    ours = [target.of_rows(one.rows) for target in every]
-    weights = [share_of_rows(target, one.rows) for target in every]
+    classes = [target for target in targets if target.numbers is None]
+    also = [target for target in beside if target.numbers is None and is_told(target, one.rows)]
+    ours = [target.of_rows(one.rows) for target in (*classes, *also)]
+    weights = [share_of_rows(target, one.rows) for target in (*classes, *also)]
     kept = how_many_tell(one.filled(), ours, weights, sizes, seed)
-    one, sizes = one.first(kept), sizes[:kept]
-    tables = [one.table(target) for target in targets]
-    fitted: Sequence[object]
-    outside: Sequence[Floats | None] = [None] * len(targets)
-    if estimator is None:
-        made = fit_for_all(one.filled(), ours, weights, sizes, seed)
-        fitted = [each.model for each in made]
-        outside = [each.left_out for each in made]
-    else:
-        tables = [replace(table, categories=sizes if any(sizes) else ()) for table in tables]
-        tables = [table.block() for table in tables]
-        fitted = [
-            (fit_classes if target.numbers is None else fit_regressor)(table, estimator, seed=seed)
-            for table, target in zip(tables, targets)
-        ]
+    few = one.first(kept)
+    made = iter(
+        fit_for_all(few.filled(), ours, weights, sizes[:kept], seed)
+        if classes and estimator is None
+        else ()
+    )
     found: list[LearnedTable] = []
-    for table, target, model, said in zip(tables, targets, fitted, outside):
+    for target in targets:
+        numbers = target.numbers is not None
+        table = (one if numbers else few).table(target)
+        if any(sizes) and (numbers or estimator is not None):
+            table = replace(table, categories=sizes[: table.width])
+        if numbers:  # few features on many rows, rather than as many cells of more features
+            often = table.bought.sum(axis=0)
+            table = table.of_features(np.flatnonzero(often >= _OFTEN * often.max()))
+        if numbers or estimator is not None:  # the features and rows that were bought together
+            table = table.block()
         lesson = Lesson(useful=one.features[:_USEFUL])
         bought, words = _with_words(Bought(table, lesson, {"way": "together"}), cells)
-        if target.numbers is None:
-            classes = cast(FittedClasses, model)
-            found.append(LearnedClasses(bought, classes, words=words, left_out=said))
+        if numbers:
+            model, said = fit_regressor_left_out(table, estimator, seed=seed)
+            found.append(LearnedNumbers(bought, model, words=words, left_out=said))
+        elif estimator is not None:
+            found.append(
+                LearnedClasses(bought, fit_classes(table, estimator, seed=seed), words=words)
+            )
         else:
-            numbers = cast(FittedNumbers, model)
-            found.append(LearnedNumbers(bought, numbers, words=words, left_out=said))
+            each = next(made)
+            fitted = cast(FittedClasses, each.model)
+            found.append(LearnedClasses(bought, fitted, words=words, left_out=each.left_out))
     return found
 
 

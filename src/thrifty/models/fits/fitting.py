@@ -6,20 +6,27 @@ from dataclasses import replace
 
 import numpy as np
 
-from thrifty.array_types import Bools
+from thrifty.array_types import Bools, Floats
 from thrifty.models.fits.estimators import fit_user
 from thrifty.models.fits.fitted import FittedClasses, FittedNumbers
 from thrifty.models.fits.linear_and_trees import fit_wide, joint_rows
 from thrifty.models.fits.linear_score import fit_linear
 from thrifty.models.fits.mixture import fit_mixture_left_out
-from thrifty.models.fits.number_mixture import fit_numbers
+from thrifty.models.fits.number_mixture import fit_numbers, fit_numbers_left_out
 from thrifty.models.fits.quality import quality_of
 from thrifty.models.fits.quality_wide import quality_of_wide
 from thrifty.models.fits.rungs import fit_rungs
 from thrifty.models.table import Table
 from thrifty.typing import EstimatorLike
 
-__all__ = ["default_fit", "fit_classes", "fit_regressor", "fit_unmeasured", "which_categories"]
+__all__ = [
+    "default_fit",
+    "fit_classes",
+    "fit_regressor",
+    "fit_regressor_left_out",
+    "fit_unmeasured",
+    "which_categories",
+]
 
 
 def fit_classes(
@@ -34,6 +41,15 @@ def fit_regressor(
 ) -> FittedNumbers:
     """The same for numbers."""
     return fit_numbers(table, seed) if estimator is None else fit_user(table, estimator, seed)
+
+
+def fit_regressor_left_out(
+    table: Table, estimator: EstimatorLike | None = None, *, seed: int = 0
+) -> tuple[FittedNumbers, Floats | None]:
+    """And what ours would say of its rows had it not seen them."""
+    if estimator is not None:
+        return fit_user(table, estimator, seed), None
+    return fit_numbers_left_out(table, seed)
 
 
 def fit_unmeasured(

@@ -20,7 +20,6 @@ from thrifty.models.fits.forest_for_all import ForestForAll
 from thrifty.models.fits.line import LineDesign, line_left_out
 from thrifty.models.fits.logistic import fit_intercepts, fit_slope, shrink_slope, softmax
 from thrifty.models.fits.mixture import Mixture
-from thrifty.models.fits.number_mixture import Additive, NumberLine, NumberMix, mix_of_parts
 from thrifty.models.fits.points import Design, oof_scores
 from thrifty.models.fits.quality import quality_of
 from thrifty.models.fits.target import Target
@@ -72,9 +71,9 @@ class _Task:
 
 @dataclass(frozen=True, eq=False)
 class OnOneTable:
-    """A model, and what it would say of its rows had it not seen them: probabilities or numbers."""
+    """A model, and what it would say of its rows had it not seen them."""
 
-    model: Mixture | NumberMix
+    model: Mixture
     rows: Ints
     left_out: Floats
 
@@ -120,20 +119,13 @@ def fit_for_all(
             scores[out] = found
     forest = ForestForAll(filled, dense, ones, named, seed)
     design, lines = Design.of(filled, ones, named, _BINS), LineDesign.of(filled, named)
-    beside = [
-        None if task.target.numbers is not None else _beside(design, lines, task, folds)
-        for task in tasks
-    ]
+    beside = [_beside(design, lines, task, folds) for task in tasks]
     own = [_Parts(task, scores, more) for task, scores, more in zip(tasks, left_out, beside)]
     share = _share([part for part in own if part.judges])
-    models: list[OnOneTable] = []
-    for t, part in enumerate(own):
-        trees = forest.tree_sum(t)
-        if part.beside is None:
-            models.append(_of_numbers(filled, design, part, trees, sizes, folds))
-        else:
-            models.append(_of_classes(filled, design, lines, part, trees, share, named, seed))
-    return models
+    return [
+        _of_classes(filled, design, lines, part, forest.tree_sum(t), share, named, seed)
+        for t, part in enumerate(own)
+    ]
 
 
 def how_many_tell(
@@ -159,7 +151,7 @@ def how_many_tell(
     """
     named = np.array(sizes, dtype=np.int64) > 0
     tasks = [_task(target, w) for target, w in zip(targets, weights)]
-    tasks = [task for task in tasks if task.target.numbers is not None or task.judges]
+    tasks = [task for task in tasks if task.judges]
     dense, n = [_dense(task, len(filled)) for task in tasks], int(filled.shape[1])
     if not tasks or n < 2 or len(filled) < _ROWS_TO_CHOOSE:
         return n
@@ -177,20 +169,14 @@ def how_many_tell(
                 scores[out] = found
             if k == n:
                 ranks[i] = np.argsort(-grown.importances, kind="stable")
-        return sum(_loss(task, scores[task.at]) for task, scores in zip(tasks, said))
+        return sum(
+            fit_slope(scores[task.at], task.codes, task.weights)[1]
+            for task, scores in zip(tasks, said)
+        )
 
     sizes_tried = sorted({max(1, int(_STEP**i * n)) for i in range(_STEPS + 1)}, reverse=True)
     tried = {k: loss(k) for k in sizes_tried}
     return min(k for k, lost in tried.items() if lost <= _AS_GOOD * min(tried.values()))
-
-
-def _loss(task: _Task, scores: Floats) -> float:
-    """What scores of rows left out lack: log-loss of classes, share of the variance of numbers."""
-    if task.target.numbers is None:
-        return fit_slope(scores, task.codes, task.weights)[1]
-    y, w = task.target.numbers[task.at], task.weights
-    around = float(w @ (y - np.average(y, weights=w)) ** 2)
-    return float(w @ (scores[:, 0] - y) ** 2) / max(around, 1e-300)
 
 
 def _task(target: Target, weights: Floats) -> _Task:
@@ -204,11 +190,11 @@ def _dense(task: _Task, n: int) -> Target:
     """The target with codes of those classes alone that are there."""
     codes = np.full(n, -1, dtype=np.int64)
     codes[task.at] = task.codes
-    return Target(codes, max(task.n_classes, 2), task.target.numbers)
+    return Target(codes, max(task.n_classes, 2))
 
 
 def _columns(task: _Task) -> int:
-    return 1 if task.target.numbers is not None or task.n_classes <= 2 else task.n_classes
+    return 1 if task.n_classes <= 2 else task.n_classes
 
 
 def _beside(design: Design, lines: LineDesign, task: _Task, folds: Ints) -> Floats:
@@ -233,11 +219,11 @@ class _Rows:
 class _Parts:
     """What forest, and card and line, say of a task's rows left out, each stretched as they ask."""
 
-    def __init__(self, task: _Task, left_out: Floats, beside: Floats | None) -> None:
+    def __init__(self, task: _Task, left_out: Floats, beside: Floats) -> None:
         self.task, self.forest, self.beside = task, left_out[task.at], beside
         self.slopes = (1.0, 1.0)
-        self.judges = beside is not None and task.judges
-        if beside is not None and task.judges:
+        self.judges = task.judges
+        if task.judges:
             self.slopes = (
                 fit_slope(self.forest, task.codes, task.weights)[0],
                 fit_slope(beside, task.codes, task.weights)[0],
@@ -245,7 +231,6 @@ class _Parts:
 
     def mixed(self, share: float) -> Floats:
         """With so much of the forest."""
-        assert self.beside is not None
         forest, beside = self.slopes
         return np.asarray(share * forest * self.forest + (1 - share) * beside * self.beside)
 
@@ -298,40 +283,5 @@ def _of_classes(
         slope * whole,
         shift,
         quality,
-    )
-    return OnOneTable(made, task.at, left_out)
-
-
-def _of_numbers(
-    filled: Floats,
-    design: Design,
-    part: _Parts,
-    trees: TreeSum,
-    sizes: tuple[int, ...],
-    folds: Ints,
-) -> OnOneTable:
-    task = part.task
-    assert task.target.numbers is not None
-    y, weights, at = task.target.numbers[task.at], task.weights, task.at
-    values = filled[at]
-    own = design if len(at) == len(filled) else Design(design.bins, design.codes[at], design.bases)
-    parts = np.zeros((len(y), 3))
-    parts[:, 2] = part.forest[:, 0]
-    for fold in range(_FOLDS):
-        rest, out = np.flatnonzero(folds[at] != fold), np.flatnonzero(folds[at] == fold)
-        if not len(rest) or not len(out):
-            continue
-        line = NumberLine.fit(values[rest], y[rest], weights[rest], sizes)
-        parts[out, 0] = line.predict(values[out])
-        parts[out, 1] = Additive.fit(own, rest, y[rest], weights[rest]).predict(values[out])
-    mix, middle = mix_of_parts(parts, y, weights)
-    left_out = parts @ mix + middle
-    made = NumberMix(
-        NumberLine.fit(values, y, weights, sizes),
-        Additive.fit(own, np.arange(len(y)), y, weights),
-        trees,
-        mix,
-        middle,
-        float(np.sqrt(weights @ (left_out - y) ** 2 / weights.sum())),
     )
     return OnOneTable(made, task.at, left_out)

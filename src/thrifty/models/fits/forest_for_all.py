@@ -1,7 +1,8 @@
 """One forest of extremely random trees for several tasks at once.
 
-Every tree is cut for all tasks together, each leaf votes for each task with the log-odds (or the
-mean) of the rows of it that have that task's label. So a label with few rows stands on trees that
+Every tree is cut for all tasks together, each leaf votes for each task of classes with the log-odds
+of the rows of it that have that task's label; tasks of numbers have a say in cuts and importances.
+So a label with few rows stands on trees that
 the others helped to grow: ten digits on 72 rows of 64 pixels .928 at once, .922 one by one; twelve
 labels of yeast .506 and .492 (docs/models.md, Labels at once). A gap is less than every number, as
 far from them as a fifth of their spread, so that trees can ask for it. Numbers are cut as they are:
@@ -42,6 +43,8 @@ _LEAVES = 250
 _PRIOR = 1.0
 #: how far below the least number a gap stands, as a part of their spread; set by hand
 _GAP = 0.2
+#: of the features, what a cut may choose from where labels are numbers; set by hand
+_TRIED_FOR_NUMBERS = 1 / 3
 #: what single precision, in which trees are grown, can hold with room
 _LARGEST = 1e37
 
@@ -181,14 +184,13 @@ def _trees(
     """Trees over all tasks; a row without a label of one counts there as the commonest class.
 
     Of two classes the variance of a code is half of Gini's impurity: trees for numbers have the
-    same cuts, and are grown in two thirds of the time, since they do not read codes again.
+    same cuts, and are grown in two thirds of the time, since they do not read codes again. Beside
+    more than two classes numbers are cut by the fifth that they fall into.
     """
-    y = np.column_stack(
-        [np.where(target.known, target.codes, int(target.sizes.argmax())) for target in targets]
-    )
     many = any(target.n_codes > 2 and target.numbers is None for target in targets)
-    two = all(target.n_codes == 2 for target in targets)
-    grown, y = (ExtraTreeRegressor, y.astype(np.float64)) if two else (ExtraTreeClassifier, y)
+    numbers = any(target.numbers is not None for target in targets)
+    y = np.column_stack([_codes(t) if many or t.numbers is None else _spread(t) for t in targets])
+    grown, y = (ExtraTreeClassifier, y) if many else (ExtraTreeRegressor, y.astype(np.float64))
     in_leaf = max(_IN_LEAF_OF_MANY if many else _IN_LEAF, len(y) // _LEAVES)
     copies = sum(target.n_codes for target in targets if target.n_codes > 2) * len(y) / in_leaf
     of_many = int(np.clip(_LEAVES_IN_ALL / max(copies, 1.0), _TREES_OF_MANY, _TREES))
@@ -197,7 +199,7 @@ def _trees(
     with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
         for _ in range(n):
             tree = grown(
-                max_features="sqrt",
+                max_features=_TRIED_FOR_NUMBERS if numbers else "sqrt",
                 min_samples_leaf=in_leaf,
                 random_state=chance.randint(np.iinfo(np.int32).max),
             )
@@ -205,16 +207,23 @@ def _trees(
     return made
 
 
+def _codes(target: Target) -> Ints:
+    """The class of each row, the commonest where there is none."""
+    return np.where(target.known, target.codes, int(target.sizes.argmax()))
+
+
+def _spread(target: Target) -> Floats:
+    """Numbers with the variance of two even classes; their mean where there is none."""
+    assert target.numbers is not None
+    y = target.numbers - np.mean(target.numbers[target.known])
+    scale = 2 * float(np.std(y[target.known]))
+    return np.where(target.known, y / scale if scale > 0 else 0.0, 0.0)
+
+
 def _votes(leaf: Ints, n_nodes: int, target: Target, weights: Floats) -> Floats:
-    """(nodes, columns): log-odds of two classes, logs of more, means of numbers."""
+    """(nodes, columns): log-odds of two classes, logs of more."""
     known = np.flatnonzero(target.known)
     at, w = leaf[known], weights[known]
-    if target.numbers is not None:
-        y = target.numbers[known]
-        mean = float(np.average(y, weights=w)) if len(y) else 0.0
-        total = np.bincount(at, w, n_nodes)
-        there = np.bincount(at, w * (y - mean), n_nodes)
-        return np.asarray(mean + there / (total + _PRIOR))[:, None]
     share = np.bincount(target.codes[known], w, target.n_codes) + 1e-9
     share = share / share.sum()
     counts = np.bincount(at * target.n_codes + target.codes[known], w, n_nodes * target.n_codes)

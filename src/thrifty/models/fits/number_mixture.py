@@ -34,7 +34,7 @@ __all__ = [
     "NumberMix",
     "error_left_out",
     "fit_numbers",
-    "mix_of_parts",
+    "fit_numbers_left_out",
     "number_mix_from_dict",
 ]
 
@@ -211,12 +211,17 @@ def number_mix_from_dict(data: JsonLike) -> NumberMix:
 
 def fit_numbers(table: Table, seed: int = 0) -> NumberMix:
     """Fit the three on a bought table and mix them."""
+    return fit_numbers_left_out(table, seed)[0]
+
+
+def fit_numbers_left_out(table: Table, seed: int = 0) -> tuple[NumberMix, Floats | None]:
+    """And what is said of rows left out; None where there are too few to leave some out."""
     y = np.asarray(table.labels, dtype=np.float64)
     weights = table.weights / table.weights.mean()
     values, sizes = table.filled(), table.categories or (0,) * table.width
     line = NumberLine.fit(values, y, weights, sizes)
     if len(y) < _LEAST or y.min() == y.max() or not table.width:
-        return NumberMix(line, None, None, np.array([1.0, 0.0, 0.0]), 0.0, np.nan)
+        return NumberMix(line, None, None, np.array([1.0, 0.0, 0.0]), 0.0, np.nan), None
     named = np.array(sizes) > 0
     design = Design.of(values, weights, named, _BINS)
     folds = shuffled_folds(len(y), _FOLDS, seed, table.groups)
@@ -228,17 +233,18 @@ def fit_numbers(table: Table, seed: int = 0) -> NumberMix:
         left_out[out, 1] = Additive.fit(design, rest, y[rest], w).predict(values[out])
         trees = grow_boosted(values[rest], y[rest], w, named, seed)
         left_out[out, 2] = trees.scores(values[out])[:, 0]
-    mix, middle = mix_of_parts(left_out, y, weights)
-    wrong = left_out @ mix + middle - y
+    mix, middle = _mix_of_parts(left_out, y, weights)
+    said = left_out @ mix + middle
     everything = np.arange(len(y))
-    return NumberMix(
+    made = NumberMix(
         line,
         Additive.fit(design, everything, y, weights),
         grow_boosted(values, y, weights, named, seed),
         mix,
         middle,
-        float(np.sqrt(weights @ wrong**2 / weights.sum())),
+        float(np.sqrt(weights @ (said - y) ** 2 / weights.sum())),
     )
+    return made, said
 
 
 def error_left_out(table: Table) -> float:
@@ -260,7 +266,7 @@ def error_left_out(table: Table) -> float:
     return float((share @ (left_out - y[:, None]) ** 2).min())
 
 
-def mix_of_parts(left_out: Floats, y: Floats, weights: Floats) -> tuple[Floats, float]:
+def _mix_of_parts(left_out: Floats, y: Floats, weights: Floats) -> tuple[Floats, float]:
     """Weights of the parts, and what is added."""
     share = weights / weights.sum()
     at, middle = share @ left_out, float(share @ y)
