@@ -32,7 +32,9 @@ __all__ = [
     "Parted",
     "Pipelines",
     "all_classes",
+    "beginning",
     "cross_fitted",
+    "fill_between",
     "fitted_places",
     "mixtures_left_out",
     "parted_by",
@@ -86,7 +88,7 @@ def fitted_places(lengths: Sequence[int]) -> list[int]:
     return sorted(found)
 
 
-def _fill_between(of: Floats, lengths: Sequence[int], fitted: Sequence[int]) -> None:
+def fill_between(of: Floats, lengths: Sequence[int], fitted: Sequence[int]) -> None:
     """On a line between the nearest lengths that were fitted, in place; lengths come first."""
     for a, b in pairwise(fitted):
         for k in range(a + 1, b):
@@ -123,7 +125,7 @@ def cross_fitted(
             values = table.of_features(which).of_rows(out).filled()
             p[k, out] = all_classes(model, values, len(shares))
     logs = np.log(p)
-    _fill_between(logs, lengths, fitted)
+    fill_between(logs, lengths, fitted)
     p = np.exp(logs)
     return CrossFitted(p / p.sum(axis=2, keepdims=True), known)
 
@@ -157,7 +159,7 @@ def mixtures_left_out(
             n_parts = min(n_parts, len(said))
             for one, scores in zip(left_out[k], said):
                 one[out] = scores
-    _fill_between(left_out, lengths, [k for k in fitted if lengths[k]])
+    fill_between(left_out, lengths, [k for k in fitted if lengths[k]])
     p = np.tile(shares, (len(lengths), table.n_rows, 1))
     models: list[Mixture | None] = []
     at = {int(f): j for j, f in enumerate(table.features)}
@@ -180,7 +182,7 @@ def _pipelines(
     for out, order in parted:
         rest = table_without(table, out)
         for k, length in enumerate(lengths):
-            yield out, rest, k, np.array([at[f] for f in _beginning(order, length)], dtype=np.int64)
+            yield out, rest, k, np.array([at[f] for f in beginning(order, length)], dtype=np.int64)
 
 
 def _useful(part: Table) -> Table:
@@ -201,7 +203,7 @@ def parted_by(table: Table, choose: Choose, seed: int) -> Parted | None:
     return [(out, choose(table_without(table, out))) for out in parts]
 
 
-def _beginning(order: Order, length: int) -> list[int]:
+def beginning(order: Order, length: int) -> list[int]:
     """The features of the first steps that have so many together."""
     found: list[int] = []
     for step in order.steps:

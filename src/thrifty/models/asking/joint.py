@@ -19,9 +19,10 @@ from thrifty.array_types import Floats, Ints
 from thrifty.lazy.asking import FINISHED
 from thrifty.lazy.stopping import StoppingRule, entropy
 from thrifty.models.asking.joint_order import find_joint_order
-from thrifty.models.asking.joint_tables import joined, together
+from thrifty.models.asking.joint_tables import joined, same_rows, together
 from thrifty.models.asking.order import Price
-from thrifty.models.asking.prefixes import Prefix, Prefixes, fit_prefixes
+from thrifty.models.asking.prefixes import Prefix, Prefixes, fit_lengths, scaled
+from thrifty.models.asking.shared_forest import with_shared_forest
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike
 
@@ -73,7 +74,7 @@ def joint_prefixes(
     if block is None or block[0].width < 2:
         return round_robin(own())
     order = find_joint_order(block, weights, price, orders, seed=seed)
-    halves = [_half(t, seed) for t in block]
+    halves = _halves(block, seed)
     without = [
         find_joint_order(
             [t.of_rows(np.flatnonzero(half != i)).weighing_as(t) for t, half in zip(block, halves)],
@@ -86,27 +87,38 @@ def joint_prefixes(
         for i in range(FOLDS)
     ]
     sizes = [s for s in SIZES if s < len(order.steps) - 1] + [len(order.steps) - 1]
-    made = []
+    fits = []
     for table, half, estimator in zip(block, halves, estimators):
         parted = [(np.flatnonzero(half == i), without[i]) for i in range(FOLDS)]
-        made.append(
-            fit_prefixes(table, order, price, estimator, seed=seed, sizes=sizes, parted=parted)
-        )
+        fits.append(fit_lengths(table, order, estimator, seed=seed, sizes=sizes, parted=parted))
+    if same_rows(block) and not any(estimators):
+        fits = with_shared_forest(fits, weights, seed)
+    made = [scaled(one, price) for one in fits]
     steps = [part.features for part in made[0].parts]
     joint = JointPrefixes(tuple(steps), tuple(made), True)
     every = {int(f) for table in tables for f in table.features}
     return joint if every <= set(steps[-1]) else _with_everything(joint, own())
 
 
-def _half(table: Table, seed: int) -> Ints:
-    """Halves by example; class by class, so that both have all of them."""
+def _halves(tables: Sequence[Table], seed: int) -> list[Ints]:
+    """Halves by example for each task; class by class, so that both have all of them.
+
+    Where the rows are the same, the halves are too: by all labels of a row at once.
+    """
+    if not same_rows(tables):
+        return [_half(table, table.labels, seed) for table in tables]
+    codes = np.column_stack([np.unique(t.labels, return_inverse=True)[1] for t in tables])
+    every = np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1)
+    return [_half(tables[0], every, seed)] * len(tables)
+
+
+def _half(table: Table, labels: AnyArray, seed: int) -> Ints:
     assert table.keys is not None
     mixed = (table.keys ^ np.uint64(seed * 2654435761 + 97)) * np.uint64(0x9E3779B97F4A7C15)
+    # one class after another, every second row: where classes are many each has a few alone
+    drawn = np.lexsort((mixed, labels))
     fold = np.zeros(table.n_rows, dtype=np.int64)
-    for label in np.unique(table.labels):
-        here = np.flatnonzero(table.labels == label)
-        drawn = here[np.argsort(mixed[here], kind="stable")]
-        fold[drawn] = np.arange(len(here)) * FOLDS // len(here)
+    fold[drawn] = np.arange(table.n_rows) % FOLDS
     return fold
 
 

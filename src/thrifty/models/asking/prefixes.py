@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.array_types import Floats, Ints
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.models.asking.cross_fitted import (
     Choose,
     Parted,
@@ -35,7 +35,7 @@ from thrifty.models.fits.mixture import fit_mixture_left_out
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike
 
-__all__ = ["Prefix", "Prefixes", "fit_prefixes", "prefix_sizes"]
+__all__ = ["Fits", "Prefix", "Prefixes", "fit_lengths", "fit_prefixes", "prefix_sizes", "scaled"]
 
 #: rows on which so many of the first features were bought are judged by; set by hand
 FIRST = 8
@@ -131,6 +131,37 @@ class Prefixes:
         return replace(self, parts=self.parts[:n], seen=self.seen[:n])
 
 
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """What was fitted at each length of an order, before it is scaled.
+
+    Attributes
+    ----------
+    table : Table
+        with class codes as labels; ``classes`` are what they stand for
+    beginnings : list of list of int
+        the features of each length
+    models : sequence of FittedClasses or None
+        of each length; None where it has no feature
+    p : array of float
+        (lengths, rows, classes) from models that did not see a row
+    known : array of bool
+        (lengths, rows) whether all cells were there when that was said
+    judged : array of int
+        the rows that say how probabilities are scaled
+    """
+
+    table: Table
+    classes: AnyArray
+    shares: Floats
+    beginnings: list[list[int]]
+    models: Sequence[FittedClasses | None]
+    p: Floats
+    known: Bools
+    judged: Ints
+    parted: Parted | None
+
+
 def fit_prefixes(
     table: Table,
     order: Order,
@@ -141,7 +172,6 @@ def fit_prefixes(
     seed: int = 0,
     sizes: Sequence[int] | None = None,
     choose: Choose | None = None,
-    parted: Parted | None = None,
 ) -> Prefixes:
     """Fit the estimator at every prefix.
 
@@ -151,10 +181,28 @@ def fit_prefixes(
         how an order is found on other rows: probabilities are then scaled on rows that chose
         neither order nor model (:mod:`thrifty.models.asking.cross_fitted`); None: on rows left out
         of the models alone
-    parted : Parted or None
-        the same, where the orders without some rows are known already
     sizes : sequence of int or None
         steps of each prefix; None: 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 32, ... and all
+    """
+    fits = fit_lengths(table, order, estimator, folds=folds, seed=seed, sizes=sizes, choose=choose)
+    return scaled(fits, price)
+
+
+def fit_lengths(
+    table: Table,
+    order: Order,
+    estimator: EstimatorLike | None = None,
+    *,
+    folds: int = 4,
+    seed: int = 0,
+    sizes: Sequence[int] | None = None,
+    choose: Choose | None = None,
+    parted: Parted | None = None,
+) -> Fits:
+    """The estimator at every length, and what it says of rows left out.
+
+    As :func:`fit_prefixes`; ``parted``: rows left out with the orders that were found without
+    them, where they are known already.
     """
     classes, codes = np.unique(table.labels, return_inverse=True)
     table = replace(table, labels=codes.astype(np.int64))
@@ -165,7 +213,6 @@ def fit_prefixes(
     if choose is not None:
         parted = parted_by(table, choose, seed)
     judged = _judged(table, first, everyone=bool(parted))
-    weights = table.of_rows(judged).weighing_as(table).weights
     steps = [0, *(s + 1 for s in (sizes or prefix_sizes(len(order.steps) - 1)))]
     beginnings = _beginnings(order, [s for s in steps if s <= len(order.steps)])
     known = np.ones((len(beginnings), table.n_rows), dtype=bool)
@@ -190,29 +237,35 @@ def fit_prefixes(
             table, parted, [len(some) for some in beginnings], shares, estimator, seed
         )
         p_of, known = left_out.p, left_out.known
-    lengths = [len(features) for features in beginnings]
+    return Fits(table, classes, shares, beginnings, models, p_of, known, judged, parted)
+
+
+def scaled(fits: Fits, price: Price) -> Prefixes:
+    """Prefixes whose probabilities mean what they say, as far as rows left out can tell."""
+    table, codes, judged, parted = fits.table, fits.table.labels, fits.judged, fits.parted
+    lengths = [len(features) for features in fits.beginnings]
     fitted = fitted_places(lengths) if parted else list(range(len(lengths)))
     scalings: dict[int, Scaling] = {}
     for k in fitted:
-        on = judged if models[k] is None else _enough_of(judged, known[k], codes)
+        on = judged if fits.models[k] is None else _enough_of(judged, fits.known[k], codes)
         of = table.of_rows(on).weighing_as(table).weights
         fit = fit_scaling_cautiously if parted else fit_scaling
-        scalings[k] = fit(p_of[k][on], codes[on], of)
+        scalings[k] = fit(fits.p[k][on], codes[on], of)
     _scale_between(scalings, lengths)
     parts, seen = [], []
-    for k, (features, paid) in enumerate(zip(beginnings, _paid(beginnings, price))):
-        model, p, scaling = models[k], p_of[k], scalings[k]
-        after = price(features, beginnings[-1])
+    for k, (features, paid) in enumerate(zip(fits.beginnings, _paid(fits.beginnings, price))):
+        model, p, scaling = fits.models[k], fits.p[k], scalings[k]
+        after = price(features, fits.beginnings[-1])
         parts.append(Prefix(tuple(features), paid, model, scaling, after))
         seen.append(scaling(p[judged]) if model is not None else p[judged])
     return Prefixes(
         tuple(parts),
-        classes,
-        shares,
+        fits.classes,
+        fits.shares,
         np.array(seen),
         codes[judged].astype(np.int64),
-        weights,
-        Pipelines(parted, p_of, judged, fitted) if parted else None,
+        table.of_rows(judged).weighing_as(table).weights,
+        Pipelines(parted, fits.p, judged, fitted) if parted else None,
     )
 
 
