@@ -179,11 +179,10 @@ def _given_up(
     world: World, pages: SqlPages, purchases: Sequence[Purchase]
 ) -> Counter[tuple[str, str]]:
     """Cells that may be billed once more: a user gave them up, or the source's policy did."""
-    if world.plan.on_doubt != "ask again":
-        return world.given_up.copy()
     left: Counter[tuple[str, str]] = Counter()
     for p in purchases:
-        if p.status in ("lost", "late"):
+        given_up = p.id in world.given_up or world.plan.on_doubt == "ask again"
+        if given_up and p.status in ("lost", "late"):
             examples = pages.names("example", p.block.examples.tolist())
             features = pages.names("feature", p.block.features.tolist())
             left.update((e, f) for e in examples for f in features)

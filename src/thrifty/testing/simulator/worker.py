@@ -46,8 +46,8 @@ class World:
     processes: dict[str, SimulatedProcess] = field(default_factory=dict)
     found: list[str] = field(default_factory=list)
     happened: Counter[str] = field(default_factory=Counter)
-    #: cells that a user gave up: they may be billed once more
-    given_up: Counter[tuple[str, str]] = field(default_factory=Counter)
+    #: purchases that a user gave up; where that was written, their cells may be billed once more
+    given_up: set[int] = field(default_factory=set)
     #: what the doors of living workers say they have spent
     receipts: dict[str, PaidCells] = field(default_factory=dict)
     crashes: set[str] = field(default_factory=set)
@@ -248,8 +248,8 @@ def _resolve(world: World, ledger: Ledger, purchase: OpenPurchase, billed: int |
         return
     cost = None if plan.says_cost == "no" else f"{billed // 10**6}.{billed % 10**6:06d}"
     if plan.money == "flat" and id % 5 == 0:
+        world.given_up.add(id)  # even where nobody hears that it was written
         ledger.resolve(id, "billed", cost=cost)
-        world.given_up.update((e, f) for e in purchase.examples for f in purchase.features)
         world.happened["given up"] += 1
         return
     values = [[said(e, f) for f in purchase.features] for e in purchase.examples]
