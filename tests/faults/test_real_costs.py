@@ -222,8 +222,14 @@ def test_a_late_answer_counts_its_own_cost_and_no_more_than_there_is(tmp_path):
         assert len(found) == 1
 
 
-def test_a_late_answer_without_a_cost_leaves_what_the_user_said():
-    """The invoice was at hand when the purchase was resolved; the list says something else."""
+@pytest.mark.parametrize(
+    "outcome, said, spent", [("billed", "1.25 EUR", 1.25), ("not-billed", None, 4.0)]
+)
+def test_a_late_answer_without_a_cost_leaves_what_the_user_said(outcome, said, spent):
+    """The invoice was at hand when the purchase was resolved; the list says something else.
+
+    Who said that it was not billed was wrong, since it was answered: it costs what is listed.
+    """
     import threading
 
     from thrifty.cells.ledger.ending import LateAnswer
@@ -248,11 +254,11 @@ def test_a_late_answer_without_a_cost_leaves_what_the_user_said():
     assert asked.wait(20)
     kept = set(IN_FLIGHT)
     IN_FLIGHT.clear()  # as another machine sees it, once its time is over
-    book.resolve(1, "billed", cost="1.25 EUR")
+    book.resolve(1, outcome, cost=said)
     IN_FLIGHT.update(kept)
     go.set()
     thread.join(30)
-    assert (book.balance().spent, book.balance().over) == (1.25, 0.0)
+    assert (book.balance().spent, book.balance().over) == (spent, 0.0)
     assert book.open_purchases() == []
 
 
