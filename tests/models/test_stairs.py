@@ -9,7 +9,7 @@ import pytest
 
 import thrifty
 from thrifty.cells import Cells
-from thrifty.models.buying.looks import Background, look_around
+from thrifty.models.buying.looks import Background, complete_rows, look_around
 from thrifty.models.buying.purses import Account
 from thrifty.models.stairs import StairCells, Step, find_steps, for_predictions, on_stairs, way_of
 
@@ -92,6 +92,25 @@ def test_what_is_asked_on_the_way_is_no_feature_to_look_at():
     assert account.a[WIDTH:].all() and not account.a[:WIDTH].any() and not account.b[:WIDTH].any()
 
 
+def test_joint_rows_end_before_the_money_does():
+    """What tells most is asked of the dear one more often than its price expects: no guesses."""
+    X, y = answers(rate=0.4)
+    steps = [Step(j, j + WIDTH, (1.0,), (0.0, 0.0), 0.25) for j in range(WIDTH)]
+    cells = on_stairs(Cells(X, prices(), spend=400.0), steps)
+    account = Account(cells, y.astype(int), 400.0, np.random.default_rng(0))
+    dear = np.arange(WIDTH, 2 * WIDTH)
+    complete_rows(account, dear, 6, 2.0)
+    a, b = int(account.a[WIDTH]), int(account.b[WIDTH])
+    rows = np.concatenate([account.rare[:a], account.others[:b]])
+    found = cells.get(rows, dear[:6])
+    assert a + b > 50 and (found == (X[rows, :6] & X[rows, WIDTH : WIDTH + 6])).all()
+    exact = Account(
+        on_stairs(Cells(X, prices(), spend=400.0), [replace(s, again=()) for s in steps]),
+        y.astype(int), 400.0, np.random.default_rng(0),
+    )  # fmt: skip
+    assert exact.parts == (1.0,) and len(account.parts) > 1
+
+
 def test_predictions_ask_the_dear_one_outright_of_what_the_model_rests_on():
     steps = [Step(j, j + WIDTH, (1.0,), (0.0, 0.0), 0.2) for j in range(WIDTH)]
     order = [WIDTH + 5, WIDTH + 3, *(WIDTH + j for j in range(WIDTH) if j not in (3, 5))]
@@ -100,8 +119,9 @@ def test_predictions_ask_the_dear_one_outright_of_what_the_model_rests_on():
     assert [s.cheap for s in asked if s.alone] == [3, 5]  # 2 + 10 x .22 of 12; .4 are 4.8
     # where the way is dear already nothing is added, and what is asked alone stays so
     assert for_predictions(steps, order, np.array([0.5] * WIDTH + [1.0] * WIDTH)) == tuple(steps)
-    alone = [replace(s, alone=True) for s in steps]
-    assert for_predictions(alone, order, each) == tuple(alone)
+    for said in ({"alone": True, "again": ()}, {"again": ()}):  # the dear one, the cheap one alone
+        decided = tuple(replace(s, **said) for s in steps)
+        assert for_predictions(decided, order, each) == decided
 
 
 def test_where_money_ends_the_likeliest_answer_stands():

@@ -199,7 +199,7 @@ def for_predictions(
     >>> [s.cheap for s in for_predictions(steps, order, prices) if s.alone]
     [2]
     """
-    climbed = {s.dear: s for s in steps if not s.alone}
+    climbed = {s.dear: s for s in steps if s.again}  # else the cheap one says as much
     asked = [f for f in features if f in climbed]
     on_the_way = {f: float(prices[climbed[f].cheap] + climbed[f].share * prices[f]) for f in asked}
     left = _OUTRIGHT * float(prices[asked].sum()) - sum(on_the_way.values())
@@ -281,6 +281,8 @@ class StairCells(Cells):
         self._plain = cells
         climbed = [s for s in steps if not s.alone]
         self._steps = climbed
+        #: whether prices are what a row is expected to cost, and others are paid
+        self.expected = any(s.again for s in climbed)
         self._cheap = np.array([s.cheap for s in climbed], dtype=np.int64)
         self._dear = np.array([s.dear for s in climbed], dtype=np.int64)
         self._at = {s.dear: k for k, s in enumerate(climbed)}

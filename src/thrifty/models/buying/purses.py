@@ -372,7 +372,8 @@ class Account:
         self.rare, self.others = order[is_rare], order[~is_rare]
         N = cells.n_features
         self.there = ~np.asarray(cells.absent)
-        self.parts = _CAUTIOUS if isinstance(cells, StairCells) else (1.0,)
+        expected = isinstance(cells, StairCells) and cells.expected
+        self.parts = _CAUTIOUS if expected else (1.0,)
         self.a, self.b = np.zeros(N, dtype=np.int64), np.zeros(N, dtype=np.int64)
         self.a_ones, self.b_ones = np.zeros(N), np.zeros(N)
         self.prices = np.asarray(cells.prices, dtype=np.float64)
