@@ -51,7 +51,7 @@ _BETTER = 1.1
 #: where a label is rare, and the rows of a rare class are bought first
 _MORE = 1.1
 #: a prediction may cost this part of what the dear ones alone cost: the most useful things are
-#: asked of the dear one first. Chosen on rcv1s1_500, confirmed on medical and tmc2007_500
+#: asked of the dear one first. Chosen on rcv1s1_500, confirmed on medical
 _OUTRIGHT = 0.4
 
 
