@@ -224,3 +224,19 @@ def test_interviews_and_prefixes_of_hers_are_gone(tmp_path):
     assert not [kind for kind, _ in kept if kind == "prefixes"]
     assert life.ledger.book.read(lambda pages: KeptPages(pages).get("prefixes", "none")) is None
     assert json.dumps(life.changes()[-1][1:]) is not None
+
+
+def test_no_value_of_hers_stays_in_the_memory_of_who_purged(tmp_path):
+    """Columns that were read of late are kept there, for whoever serves rows."""
+    from thrifty.cells.ledger.compacted import _READ
+
+    frame, y = rows(60)
+    life = thrifty.Lifetime(store=tmp_path / "life.db", random_state=0)
+    life.learn("ill", free(with_her(frame)), y, spend="100 %")
+
+    def kept():
+        return [value for facts in _READ._kept.values() for value in facts.values.tolist()]
+
+    assert SECRET["t1"] in kept()
+    life.purge(ID)
+    assert SECRET["t1"] not in kept()

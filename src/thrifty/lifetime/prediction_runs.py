@@ -128,22 +128,22 @@ class PredictionRuns:
             raise
         prediction = Prediction(model, run.cells, asked)
         prediction.receipt = replace(prediction.receipt, lacking=lacking)
-        self.end_prediction(run, prediction.receipt, finished=ended is None)
-        self._note(run, version, prediction, told)
+        note = self._note(run, version, prediction, told)
+        self.end_prediction(run, prediction.receipt, finished=ended is None, note=note)
         if ended is not None:
             raise out_of_money(name, prediction, ended) from ended
         return prediction
 
+    @staticmethod
     def _note(
-        self, run: Run, version: int, prediction: Prediction, told: InputCounts | None
-    ) -> None:
-        """Answers are kept by example, for the day when the truth is known."""
+        run: Run, version: int, prediction: Prediction, told: InputCounts | None
+    ) -> Callable[[SqlPages], None] | None:
+        """What keeps answers by example, for the day when the truth is known."""
         ids = run.source.examples
-        if ids is not None and version:
-            task = run.task.removesuffix(f"@{version}")
-            self._doors.ledger.book.write(
-                lambda pages: note_answers(pages, run.account, task, version, ids, prediction, told)
-            )
+        if ids is None or not version:
+            return None
+        task = run.task.removesuffix(f"@{version}")
+        return lambda pages: note_answers(pages, run.account, task, version, ids, prediction, told)
 
     # One part of a large table: answered by a worker that holds no purse, booked here.
 
@@ -188,11 +188,11 @@ class PredictionRuns:
         prediction = Prediction(model, run.cells, found.asked)
         prediction.receipt = replace(prediction.receipt, lacking=lacking)
         before(prediction)
-        self.end_prediction(run, prediction.receipt)
         told = self._count_inputs(model, run) if found.told is not None else None
         if told is not None and found.told is not None:
             told.counts = found.told
-        self._note(run, version, prediction, told)
+        note = self._note(run, version, prediction, told)
+        self.end_prediction(run, prediction.receipt, note=note)
         return prediction.receipt
 
     def is_booked(self, account: str) -> bool:
@@ -381,12 +381,21 @@ class PredictionRuns:
             with suppress(ThriftyError):  # what made it stop is said, not this
                 self.end_prediction(run, prediction_receipt(run.cells), finished=False)
 
-    def end_prediction(self, run: Run, receipt: Receipt, *, finished: bool = True) -> None:
-        """Book what a prediction has cost; what it looked at is owned.
+    def end_prediction(
+        self,
+        run: Run,
+        receipt: Receipt,
+        *,
+        finished: bool = True,
+        note: Callable[[SqlPages], None] | None = None,
+    ) -> None:
+        """Book what a prediction has cost; what it looked at is owned. ``note`` is written too.
 
-        Where all of it was owned, nothing is written: a row of a form is answered without a disk.
+        Where all of it was owned, nothing is booked: a row of a form costs nobody anything.
         """
         if run.all_owned and not receipt.cells and not receipt.cost:
+            if note is not None:
+                self._doors.ledger.book.write(note)
             return
         self._doors.one_currency(run.source, run.cells.counted > 0)
         whole = {f: getattr(receipt, f) for f in Receipt.__slots__}
@@ -404,6 +413,8 @@ class PredictionRuns:
                 raise changed  # there is nothing to keep
             charge(doors.ledger, pages, run.account, run.cells.counted, receipt.currency)
             doors.ledger.compact(pages, run.account)
+            if note is not None and changed is None:
+                note(pages)
             return changed
 
         changed = None

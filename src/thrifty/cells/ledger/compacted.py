@@ -16,7 +16,7 @@ from thrifty.cells.ledger.purchase import Purchase, unpack_values
 from thrifty.typing import AnyArray
 from thrifty.untrusted import readable
 
-__all__ = ["Facts", "read_column", "write_column", "compact", "compact_all"]
+__all__ = ["Facts", "compact", "compact_all", "forget_columns", "read_column", "write_column"]
 
 
 def compact(pages: Pages, task: str) -> int:
@@ -177,6 +177,16 @@ class _ReadColumns:
                 self._size += size
             while self._size > self._ALL:
                 self._size -= _size(*self._kept.popitem(last=False))
+
+    def forget(self) -> None:
+        with self._lock:
+            self._kept.clear()
+            self._size = 0
+
+
+def forget_columns() -> None:
+    """Columns that were read are kept in memory no longer: a value of theirs was purged."""
+    _READ.forget()
 
 
 def _size(key: tuple[bool, bytes], facts: Facts) -> int:

@@ -7,7 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from thrifty.cells.ledger.book import Pages
-from thrifty.cells.ledger.compacted import Facts, compact_all, read_column, write_column
+from thrifty.cells.ledger.compacted import (
+    Facts,
+    compact_all,
+    forget_columns,
+    read_column,
+    write_column,
+)
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.errors import BadInput
 
@@ -46,6 +52,7 @@ def purge_example(pages: PurgePages, example: str, at: float) -> int:
         raise BadInput(f"the store knows no example {example!r}.")
     compact_all(pages)
     gone = _from_columns(pages, number)
+    forget_columns()
     for purchase in pages.purchases_in_store():
         said = purchase.answer is not None or purchase.note
         if said and number in purchase.block.examples.tolist():
