@@ -4,10 +4,10 @@ Labels of a set are learned on the same rows with ids, at a total bill of 40 % o
 rows that nobody saw are answered, first the tasks one after another (each at most ``k`` cells, what
 one has bought is there for the next), then all at once with at most ``k`` cells a row. Printed are
 the mean average precision and the cells a row of both, and what the joint walk needs for the mean
-AP of the other. The labels are learned at once. ``nhanes_usd`` is nhanes with its price list: USD
-in place of cells. With ``--out`` every split is written down when it
-is done, and not made again. Sets but digits (scikit-learn's) are looked for in THRIFTY_DATA or
-shared/data.
+AP of the other; then the same of the splits' means. The labels are learned at once. ``nhanes_usd``
+is nhanes with its price list: USD in place of cells. With ``--out`` every split is written down
+when it is done, and not made again. Sets but digits (scikit-learn's) are looked for in THRIFTY_DATA
+or shared/data.
 """
 
 from __future__ import annotations
@@ -144,6 +144,16 @@ def told(one):
         )
 
 
+def mean_of(splits):
+    """The same of means over splits, as far as all curves go."""
+    n = min(len(one["joint"]) for one in splits)
+    joint = np.mean([one["joint"][:n] for one in splits], axis=0)
+    curve = [(float(ap), float(cost)) for ap, cost in joint]
+    for ap, cost in np.mean([one["alone"] for one in splits], axis=0):
+        need = need_of(curve, ap)
+        yield f"  mean: {ap:.3f} for {cost:.3g}; at once {need:.3g}: {need / cost:.0%}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="*", default=list(LABELS))
@@ -160,6 +170,7 @@ def main():
         known = [json.loads(line) for line in given.out.open()]
         done = {(one["set"], one["split"]): one for one in known}
     for name in given.sets:
+        splits = []
         for split in range(given.splits):
             one = done.get((name, split))
             if one is None:
@@ -168,6 +179,8 @@ def main():
                     with given.out.open("a") as lines:
                         lines.write(json.dumps(one) + "\n")
             print("\n".join(told(one)), flush=True)
+            splits.append(one)
+        print("\n".join(mean_of(splits)), flush=True)
 
 
 if __name__ == "__main__":
