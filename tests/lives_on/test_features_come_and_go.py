@@ -19,7 +19,7 @@ def clinic(n=400, seed=0):
     return frame, y
 
 
-@pytest.fixture(params=["memory", "file"])
+@pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.slow), "file"])
 def life(request, tmp_path):
     place = None if request.param == "memory" else tmp_path / "clinic.db"
     life = thrifty.Lifetime(store=place, prices=2, random_state=0)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -26,13 +30,27 @@ def source(frame):
     return thrifty.Source.from_frame(frame, examples=list(frame.index), name="clinic")
 
 
-@pytest.fixture(params=["memory", "file"])
+@pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.slow), "file"])
 def life(request, tmp_path):
-    place = None if request.param == "memory" else tmp_path / "clinic.db"
+    if request.param == "memory":
+        return learned_in(None)
+    (tmp_path / "clinic.db").write_bytes(_learned())
+    return thrifty.Lifetime.open(tmp_path / "clinic.db")
+
+
+def learned_in(place):
     life = thrifty.Lifetime(store=place, random_state=0)
     X, y = month(500, 0, 0)
     life.learn("ill", source(X), y)
     return life
+
+
+@cache
+def _learned():
+    """The file of its store, learned once for all tests."""
+    with TemporaryDirectory() as folder:
+        learned_in(Path(folder) / "a.db").close()
+        return (Path(folder) / "a.db").read_bytes()
 
 
 def test_still_as_good_then_worse(life):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from typer.testing import CliRunner
 
 import thrifty
@@ -25,10 +26,17 @@ def source(frame):
     return thrifty.Source.from_frame(frame, examples=list(frame.index), name="clinic")
 
 
-@pytest.fixture(params=["memory", "file"])
+@pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.slow), "file"])
 def life(request, tmp_path):
     place = None if request.param == "memory" else tmp_path / "clinic.db"
     return thrifty.Lifetime(store=place, random_state=0)
+
+
+@pytest.fixture
+def quick(tmp_path):
+    """With a model that is fitted in no time: what is bought, billed and kept is the same."""
+    family = thrifty.Models(LogisticRegression())
+    return thrifty.Lifetime(family, store=tmp_path / "clinic.db", random_state=0)
 
 
 def test_an_update_buys_only_new_rows_and_is_a_version(life):
@@ -48,7 +56,8 @@ def test_an_update_buys_only_new_rows_and_is_a_version(life):
     assert np.allclose(life["ill"].predict_proba(more), now.predict_proba(more))
 
 
-def test_old_rows_in_a_bigger_table_count_once(life):
+def test_old_rows_in_a_bigger_table_count_once(quick):
+    life = quick
     X, y = month()
     more, z = month(seed=1, first=240)
     life.learn("ill", source(X), y)
@@ -62,7 +71,8 @@ def test_old_rows_in_a_bigger_table_count_once(life):
     assert third.number == 3 and third.model.table_.n_rows <= 720
 
 
-def test_the_bill_sums_to_the_balance(life):
+def test_the_bill_sums_to_the_balance(quick):
+    life = quick
     X, y = month()
     life.learn("ill", source(X), y)
     life.update("ill", source(month(seed=1, first=240)[0]), month(seed=1)[1], spend=300)
@@ -131,7 +141,8 @@ def test_numbers_go_on_too(life):
     assert version.loss is not None
 
 
-def test_forget_takes_the_versions_and_the_bill_stays(life):
+def test_forget_takes_the_versions_and_the_bill_stays(quick):
+    life = quick
     X, y = month()
     life.learn("ill", source(X), y)
     life.update("ill", source(month(seed=1, first=240)[0]), month(seed=1)[1])
