@@ -50,7 +50,7 @@ faults: $(VENV)/.test
 	$(BIN)/python -m thrifty.testing.tribunal --kills 2000 --pauses 1000 --workers 8
 	$(BIN)/python -m thrifty.testing.simulator --histories 1000000 --results $(VENV)/simulator.jsonl
 	$(BIN)/python tests/faults/damage.py 2000
-	$(BIN)/python -m pytest -m "slow or not slow" tests/faults tests/engines tests/stores tests/lives_on
+	$(BIN)/python -m pytest -m "slow or not slow" tests/faults tests/engines tests/stores tests/lives_on tests/examples
 
 bench: $(VENV)/.test
 	$(BIN)/thrifty bench

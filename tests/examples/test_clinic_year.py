@@ -1,4 +1,8 @@
-"""A year in a clinic, step by step, on a real PostgreSQL server at its end."""
+"""A year in a clinic, step by step, on a real PostgreSQL server at its end.
+
+Each step has quick tests of its own (tests/lives_on, tests/stores/test_copying.py,
+tests/test_quote.py); the year as a whole is run by make faults.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,10 @@ import pytest
 import thrifty
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "clinic_year.py"
+pytestmark = pytest.mark.slow
 TASK = "died in hospital"
-#: patients a month; half of what the page shows
-EACH = 150
+#: patients a month
+EACH = 300
 
 
 @pytest.fixture(scope="module")

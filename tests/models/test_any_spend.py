@@ -36,7 +36,7 @@ def tasks(draw):
     return X, y, names, given_prices, spend, draw(st.booleans()), present
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(tasks())
 @pytest.mark.filterwarnings("ignore")
 def test_learned_or_refused_with_nothing_bought(task):
