@@ -43,6 +43,13 @@ def test_the_bills_of_labels_at_once_sum_to_what_was_paid(store, tmp_path):
         assert (again["b"].predict(X) == many["b"].model.predict(X)).all()
 
 
+def test_labels_at_once_use_what_is_known_on_all_rows_alone():
+    X, Y = made(n=200, k=16)
+    many = thrifty.Lifetime(random_state=0).learn(["a", "b", "c"], X, Y, spend="40 %")
+    for one in many.values():
+        assert one.model.table_.width == 8 and one.model.table_.bought.all()
+
+
 def test_numbers_at_once_have_few_features_on_many_rows_where_few_tell():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(900, 48))

@@ -51,9 +51,6 @@ _DEFAULT_SHARE = 0.05
 #: and never less than what so many cells cost on average, since a small table teaches little by a
 #: twentieth of it. Set by hand before 0.2
 _DEFAULT_CELLS = 30_000
-#: of labels that are numbers, at once: features are used that are known on so many of the rows of
-#: the one that is known on most; the last step of buying, and not those before it
-_OFTEN = 0.75
 #: features that count as useful to a task, for the memory
 _USEFUL = 20
 
@@ -187,9 +184,11 @@ def learn_together(
     if by_rungs is not None:
         return by_rungs
     targets = [_target(task) for task in tasks]
+    several = len(tasks) > 1 and not bool(cells.boolean.all())
+    fresh = several and not owns_rows(cells)
     with threadpool_limits(1):
         one = Nested().buy_for_all(cells, targets, allowance_of(cells), beside)
-        return fit_one_table(one, cells, targets, estimator, seed, beside)
+        return fit_one_table(one, cells, targets, estimator, seed, beside, fresh=fresh)
 
 
 def fit_one_table(
@@ -199,31 +198,35 @@ def fit_one_table(
     estimator: EstimatorLike | None,
     seed: int,
     beside: Sequence[Target] = (),
+    *,
+    fresh: bool = False,
 ) -> list[LearnedTable]:
-    """A model of each target on one table, of those features alone that they need."""
-    sizes = tuple(len(cells.categories.get(f, ())) for f in one.features.tolist())
+    """A model of each target on one table, of those features alone that they need.
+
+    ``fresh``: nothing was known before it was bought, so that what its last step took is known on
+    all of the rows; else rows left out say how many features classes need.
+    """
     classes = [target for target in targets if target.numbers is None]
     also = [target for target in beside if target.numbers is None and is_told(target, one.rows)]
     ours = [target.of_rows(one.rows) for target in (*classes, *also)]
     weights = [share_of_rows(target, one.rows) for target in (*classes, *also)]
-    kept = how_many_tell(one.filled(), ours, weights, sizes, seed)
-    few = one.first(kept)
+    last = one.often_known(np.asarray(cells.shared_prices)[one.features] > 0)
+    few = last
+    if classes and not fresh:
+        few = one.first(how_many_tell(one.filled(), ours, weights, _sizes(cells, one), seed))
     made = iter(
-        fit_for_all(few.filled(), ours, weights, sizes[:kept], seed)
+        fit_for_all(few.filled(), ours, weights, _sizes(cells, few), seed)
         if classes and estimator is None
         else ()
     )
     found: list[LearnedTable] = []
     for target in targets:
         numbers = target.numbers is not None
-        table = (one if numbers else few).table(target)
-        if any(sizes) and (numbers or estimator is not None):
-            table = replace(table, categories=sizes[: table.width])
-        if numbers:  # few features on many rows, rather than as many cells of more features
-            often = table.bought.sum(axis=0)
-            table = table.of_features(np.flatnonzero(often >= _OFTEN * often.max()))
-        if numbers or estimator is not None:  # the features and rows that were bought together
-            table = table.block()
+        part = last if numbers else few
+        table = part.table(target)
+        if numbers or estimator is not None:  # the rows that were bought together
+            sizes = _sizes(cells, part)
+            table = replace(table, categories=sizes if any(sizes) else ()).block()
         lesson = Lesson(useful=one.features[:_USEFUL])
         bought, words = _with_words(Bought(table, lesson, {"way": "together"}), cells)
         if numbers:
@@ -238,6 +241,11 @@ def fit_one_table(
             fitted = cast(FittedClasses, each.model)
             found.append(LearnedClasses(bought, fitted, words=words, left_out=each.left_out))
     return found
+
+
+def _sizes(cells: Cells, one: OneTable) -> tuple[int, ...]:
+    """Categories of each feature, 0 for numbers."""
+    return tuple(len(cells.categories.get(f, ())) for f in one.features.tolist())
 
 
 def learn_again(

@@ -65,6 +65,8 @@ _AS_GOOD = (1.03, 1.0)
 _FOLDS, _JUDGES, _JUDGED, _NARROWEST = 3, 24, 300, 8
 #: values further from the mean than so many spreads count as that far
 _FAR = 4.0
+#: features of the last step are known on so many of the rows of the one that is known on most
+_OFTEN = 0.75
 #: what may be missing for a purchase: prices are sums of floats
 _CENT = 1e-9
 
@@ -90,13 +92,25 @@ class OneTable:
 
     def first(self, n: int) -> OneTable:
         """With the features alone that told most."""
+        return self._of(np.arange(min(n, len(self.features))))
+
+    def often_known(self, paid: Bools) -> OneTable:
+        """With the features alone of the last step of buying, and what is free.
+
+        Those of the steps before are known on fewer rows. ``paid``: which features cost something.
+        """
+        often = self.bought.sum(axis=0)
+        most = often[paid] if paid.any() else often
+        return self._of(np.flatnonzero(often >= _OFTEN * most.max(initial=0)))
+
+    def _of(self, which: Ints) -> OneTable:
         return OneTable(
-            self.features[:n],
+            self.features[which],
             self.rows,
-            self.values[:, :n],
-            self.bought[:, :n],
-            self.middles[:n],
-            self.importances[:n],
+            self.values[:, which],
+            self.bought[:, which],
+            self.middles[which],
+            self.importances[which],
         )
 
     def table(self, target: Target) -> Table:
