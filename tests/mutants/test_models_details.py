@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from tests.models.test_halving import buy, clinic
 
 import thrifty
+from thrifty.cells import Cells
+from thrifty.models.buying.halving import Halving, _Search
+from thrifty.models.fits.linear_score import LinearScore
+from thrifty.models.fits.proxy import _best_splits
 from thrifty.models.fits.quality_wide import table_without
+from thrifty.models.memory.memory import Memory
 
 
 def test_another_seed_buys_other_rows():
@@ -31,3 +37,47 @@ def test_what_no_row_has_said_is_not_taken_out_of_a_belief():
     telling = np.flatnonzero((table.labels == 1) & (table.values[:, 0] == 1))[:5]
     without = table_without(table, telling)
     assert without.effects[0, 0] < table.effects[0, 0] - 0.1
+
+
+def test_looking_costs_no_more_than_its_share():
+    """The rest is for the features that were chosen."""
+    rng = np.random.default_rng(2)
+    y = np.repeat([0, 1], 300)
+    for features, spend in ((60, 6000), (200, 9000)):
+        cells = Cells(rng.normal(size=(600, features)), spend=float(spend))
+        search = _Search(Halving(), cells, y, 2, spend, rng, Memory())
+        search.halve()
+        assert search.rounds > 0
+        assert 0.25 * spend < cells.n_bought <= 0.4 * spend
+
+
+def test_what_gives_no_points_is_not_on_the_card():
+    linear = LinearScore(np.array([1.5, 0.0, -0.7]), np.array([0.2, 0.1, 0.0]), -1.0)
+    card = linear.scorecard(["fever", "cough", "rash"], {}, ["well", "ill"])
+    assert [row.feature for row in card.rows] == ["fever"]
+
+
+def test_numbers_are_predicted_for_no_more_than_what_may_be_spent():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(120, 6))
+    life = thrifty.Lifetime(prices=[0.25] * 6, random_state=0)
+    life.learn("worth", X, X[:, 0] + 0.5 * X[:, 1] + 0.1 * rng.normal(size=120))
+    new = rng.normal(size=(40, 6))
+    for spend in (9.5, 10.0, 19.5):
+        assert life.predict("worth", new, spend=spend).receipt.cost <= spend + 1e-6
+
+
+def test_a_larger_table_is_tall():
+    """Rows tell more than features that tell little: 424 rows of 12 features, of 60."""
+    X, y = clinic()
+    _, bought = buy(X, y, 0.1 * X.size)
+    assert bought.table.n_rows > 15 * len(bought.table.features)
+
+
+def test_a_split_is_made_where_it_tells_most():
+    rng = np.random.default_rng(4)
+    codes = rng.integers(0, 4, (200, 3))
+    wrong = np.where(codes[:, 1] > 1, 0.5, -0.5) + 0.1 * rng.normal(size=200)
+    rows, node = np.arange(200), np.zeros(200, np.int64)
+    feature, cut = _best_splits(codes, rows, node, wrong, np.full(200, 0.25), 1, 4, 1.0, 1.0)
+    assert (feature[0], cut[0]) == (1, 1)

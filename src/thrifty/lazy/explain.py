@@ -93,7 +93,11 @@ def _explained(
 
 
 def _text(words: Sequence[str] | None, value: float) -> str | None:
-    """The category at a place of the list."""
+    """The category at a place of the list.
+
+    >>> _text(["never", "daily"], 0.0), _text(["never", "daily"], 2.0)
+    ('never', None)
+    """
     if words is None or np.isnan(value) or not 0 <= value < len(words):
         return None
     return str(words[int(value)])

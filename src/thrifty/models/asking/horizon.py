@@ -50,6 +50,8 @@ def best_prefix(
     3
     >>> best_prefix(prices, losses, predictions=100_000, spent=10_000.0)
     2
+    >>> best_prefix(prices, losses, predictions=0, spent=10_000.0)
+    3
     """
     if in_money:
         return int(np.argmin(prices + losses))

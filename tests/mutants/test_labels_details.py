@@ -1,0 +1,22 @@
+"""Labels and groups that cannot be read: an error of ours, which says what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from thrifty.errors import BadInput
+from thrifty.labels.numbers import real_labels
+from thrifty.labels.of_rows import read_groups
+
+
+def test_groups_of_several_kinds_cannot_be_ordered():
+    groups = np.array([1, "ward", 2, "ward"], dtype=object)
+    with pytest.raises(BadInput, match="one kind that can be ordered"):
+        read_groups(groups, 4)
+
+
+@pytest.mark.parametrize("labels", [["high", "low"], [{}, 1.0]])
+def test_words_are_no_numbers(labels):
+    with pytest.raises(BadInput, match="labels must be numbers"):
+        real_labels(labels)
