@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+import thrifty
 from thrifty.certified.certificate import _too_few
 from thrifty.certified.divergence import least_checks
+from thrifty.cli import app
 from thrifty.commands.csv_file import _with_points
+from thrifty.commands.demo import Demo
+from thrifty.commands.task_file import read_any_file
+from thrifty.commands.task_source import _function
+from thrifty.errors import BadInput
 
 pandas = pytest.importorskip("pandas")
 
@@ -32,3 +40,30 @@ def test_rows_are_few_up_to_twice_what_is_checked():
             by_chance=False, target=SimpleNamespace(level=level), bought=np.zeros(rows, bool)
         )
         assert bool(_too_few(done, 0.95)) == few
+
+
+def test_a_function_that_is_not_in_its_module_is_said():
+    with pytest.raises(BadInput, match="the module 'json' has no 'no.such'"):
+        _function("json:no.such", Path("."))
+
+
+def test_only_the_features_that_were_named_are_offered():
+    asked = read_any_file(Path("ward.csv"), ["ill"], features=["age", "weight"])
+    assert asked.source["features"] == ["age", "weight"]
+    assert "features" not in read_any_file(Path("ward.csv"), ["ill"]).source
+
+
+@pytest.mark.parametrize("sure", [[], ["--sure", "0.9"]])
+def test_asking_goes_until_it_is_sure_or_has_everything(tmp_path, sure):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    with thrifty.Lifetime(store=str(tmp_path / "ward.db"), random_state=0) as life:
+        life.learn("ill", X, X[:, 0] > 0)
+    command = ["ask", str(tmp_path / "ward.db"), "--task", "ill", *sure]
+    done = CliRunner().invoke(app, command, input="9\n9\n9\nq\n")
+    assert done.exit_code == 0 and "ill: " in done.output
+    assert done.output.count("price 1") == (1 if sure else 3)
+
+
+def test_a_demo_begins_without_an_exact_tree():
+    assert Demo(5, 30).exact == 0

@@ -122,6 +122,10 @@ def test_nothing_without_the_token(site: Site) -> None:
         assert wrong.status_code == 403
 
 
+def test_quality_that_was_not_measured_has_no_column(site: Site) -> None:
+    assert 'data-measured="no"' in site.ask("GET", "/tasks").text
+
+
 def test_the_token_in_the_address_becomes_a_cookie(site: Site) -> None:
     answer = site.ask("GET", f"/tasks?token={TOKEN}", cookies={})
     assert (answer.status_code, answer.headers["location"]) == (303, "/tasks")
