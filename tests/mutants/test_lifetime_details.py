@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from thrifty.lifetime.booking import _hashed
+import thrifty
+from thrifty.lifetime.booking import _features_key, _hashed
 from thrifty.lifetime.inputs import bins_of
 from thrifty.lifetime.monitoring import Reference
 from thrifty.lifetime.outcomes import _days, _periods
@@ -62,3 +65,21 @@ def test_the_middle_of_the_reference_is_a_normal_score_of_0():
     middle = here._normal(np.array([np.median(scores)]))
     assert abs(middle[0]) < 0.1
     assert np.std(here._normal(scores)) == pytest.approx(1, abs=0.1)
+
+
+def test_tasks_that_were_offered_other_features_have_another_key():
+    source = SimpleNamespace(feature_names=["weight", "age"])
+    some = SimpleNamespace(n_offered=1, offered=np.array([1]))
+    everything = SimpleNamespace(n_offered=2, offered=np.arange(2))
+    assert _features_key(source, some) == _hashed(["age"])
+    assert _features_key(source, everything) == _hashed(["age", "weight"])
+
+
+def test_a_notebook_shows_how_sure_each_answer_is():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 3))
+    life = thrifty.Lifetime(random_state=0)
+    life.learn("ill", X, X[:, 0] > 0)
+    found = life.predict("ill", rng.normal(size=(5, 3)))
+    shown = found._repr_html_()
+    assert all(f"{p:.2f}" in shown for p in found.probabilities.max(axis=1))

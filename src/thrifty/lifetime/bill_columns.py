@@ -73,8 +73,9 @@ COLUMNS = [
 def bill_cells(receipt: Receipt) -> Json:
     """What a bill says of a receipt.
 
-    >>> bill_cells(Receipt(2, 13.9, 0, 4, 1, 3, 2))["cost"]
-    13.9
+    >>> said = bill_cells(Receipt(2, 13.9, 0, 4, 1, 3, 2))
+    >>> said["cost"], said["over"]
+    (13.9, 0.0)
     """
     return {column.name: column.read(receipt) for column in COLUMNS}
 
