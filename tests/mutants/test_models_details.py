@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
 from tests.models.test_halving import buy, clinic
 
 import thrifty
 from thrifty.cells import Cells
+from thrifty.models import learning
+from thrifty.models.asking.certificate import RUNGS
 from thrifty.models.buying.halving import Halving, _Search
+from thrifty.models.fits import linear_and_trees
 from thrifty.models.fits.linear_score import LinearScore
 from thrifty.models.fits.proxy import _best_splits
 from thrifty.models.fits.quality_wide import table_without
@@ -81,3 +88,28 @@ def test_a_split_is_made_where_it_tells_most():
     rows, node = np.arange(200), np.zeros(200, np.int64)
     feature, cut = _best_splits(codes, rows, node, wrong, np.full(200, 0.25), 1, 4, 1.0, 1.0)
     assert (feature[0], cut[0]) == (1, 1)
+
+
+def test_rungs_are_levels_that_a_row_can_reach():
+    for p in (0.5, 0.9, 0.99):
+        levels = [p + (1 - p) * part for part in RUNGS]
+        assert p == levels[-1] < levels[0] < 1
+        assert levels == sorted(levels, reverse=True)
+
+
+@pytest.mark.parametrize(("estimator", "threads"), [(None, 1), (LogisticRegression(), None)])
+def test_a_users_estimator_has_the_threads_it_asks_for(monkeypatch, estimator, threads):
+    given = []
+    monkeypatch.setattr(learning, "threadpool_limits", lambda n: given.append(n) or nullcontext())
+    X = np.random.default_rng(6).normal(size=(60, 3))
+    thrifty.ModelClassifier(estimator).fit(X, X[:, 0] > 0)
+    assert given == [threads]
+
+
+def test_no_trees_are_grown_that_would_count_for_nothing(monkeypatch):
+    monkeypatch.setattr(linear_and_trees, "_forest", lambda *_: "forest")
+    monkeypatch.setattr(linear_and_trees, "_correction", lambda *_: "correction")
+    monkeypatch.setattr(linear_and_trees, "_shift", lambda *_: 0.0)
+    monkeypatch.setattr(linear_and_trees, "add_up", lambda parts, shift=0.0: parts)
+    grown = [linear_and_trees.grow_beside(None, None, None, 0.2, trust, 0) for trust in (0.0, 0.5)]
+    assert grown == [[(0.2, "forest")], [(0.2, "forest"), (0.4, "correction")]]
