@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from tests.models.test_halving import buy, clinic
 
 import thrifty
@@ -97,13 +97,15 @@ def test_rungs_are_levels_that_a_row_can_reach():
         assert levels == sorted(levels, reverse=True)
 
 
-@pytest.mark.parametrize(("estimator", "threads"), [(None, 1), (LogisticRegression(), None)])
-def test_a_users_estimator_has_the_threads_it_asks_for(monkeypatch, estimator, threads):
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("kind", [thrifty.ModelClassifier, thrifty.ModelRegressor])
+def test_a_users_estimator_has_the_threads_it_asks_for(monkeypatch, kind, own):
     given = []
     monkeypatch.setattr(learning, "threadpool_limits", lambda n: given.append(n) or nullcontext())
     X = np.random.default_rng(6).normal(size=(60, 3))
-    thrifty.ModelClassifier(estimator).fit(X, X[:, 0] > 0)
-    assert given == [threads]
+    estimator = LogisticRegression() if kind is thrifty.ModelClassifier else Ridge()
+    kind(estimator if own else None).fit(X, np.round(X[:, 0]) > 0)
+    assert given[-1:] == [None if own else 1]
 
 
 def test_no_trees_are_grown_that_would_count_for_nothing(monkeypatch):
