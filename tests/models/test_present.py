@@ -77,6 +77,15 @@ def test_enough_money_buys_all_that_exists_and_no_more():
     assert learned.receipt.cost == learned.receipt.cells
 
 
+def test_rows_without_a_label_leave_the_gaps_of_the_others_where_they_are():
+    X, mask, y = ward()
+    labels = [None if i % 3 == 0 else int(v > 0.8) for i, v in enumerate(y)]
+    life = thrifty.Lifetime(random_state=0)
+    with pytest.warns(thrifty.errors.RowsLeftOut):
+        life.learn("a", lab(X, mask, 1), labels, spend="60 %")
+    assert 0 < life.balance().spent <= mask[np.arange(N) % 3 > 0].sum()
+
+
 def test_yes_and_no_with_gaps():
     X, mask, y = ward()
     source = lab(X > 0, mask, 1, boolean=True)
