@@ -15,6 +15,7 @@ from thrifty.models import learning
 from thrifty.models.asking.certificate import RUNGS
 from thrifty.models.buying.halving import Halving, _Search
 from thrifty.models.fits import linear_and_trees
+from thrifty.models.fits.line import LineDesign
 from thrifty.models.fits.linear_score import LinearScore
 from thrifty.models.fits.proxy import _best_splits
 from thrifty.models.fits.quality_wide import table_without
@@ -115,3 +116,23 @@ def test_no_trees_are_grown_that_would_count_for_nothing(monkeypatch):
     monkeypatch.setattr(linear_and_trees, "add_up", lambda parts, shift=0.0: parts)
     grown = [linear_and_trees.grow_beside(None, None, None, 0.2, trust, 0) for trust in (0.0, 0.5)]
     assert grown == [[(0.2, "forest")], [(0.2, "forest"), (0.4, "correction")]]
+
+
+def test_further_rows_are_counted():
+    rng = np.random.default_rng(7)
+    y = np.repeat([0, 1], 200)
+    cells = Cells(rng.normal(size=(400, 20)), spend=4000.0)
+    search = _Search(Halving(), cells, y, 2, 4000, rng, Memory())
+    search.halve()
+    search.chosen, search.rows = [0, 1], 60
+    assert search._buy_rows(200) == search.rows - 60 > 20
+
+
+def test_a_gap_that_tells_has_a_column():
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(200, 2))
+    y = np.arange(200) % 2
+    X[y == 1, 0] = np.nan
+    line = LineDesign.of(X, np.zeros(2, bool)).fit(np.arange(200), y, 2, np.ones(200))
+    scores = line.scores(X)[:, 0]
+    assert abs(scores[y == 1].mean() - scores[y == 0].mean()) > 1
