@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-__all__ = ["Prediction", "out_of_money", "prediction_receipt"]
+__all__ = [
+    "Prediction",
+    "frame_of_answers",
+    "out_of_money",
+    "prediction_receipt",
+    "probability_columns",
+]
 
 #: answers that a notebook shows
 _SHOWN = 8
