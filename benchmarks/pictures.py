@@ -1,8 +1,8 @@
 """Pictures of the documentation, drawn from kept results.
 
-    python benchmarks/pictures.py quality [docs/images]          of README: results/models.json
-    python benchmarks/pictures.py asking [docs/images]           of docs/predicting.md: afa.jsonl
-    python benchmarks/pictures.py bench.json docs/images         of docs/benchmarks.md
+    python benchmarks/pictures.py quality [docs/images]     of README: models.json, together.jsonl
+    python benchmarks/pictures.py asking [docs/images]      of docs/predicting.md: afa.jsonl
+    python benchmarks/pictures.py bench.json docs/images    of docs/benchmarks.md
 
 ``thrifty bench --large --json > bench.json`` makes the run of the last, ``python benchmarks/afa.py
 --out benchmarks/results/afa.jsonl`` that of the second.
@@ -25,11 +25,13 @@ __all__ = [
     "draw_quality",
     "quality_by_bill",
     "speed_ratios",
+    "together_by_bill",
 ]
 
 _RESULTS = Path(__file__).parent / "results" / "models.json"
-#: the bills of the picture
+#: the bills of the picture, of tasks that come one after another and of labels at once
 _BILLS = (0.02, 0.03, 0.05, 0.1, 0.2)
+_AT_ONCE_BILLS = (0.05, 0.1, 0.2, 0.4)
 #: (a bill, its mean over the sets, the lower and the upper quartile of the sets)
 Curve = list[tuple[float, float, float, float]]
 
@@ -60,25 +62,73 @@ def quality_by_bill(lines: list[dict[str, Any]]) -> dict[str, Curve]:
                 ways["whole rows"] = np.array([told[x][rows[0]] for x in at])
             for way, ap in ways.items():
                 found.setdefault(way, {}).setdefault(bill, []).append(float(ap.mean() / full))
+    return _curves(found, len(sets))
+
+
+def together_by_bill(lines: list[dict[str, Any]]) -> dict[str, Curve]:
+    """The same of all labels of a set on the same rows, means over the splits.
+
+    Ours at once, and whole rows bought once with the model that is best in hindsight.
+    """
+    full: dict[tuple[str, int], float] = {}
+    kept: dict[tuple[str, float, str], dict[int, float]] = {}
+    for one in lines:
+        name, seed = one["set"], one["seed"]
+        if one["what"] == "full":
+            full[name, seed] = _best(one["models"])
+        elif one["what"] == "at once":
+            kept.setdefault((name, one["bill"], "Thrifty"), {})[seed] = float(np.mean(one["ap"]))
+        elif one["what"] == "whole rows once":
+            key = name, one["bill"], "whole rows, once for all labels"
+            kept.setdefault(key, {})[seed] = _best(one["models"])
+    found: dict[str, dict[float, list[float]]] = {}
+    for (name, bill, way), of_splits in kept.items():
+        if bill in _AT_ONCE_BILLS:
+            relative = [ap / full[name, seed] for seed, ap in of_splits.items()]
+            found.setdefault(way, {}).setdefault(bill, []).append(float(np.mean(relative)))
+    return _curves(found, len({name for name, _ in full}))
+
+
+def _best(models: dict[str, list[float]]) -> float:
+    """The mean over the labels of the model that is best in hindsight."""
+    return max(float(np.mean(ap)) for ap in models.values())
+
+
+def _curves(found: dict[str, dict[float, list[float]]], n_sets: int) -> dict[str, Curve]:
     curves = {
         way: [
             (bill, float(np.mean(r)), float(np.quantile(r, 0.25)), float(np.quantile(r, 0.75)))
             for bill, r in sorted(bills.items())
-            if len(r) == len(sets)  # a mean over fewer sets is another figure
+            if len(r) == n_sets  # a mean over fewer sets is another figure
         ]
         for way, bills in found.items()
     }
     return {way: curve for way, curve in curves.items() if curve}
 
 
-def draw_quality(curves: dict[str, Curve], path: Path) -> Path:
-    """Draw what :func:`quality_by_bill` returns."""
+def draw_quality(apart: dict[str, Curve], at_once: dict[str, Curve], path: Path) -> Path:
+    """Draw what :func:`quality_by_bill` and :func:`together_by_bill` return, side by side."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(8, 3.8), layout="constrained")
+    figure, both = pyplot.subplots(1, 2, figsize=(11, 4), layout="constrained", sharey=True)
+    titles = (
+        "One task after another, fifteen public sets",
+        "All labels at once, seven public sets",
+    )
+    for axes, curves, title in zip(both, (apart, at_once), titles, strict=True):
+        _draw_curves(axes, curves)
+        axes.set_title(title, fontsize=11)
+    both[0].set_ylabel("average precision, relative")
+    figure.supxlabel("cells bought (mean over the sets, and the middle half of them)", fontsize=10)
+    figure.savefig(path, dpi=130)
+    pyplot.close(figure)
+    return path
+
+
+def _draw_curves(axes: Any, curves: dict[str, Curve]) -> None:
     colours = {"Thrifty": "#0b6e4f"}
     others = iter(("#b35c1e", "#5a5a8c", "#777777"))
     for way, curve in curves.items():
@@ -87,18 +137,15 @@ def draw_quality(curves: dict[str, Curve], path: Path) -> Path:
         axes.plot(x, [p[1] for p in curve], marker="o", color=colour, label=way, linewidth=2.2)
         axes.fill_between(x, [p[2] for p in curve], [p[3] for p in curve], color=colour, alpha=0.12)
     axes.axhline(1, color="black", linewidth=0.9, linestyle="--")
-    axes.text(20, 1.008, "the best model on every cell", ha="right", va="bottom", fontsize=9)
+    bills = sorted({point[0] for curve in curves.values() for point in curve})
+    axes.text(
+        100 * bills[-1], 1.008, "the best model on every cell", ha="right", va="bottom", fontsize=9
+    )
     axes.set_xscale("log")
-    axes.set_xticks([100 * bill for bill in _BILLS], [f"{100 * bill:g} %" for bill in _BILLS])
+    axes.set_xticks([100 * bill for bill in bills], [f"{100 * bill:g} %" for bill in bills])
     axes.minorticks_off()
-    axes.set_xlabel("cells bought")
-    axes.set_ylabel("average precision, relative")
-    axes.set_title("Fifteen public data sets: mean, and the middle half of them", fontsize=11)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="lower right")
-    figure.savefig(path, dpi=130)
-    pyplot.close(figure)
-    return path
 
 
 #: of the pictures of asking: what is measured, and what others published (benchmarks/afa.py)
@@ -222,7 +269,9 @@ def _published() -> list[dict[str, Any]]:
 
 if __name__ == "__main__" and sys.argv[1] == "quality":
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path("docs/images")
-    print(draw_quality(quality_by_bill(_published()), folder / "quality.png"))
+    shared = [json.loads(line) for line in (_RESULTS.parent / "together.jsonl").open()]
+    curves = quality_by_bill(_published()), together_by_bill(shared)
+    print(draw_quality(*curves, folder / "quality.png"))
 elif __name__ == "__main__" and sys.argv[1] == "asking":
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path("docs/images")
     kept = [json.loads(line) for line in (_RESULTS.parent / "afa.jsonl").open()]
