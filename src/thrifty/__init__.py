@@ -58,7 +58,7 @@ if _TYPE_CHECKING:
     )
     from thrifty.wrapped import metered
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 #: where each public name lives
 _HOMES = {
