@@ -63,7 +63,7 @@ def test_just_below_the_border_at_most_one_in_twenty_is_accepted(home, n):
 
 
 def test_what_is_the_same_is_accepted(home):
-    assert accepted(home, 0.95, 40) >= 36
+    assert accepted(home, 0.95, 40) >= 32
 
 
 def test_the_error_is_shared_by_all_models_that_were_asked(home):
