@@ -186,8 +186,9 @@ class Models:
             )
             found = hypothesis_of(of_classes, labels, seed) if self.recurring else {}
             learned = of_classes.with_hypotheses(found)
-        most_useful_first = learned.bought.table.features.tolist()
-        learned = replace(learned, steps=for_predictions(steps, most_useful_first, prices))
+        if steps:
+            most_useful_first = learned.bought.table.features.tolist()
+            learned = replace(learned, steps=for_predictions(steps, most_useful_first, prices))
         whole = cells.n_features * cells.n_examples
         route: Literal["screened", "scratch"] = "scratch" if cells.n_bought >= whole else "screened"
         return Found(route, learned, grown=_TaughtTable(learned.bought.lesson, cells.n_features))
