@@ -44,7 +44,7 @@ def test_a_seed_replays_exactly():
 #: found once; what was wrong is said beside the test of it in test_asked_twice.py. 503807 was the
 #: judge's own: a user told the values of an old call, and the disk took them without saying so;
 #: 3000236 likewise, where a user gave a purchase up
-@pytest.mark.parametrize("seed", [20494, 20096, 11144, 503807, 3000236])
+@pytest.mark.parametrize("seed", [20494, 20096, 11144, 503807, 3000236, 7000072])
 def test_a_history_that_failed_once(seed):
     assert simulate(seed, shrink=False).found == ()
 

@@ -13,7 +13,7 @@ from thrifty.cells.ledger.answers import read_answer
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.calls import Outcome
 from thrifty.cells.ledger.owner import me
-from thrifty.cells.ledger.partly import Part, cut, table_of
+from thrifty.cells.ledger.partly import Part, cut, parts_beside, table_of
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.ledger.real_costs import Billed, billed_within, read_cost
 from thrifty.cells.ledger.settlement import (
@@ -68,7 +68,9 @@ def end(
     now = pages.as_now(purchase)
     came = asking.ledger.now() if at is None else at
     if now.status not in ("pending", "doubt"):
-        return _after_the_fact(asking, pages, now, outcome, names, came)
+        ended, problem = _after_the_fact(asking, pages, now, outcome, names, came)
+        # Our own end of it may have been committed unheard: the parts of it are ours as well.
+        return [*ended, *(parts_beside(pages, now) if now.owner == me() else ())], problem
     if outcome.kind == "answer":  # whoever asked: under one key it is one answer
         return _answered(asking, pages, now, outcome, names, came)
     if now.status != "pending" or now.owner != me():

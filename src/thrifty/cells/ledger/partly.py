@@ -19,7 +19,7 @@ from thrifty.cells.sources.answered import FAILED
 from thrifty.errors import MalformedAnswer
 from thrifty.typing import AnyArray
 
-__all__ = ["Part", "cut", "table_of"]
+__all__ = ["Part", "cut", "parts_beside", "table_of"]
 
 _ANSWERED = 0
 _NOT_BILLED, _BILLED, _UNKNOWN = (FAILED.index(w) + 1 for w in ("not-billed", "billed", "unknown"))
@@ -74,6 +74,17 @@ def cut(
                 pages.add_example_costs(block.examples, block.costs)
         written.append(part._replace(purchase=mine))
     return written
+
+
+def parts_beside(pages: Pages, whole: Purchase) -> list[Purchase]:
+    """What :func:`cut` wrote beside a purchase, where its commit was not heard of."""
+    found: list[Purchase] = []
+    while True:
+        first = len(found) + 1
+        more = pages.with_keys([f"{whole.key}#{i}" for i in range(first, first + 8)])
+        found += more
+        if len(more) < 8:
+            return found
 
 
 def _parts(whole: Purchase, ends: NDArray[np.int8], own: NDArray[np.int64]) -> list[Part]:
