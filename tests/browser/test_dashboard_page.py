@@ -157,7 +157,7 @@ def test_it_survives_a_store_that_is_being_written(window, shared: Dashboard) ->
     writer = sqlite3.connect(shared.store, isolation_level=None)
     writer.execute("BEGIN EXCLUSIVE")
     page.goto(f"{shared.home}/tasks")
-    assert page.locator("#tasks tbody tr").first.is_visible()
+    expect(page.locator("#tasks tbody tr").first).to_be_visible(timeout=15_000)
     page.locator("#trouble", has_text="in use by other processes").wait_for(timeout=15_000)
     writer.execute("ROLLBACK")
     expect(page.locator("#trouble")).to_be_hidden(timeout=15_000)
