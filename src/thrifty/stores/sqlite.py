@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import quote_from_bytes
 
 from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreTooNew, StoreUnwritable
 from thrifty.stores.base import Store
@@ -69,7 +70,8 @@ class SQLiteStore(Store):
         if not self.read_only:
             self._make_file()
         mode = "ro" if self.read_only else "rw"
-        uri = f"{self.path.absolute().as_uri()}?mode={mode}"
+        # Not ``as_uri``: from Python 3.14 on it loads an HTTP client, and TLS with it.
+        uri = f"file://{quote_from_bytes(os.fsencode(self.path.absolute()))}?mode={mode}"
         return sqlite3.connect(
             uri, uri=True, timeout=self.wait, isolation_level=None, check_same_thread=False
         )
