@@ -21,6 +21,7 @@ from thrifty.commands.opening import (
 )
 from thrifty.errors import BadInput, StoreError
 from thrifty.stores import copy_store, existing_store
+from thrifty.stores.sqlite import file_uri
 
 __all__ = ["copy_file", "register"]
 
@@ -34,7 +35,7 @@ def copy_file(source: Path, target: Path, *, replace: bool = False) -> None:
     with contextlib.suppress(FileNotFoundError):
         beside.unlink()
     os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    where = f"{source.absolute().as_uri()}?mode=ro"
+    where = file_uri(source, "ro")
     closing = contextlib.closing
     with closing(sqlite3.connect(where, uri=True)) as a, closing(sqlite3.connect(beside)) as b:
         a.backup(b)

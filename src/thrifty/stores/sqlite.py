@@ -24,7 +24,7 @@ from thrifty.stores.migrations import LATEST, migrate
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.task_pages import SqlRow
 
-__all__ = ["SQLiteStore"]
+__all__ = ["SQLiteStore", "file_uri"]
 
 T = TypeVar("T")
 
@@ -33,6 +33,17 @@ APPLICATION = 0x54687279
 #: connections of a parent process, kept so that nothing closes them in a child
 _OF_PARENTS: list[object] = []
 _SPELLING = {"id": "INTEGER", "int": "INTEGER", "real": "REAL", "blob": "BLOB"}
+
+
+def file_uri(path: Path, mode: str) -> str:
+    """How SQLite is told of a file and how it may use it: ``ro`` or ``rw``.
+
+    Not ``Path.as_uri``: from Python 3.14 on it loads an HTTP client, and TLS with it.
+
+    >>> file_uri(Path("/var/a b?.db"), "ro")
+    'file:///var/a%20b%3F.db?mode=ro'
+    """
+    return f"file://{quote_from_bytes(os.fsencode(path.absolute()))}?mode={mode}"
 
 
 class SQLiteStore(Store):
@@ -70,10 +81,12 @@ class SQLiteStore(Store):
         if not self.read_only:
             self._make_file()
         mode = "ro" if self.read_only else "rw"
-        # Not ``as_uri``: from Python 3.14 on it loads an HTTP client, and TLS with it.
-        uri = f"file://{quote_from_bytes(os.fsencode(self.path.absolute()))}?mode={mode}"
         return sqlite3.connect(
-            uri, uri=True, timeout=self.wait, isolation_level=None, check_same_thread=False
+            file_uri(self.path, mode),
+            uri=True,
+            timeout=self.wait,
+            isolation_level=None,
+            check_same_thread=False,
         )
 
     def _make_file(self) -> None:
