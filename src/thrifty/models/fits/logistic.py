@@ -20,8 +20,6 @@ __all__ = [
 #: how far slopes are from 1 as a rule, in logarithms: its square is the .09 of docs/models.md
 #: (Numbers, categories, gaps: 4). Set when controls came; on which sets was not noted
 _SPREAD = 0.3
-#: how often a step of Newton's method that raises the loss is halved, at most: 2 becomes .001
-_HALVINGS = 11
 
 
 def softmax(scores: Floats) -> Floats:
@@ -101,19 +99,9 @@ def fit_slope(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> tupl
 
 
 def _slope_of_two(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> tuple[float, float]:
-    """Newton's method on intercept and slope; a slope outside its range is put to its end.
-
-    A whole step overshoots where scores are far too steep, and the next ones then run away: a step
-    that raises the loss is halved.
-    """
-
-    def loss(at: Floats) -> float:
-        eta = at[0] + at[1] * scores
-        return float(weights @ (np.logaddexp(0.0, eta) - codes * eta))
-
+    """Newton's method on intercept and slope; a slope outside its range is put to its end."""
     share = float(np.average(codes, weights=weights))
     at = np.array([np.log(share / (1 - share)) - np.average(scores, weights=weights), 1.0])
-    best = loss(at)
     for _ in range(25):
         p = softmax((at[0] + at[1] * scores)[:, None])[:, 1]
         wrong, curve = weights * (p - codes), weights * p * (1 - p)
@@ -121,15 +109,8 @@ def _slope_of_two(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> 
         a, b, c = curve.sum(), curve @ scores, curve @ scores**2
         ridge = 1e-6 * (a + c) + 1e-12
         move = np.linalg.solve([[a + ridge, b], [b, c + ridge]], steps)
-        largest = float(np.abs(move).max())
-        move = move * min(1.0, 2.0 / max(largest, 1e-12))
-        for _ in range(_HALVINGS):
-            now = loss(at - move)
-            if now <= best + 1e-9 * abs(best):
-                break
-            move = move / 2
-        at, best = at - move, now
-        if largest < 1e-7:
+        at -= np.clip(move, -2.0, 2.0)
+        if np.abs(move).max() < 1e-7:
             break
     slope = float(np.clip(at[1], 0.2, 5.0))
     return slope, _loss_at(slope, scores[:, None], codes, weights)
@@ -147,13 +128,6 @@ def slope_losses(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> l
     share, w = float(np.average(codes, weights=weights)), weights[:, None]
     a = np.log(share / (1 - share)) - np.average(scores, axis=0, weights=weights)
     b = np.ones(scores.shape[1])
-
-    def losses(a: Floats, b: Floats) -> Floats:
-        eta = a + b * scores
-        found: Floats = (w * (np.logaddexp(0.0, eta) - codes[:, None] * eta)).sum(axis=0)
-        return found
-
-    best = losses(a, b)
     for held in (False, True):  # then the intercepts alone, beside slopes within their range
         for _ in range(8):
             p = 1 / (1 + np.exp(-np.clip(a + b * scores, -40, 40)))
@@ -161,22 +135,17 @@ def slope_losses(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> l
             aa, ab = curve.sum(axis=0), (curve * scores).sum(axis=0)
             bb, da, db = (curve * scores**2).sum(axis=0), wrong.sum(axis=0), wrong * scores
             ridge = 1e-6 * (aa + bb) + 1e-12
+            if held:
+                a = a - np.clip(da / (aa + ridge), -2.0, 2.0)
+                continue
             inside = (aa + ridge) * (bb + ridge) - ab**2
             steps = db.sum(axis=0)
-            move_a = da / (aa + ridge) if held else ((bb + ridge) * da - ab * steps) / inside
-            move_b = 0 * b if held else ((aa + ridge) * steps - ab * da) / inside
-            within = np.minimum(1, 2 / np.maximum(np.abs([move_a, move_b]).max(axis=0), 1e-12))
-            move_a, move_b = within * move_a, within * move_b
-            for _ in range(_HALVINGS):  # as in fit_slope: no step raises a loss
-                now = losses(a - move_a, b - move_b)
-                part = np.where(now <= best + 1e-9 * np.abs(best), 1.0, 0.5)
-                if (part == 1.0).all():
-                    break
-                move_a, move_b = part * move_a, part * move_b
-            a, b, best = a - move_a, b - move_b, now
+            a = a - np.clip(((bb + ridge) * da - ab * steps) / inside, -2.0, 2.0)
+            b = b - np.clip(((aa + ridge) * steps - ab * da) / inside, -2.0, 2.0)
         b = np.clip(b, 0.2, 5.0)
-        best = losses(a, b)
-    return [float(loss) for loss in best / weights.sum()]
+    eta = a + b * scores
+    losses = w * (np.logaddexp(0.0, eta) - codes[:, None] * eta)
+    return [float(loss) for loss in losses.sum(axis=0) / weights.sum()]
 
 
 def shrink_slope(slope: float, scores: Floats, codes: NDArray[np.int64], weights: Floats) -> float:
