@@ -79,6 +79,32 @@ def from_a_spreadsheet(path, seed, n, towns=60):
     return frame
 
 
+def test_a_column_that_counts_the_rows_may_be_their_names(tmp_path):
+    frame = pd.DataFrame({"case": range(7, 67), "u": np.arange(60) % 7, "ill": np.arange(60) % 2})
+    frame.to_csv(tmp_path / "cases.csv", index=False)
+    hint = "case counts the rows: if it names them, say --id case."
+    assert hint in run("learn", tmp_path / "cases.csv", "--label", "ill").stderr
+    named = run("learn", tmp_path / "cases.csv", "--label", "ill", "--id", "case", "--store",
+                tmp_path / "other.db").stderr  # fmt: skip
+    assert "counts the rows" not in named
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_column_that_was_learned_is_no_feature_of_another(tmp_path, kind):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("uvw"))
+    frame["ill"] = np.where(frame["u"] > 0, "yes", "no")
+    frame["dead"] = np.where(frame["u"] + frame["v"] > 0, "yes", "no")
+    frame["home"] = np.where(frame["w"] > 0, "yes", "no")
+    file = tmp_path / f"patients.{kind}"
+    frame.to_csv(file, index=False) if kind == "csv" else frame.to_parquet(file)
+    run("learn", file, "--label", "ill", "--label", "dead")
+    later = run("learn", file, "--label", "home").stderr
+    assert "3 features: u, v, w " in later and "no features, since learned: ill, dead" in later
+    named = run("learn", file, "--label", "home", "--feature", "u", "--feature", "ill").stderr
+    assert "2 features: u, ill " in named and "since learned" not in named
+
+
 def test_a_spreadsheet_of_half_of_the_world_and_few_new_rows(tmp_path):
     first, new = tmp_path / "patients.csv", tmp_path / "new.csv"
     from_a_spreadsheet(first, 0, 900)

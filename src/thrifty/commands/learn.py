@@ -212,6 +212,13 @@ def features_line(names: Sequence[str]) -> str:
     return visible(f"{len(names):,} features: {listed}{more} {how}")
 
 
+def _other_labels(life: Lifetime, spec: TaskFile) -> list[str]:
+    """What the lifetime learned from other columns of a table: new rows will not come with them."""
+    if not spec.lenient or spec.source.get("features"):
+        return []
+    return [name for name in life if name not in {task.name for task in spec.tasks}]
+
+
 def _learn_all(
     life: Lifetime,
     spec: TaskFile,
@@ -228,8 +235,12 @@ def _learn_all(
     unknown = sorted(set(only or ()) - {task.name for task in spec.tasks})
     if unknown:
         raise BadInput(f"the file has no task {unknown[0]!r}.")
-    opened = open_source(spec, Knowledge(life.kinds, na=life.na))
+    others = _other_labels(life, spec)
+    opened = open_source(spec, Knowledge(life.kinds, na=life.na, labels=others))
     console.print(features_line(opened.source.feature_names), highlight=False, markup=False)
+    if others:
+        told = f"no features, since learned: {', '.join(others)} (--feature names others)"
+        console.print(visible(told), highlight=False, markup=False, soft_wrap=True)
     wanted = []
     for task in spec.tasks:
         if only and task.name not in only:

@@ -80,6 +80,8 @@ class Knowledge:
     kinds: JsonLike = field(default_factory=dict)
     words: JsonLike = field(default_factory=dict)
     na: Codes = field(default_factory=dict)
+    #: columns that other tasks of the lifetime learned: no features of a table unless named as such
+    labels: Sequence[str] = ()
 
     def of(self, frame: pandas.DataFrame, told: JsonLike | None) -> Fields:
         """What the columns of a frame are; what the file says of them comes first.
@@ -111,7 +113,7 @@ def _open(file: TaskFile, known: Knowledge) -> OpenedSource:
     if kinds[0] == "csv":
         return _from_csv(file, labels, known)
     if kinds[0] == "parquet":
-        return _from_parquet(file, labels)
+        return _from_parquet(file, labels, known)
     if kinds[0] == "sql":
         return _from_sql(file, labels)
     return _from_callable(file)
@@ -127,7 +129,8 @@ def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSour
     _only(given, {"csv"} | _WHOLE | (_COMMON - {"boolean"}), "source")
     frame = read_csv(file.folder / given["csv"])
     ids = _ids(frame, given, str(given["csv"]))
-    aside = {*labels, *given.get("without", ()), *([given["id"]] if "id" in given else [])}
+    aside = {*labels, *known.labels, *given.get("without", ())}
+    aside |= {given["id"]} if "id" in given else set()
     features = given.get("features") or [c for c in frame.columns if c not in aside]
     lacking = [f for f in [*features, *labels] if f not in frame.columns]
     if lacking:
@@ -139,6 +142,8 @@ def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSour
     kinds = known.of(frame[list(features)], given.get("kinds"))
     if file.lenient and not given.get("features"):
         features = _usable(frame, features, kinds, with_na(known.na, read_na(given.get("na"))))
+        if "id" not in given:
+            _hint_at_ids(frame[features])
     table, na = frame[list(features)], with_na(known.na, read_na(given.get("na"))) or None
     present = None
     if given.get("gaps_known"):  # what is empty in the file costs nothing to know
@@ -181,6 +186,14 @@ def _usable(frame: pandas.DataFrame, names: list[str], kinds: JsonLike, na: Code
     return usable
 
 
+def _hint_at_ids(frame: pandas.DataFrame) -> None:
+    """A number that is another in each row, one more than in the row before, names the rows."""
+    for name, column in frame.items():
+        values = column.to_numpy()
+        if len(values) > 1 and values.dtype.kind in "iu" and (np.diff(values) == 1).all():
+            typer.echo(f"{name} counts the rows: if it names them, say --id {name}.", err=True)
+
+
 def _ids(frame: pandas.DataFrame, given: JsonLike, where: str) -> list[object]:
     if "id" not in given:
         return list(range(len(frame)))
@@ -189,7 +202,7 @@ def _ids(frame: pandas.DataFrame, given: JsonLike, where: str) -> list[object]:
     return list(frame[given["id"]].tolist())
 
 
-def _from_parquet(file: TaskFile, labels: list[str]) -> OpenedSource:
+def _from_parquet(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSource:
     given = file.source
     _only(given, {"parquet"} | _COMMON, "source")
     path = file.folder / given["parquet"]
@@ -197,7 +210,7 @@ def _from_parquet(file: TaskFile, labels: list[str]) -> OpenedSource:
     source = Source.from_parquet(
         path,
         features=given.get("features"),
-        without=aside,
+        without=[*aside, *known.labels],
         boolean=given.get("boolean"),
         allow_missing=_gaps(file),
         kinds=given.get("kinds"),
