@@ -18,12 +18,10 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-import sklearn
 from numpy.typing import NDArray
-from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
 from thrifty.array_types import Bools, Floats, Ints
-from thrifty.models.fits.boosting import category_sets, middle_of, none_if_alike
+from thrifty.models.fits.boosting import Tree, category_sets, grow_random_trees, middle_of
 from thrifty.models.fits.target import Target
 from thrifty.models.fits.tree_sums import TreeSum, add_up
 
@@ -103,9 +101,9 @@ class ForestForAll:
         self._middle = np.where(np.isnan(known).any(axis=0), self._far, middle)
         whole = self._numbers(values)
         self._grown = _trees(whole, targets, weights, seed, n_trees)
-        self._leaves = [tree.tree_.apply(whole) for tree in self._grown]
+        self._leaves = [tree.apply(whole) for tree in self._grown]
         self.importances: Floats = np.sum(
-            [tree.tree_.compute_feature_importances() for tree in self._grown], axis=0
+            [tree.compute_feature_importances() for tree in self._grown], axis=0
         )
 
     def _numbers(self, values: Floats) -> NDArray[np.float32]:
@@ -117,7 +115,7 @@ class ForestForAll:
         """Of each target (rows, columns): what the trees say of each row."""
         whole = self._numbers(values)
         found: list[Floats] = []
-        leaves = [tree.tree_.apply(whole) for tree in self._grown]
+        leaves = [tree.apply(whole) for tree in self._grown]
         for t in range(len(self._targets)):
             said = [votes[at] for votes, at in zip(self._votes(t), leaves)]
             found.append(np.mean(said, axis=0))
@@ -125,7 +123,7 @@ class ForestForAll:
 
     def _votes(self, t: int) -> list[Floats]:
         return [
-            _votes(leaf, tree.tree_.node_count, self._targets[t], self._weights)
+            _votes(leaf, tree.node_count, self._targets[t], self._weights)
             for tree, leaf in zip(self._grown, self._leaves)
         ]
 
@@ -143,10 +141,10 @@ class ForestForAll:
     @cached_property
     def _structure(self) -> TreeSum:
         """All trees in one list, without what their leaves say."""
-        sizes = [tree.tree_.node_count for tree in self._grown]
+        sizes = [tree.node_count for tree in self._grown]
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
         begin = np.repeat(roots, sizes)
-        nodes = [tree.tree_ for tree in self._grown]
+        nodes = self._grown
         left, right = (
             np.concatenate([getattr(one, side) for one in nodes])
             for side in ("children_left", "children_right")
@@ -180,7 +178,7 @@ def _trees(
     weights: Floats,
     seed: int,
     n_trees: int | None,
-) -> list[ExtraTreeClassifier | ExtraTreeRegressor]:
+) -> list[Tree]:
     """Trees over all tasks; a row without a label of one counts there as the commonest class.
 
     Of two classes the variance of a code is half of Gini's impurity: trees for numbers have the
@@ -190,21 +188,16 @@ def _trees(
     many = any(target.n_codes > 2 and target.numbers is None for target in targets)
     numbers = any(target.numbers is not None for target in targets)
     y = np.column_stack([_codes(t) if many or t.numbers is None else _spread(t) for t in targets])
-    grown, y = (ExtraTreeClassifier, y) if many else (ExtraTreeRegressor, y.astype(np.float64))
+    codes: Ints | Floats = y.astype(np.int64) if many else y.astype(np.float64)
     in_leaf = max(_IN_LEAF_OF_MANY if many else _IN_LEAF, len(y) // _LEAVES)
     copies = sum(target.n_codes for target in targets if target.n_codes > 2) * len(y) / in_leaf
     of_many = int(np.clip(_LEAVES_IN_ALL / max(copies, 1.0), _TREES_OF_MANY, _TREES))
-    n = n_trees or (of_many if many else _TREES)
-    chance, made, said = np.random.RandomState(seed), [], none_if_alike(weights)
-    with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
-        for _ in range(n):
-            tree = grown(
-                max_features=_TRIED_FOR_NUMBERS if numbers else "sqrt",
-                min_samples_leaf=in_leaf,
-                random_state=chance.randint(np.iinfo(np.int32).max),
-            )
-            made.append(tree.fit(whole, y, sample_weight=said, check_input=False))
-    return made
+    n_features = whole.shape[1]
+    return grow_random_trees(
+        whole, codes, weights, n_trees=n_trees or (of_many if many else _TREES), in_leaf=in_leaf,
+        tried=max(1, int(_TRIED_FOR_NUMBERS * n_features if numbers else np.sqrt(n_features))),
+        seed=seed,
+    )  # fmt: skip
 
 
 def _codes(target: Target) -> Ints:
