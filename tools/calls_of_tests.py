@@ -28,9 +28,12 @@ from forked_tests import ROOT, outcome
 __all__ = ["Called", "Chosen", "function_at", "known_calls"]
 
 #: processor seconds for the pass over one file of tests; the tests after that are not used
-MOST = 30
-#: a test is broken off, and not used, after so many seconds with its calls noted
-LONGEST = 8.0
+MOST = 45
+#: a test is broken off, and not used, after so many seconds with its calls noted: the first of a
+#: file may compile kernels
+LONGEST = 16.0
+#: where tests were named for a change nothing is noted but that they pass: these are their seconds
+OF_NAMED = 120.0
 
 
 @cache
@@ -91,8 +94,8 @@ def _break_off(_signal: int, _frame: object) -> None:
 class _Noting:
     """Of pytest: what each test that passes has called."""
 
-    def __init__(self, source: Path, to: Path) -> None:
-        self.source, self.to = str(source), to
+    def __init__(self, source: Path, to: Path, all_of_them: bool) -> None:
+        self.source, self.to, self.all_of_them = str(source), to, all_of_them
         self.found: dict[str, tuple[float, list[str]]] = {}
 
     def pytest_sessionstart(self) -> None:
@@ -107,9 +110,10 @@ class _Noting:
             codes.add(frame.f_code)
 
         self.passed, began = True, time.process_time()
-        threading.settrace(noted)
-        sys.settrace(noted)
-        signal.setitimer(signal.ITIMER_PROF, LONGEST)
+        if not self.all_of_them:
+            threading.settrace(noted)
+            sys.settrace(noted)
+            signal.setitimer(signal.ITIMER_PROF, LONGEST)
         try:
             return (yield)
         finally:
@@ -119,7 +123,7 @@ class _Noting:
             seconds = time.process_time() - began
             if self.passed:
                 self.found[_known_as(item)] = round(seconds, 3), sorted(self._named(codes))
-            if time.process_time() - self.began > MOST:
+            if time.process_time() - self.began > (OF_NAMED if self.all_of_them else MOST):
                 item.session.shouldstop = "long enough"
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -141,17 +145,24 @@ class _Noting:
         made.replace(self.to)  # another worker reads it whole or not at all
 
 
-def known_calls(file: str, work: Path, plain: bool, look: bool = True) -> list[Called]:
-    """What the tests of a file call, from its notes or, to ``look``, from a pass over it."""
+def known_calls(
+    file: str, work: Path, plain: bool, look: bool = True, all_of_them: bool = False
+) -> list[Called]:
+    """What the tests of a file call, from its notes or, to ``look``, from a pass over it.
+
+    With ``all_of_them`` every test that passes, however long it takes, without what it calls.
+    """
     written = hashlib.sha256((ROOT / file).read_bytes()).hexdigest()[:12]
     name = file.removeprefix(f"{work.name}/").replace("/", "-")
-    at = work / "calls" / f"{'plain-' * plain}{name}-{written}.json"
+    kind = "plain-" * plain + "all-" * all_of_them
+    at = work / "calls" / f"{kind}{name}-{written}.json"
     if not at.exists():
         if not look:
             return []
         at.parent.mkdir(parents=True, exist_ok=True)
         began = time.monotonic()
-        outcome([file], _Noting(work / "src", at), work / "src", plain, 2 * MOST)
+        most = int(2 * (OF_NAMED if all_of_them else MOST))
+        outcome([file], _Noting(work / "src", at, all_of_them), work / "src", plain, most)
         if not at.exists():  # it did not end: none of its tests is used
             at.write_text(json.dumps({"functions": [], "tests": {}}))
         n = len(_read(at))

@@ -88,7 +88,7 @@ def in_turn(one: Mutation, files: list[str]) -> Iterator[list[Called]]:
     """
     plain, near = _plain(one), _files(one)
     if one["area"] == "named":
-        own = [test for file in near for test in known_calls(file, WORK, plain)]
+        own = [test for file in near for test in known_calls(file, WORK, plain, all_of_them=True)]
         own = [test for test in own if test.test.startswith(tuple(one["tests"]))]
         yield sorted(own, key=lambda test: test.seconds)
         return
