@@ -9,7 +9,6 @@ from typing import Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
 from thrifty.array_types import Floats
 from thrifty.cells import Cells
@@ -31,6 +30,7 @@ from thrifty.models.buying.policy import Bought, Policy
 from thrifty.models.buying.purses import owns_rows, share_of_rows
 from thrifty.models.buying.rungs import buy_rungs, free_features, free_tables
 from thrifty.models.buying.wide import Wide
+from thrifty.models.fits.boosting import in_one_thread
 from thrifty.models.fits.fitted import FittedClasses, FittedNumbers
 from thrifty.models.fits.fitting import fit_classes, fit_regressor, fit_regressor_left_out
 from thrifty.models.fits.for_all import fit_for_all, how_many_tell
@@ -118,7 +118,7 @@ def learn_table(
     if all_free or (predictions and not isinstance(policy, Wide)):
         policy = InOrder()
     # Small fits: on a busy machine more threads than one wait for each other a hundred times over.
-    with threadpool_limits(1):
+    with in_one_thread():
         if buying is not None:
             bought = buy_by(buying, cells, labels, memory, allowance_of(cells), rng)
         else:
@@ -130,7 +130,7 @@ def learn_table(
     if predictions:
         kept = worth_keeping(bought.table, cells, estimator, seed, predictions, errors)
         bought = replace(bought, table=kept)
-    with threadpool_limits(1 if estimator is None else None):
+    with in_one_thread(estimator is None):
         fitted = fit_classes(bought.table, estimator, seed=seed)
     return LearnedClasses(bought, fitted, words=words)
 
@@ -147,7 +147,7 @@ def learn_numbers(
 ) -> LearnedNumbers:
     """The same for numeric labels."""
     rng = np.random.default_rng(seed)
-    with threadpool_limits(1):
+    with in_one_thread():
         if buying is not None:
             bought = buy_by(buying, cells, labels, memory, allowance_of(cells), rng)
         else:
@@ -160,7 +160,7 @@ def learn_numbers(
             bought.table, partial(cells.price_between, []), predictions=predictions, spent=spent
         )
         bought = replace(bought, table=kept)
-    with threadpool_limits(1 if estimator is None else None):
+    with in_one_thread(estimator is None):
         fitted = fit_regressor(bought.table, estimator, seed=seed)
     return LearnedNumbers(bought, fitted, words=words)
 
@@ -186,7 +186,7 @@ def learn_together(
     targets = [_target(task) for task in tasks]
     several = len(tasks) > 1 and not bool(cells.boolean.all())
     fresh = several and not owns_rows(cells)
-    with threadpool_limits(1):
+    with in_one_thread():
         one = Nested().buy_for_all(cells, targets, allowance_of(cells), beside)
         return fit_one_table(one, cells, targets, estimator, seed, beside, fresh=fresh)
 
@@ -253,7 +253,7 @@ def learn_again(
 ) -> list[LearnedTable]:
     """Models of several tasks on all that is known of their rows now; nothing is bought."""
     targets = [_target(task) for task in tasks]
-    with threadpool_limits(1):
+    with in_one_thread():
         return fit_one_table(read_known(cells, targets), cells, targets, estimator, seed)
 
 
@@ -298,7 +298,7 @@ def _learn_rungs(
     if any(isinstance(task.labels, Numbers) for task in tasks):
         return None
     targets = [_target(task) for task in tasks]
-    with threadpool_limits(1):
+    with in_one_thread():
         below = [_with_sizes(table, cells) for table in free_tables(cells, targets)]
         lower = [lower_rung(table, seed) for table in below]
         if not all(tells_enough(one, table) for one, table in zip(lower, below)):
@@ -372,7 +372,7 @@ def worth_keeping(
     errors: ArrayLike | None,
 ) -> Table:
     """The features that so many predictions are worth, in the order in which they are asked."""
-    with threadpool_limits(1):
+    with in_one_thread():
         order = find_order(table, cells.price_between, cells.orders, seed=seed)
         prefixes = fit_prefixes(table, order, cells.price_between, estimator, seed=seed)
     spent = cells.receipt().cost

@@ -25,13 +25,13 @@ import json
 from dataclasses import dataclass, replace
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.labels.classes import Labels
 from thrifty.models.betting import log_capital
 from thrifty.models.buying.policy import Bought
+from thrifty.models.fits.boosting import in_one_thread
 from thrifty.models.fits.fitted import FittedClasses, classes_from_dict
 from thrifty.models.fits.fitting import default_fit, fit_classes
 from thrifty.models.fits.folds import shuffled_folds
@@ -103,7 +103,7 @@ def hypothesis_of(learned: LearnedClasses, labels: Labels, seed: int) -> dict[st
     if np.bincount(codes, minlength=labels.n_classes).min() < _LEAST_ROWS or not small.width:
         return {}
     shares = np.bincount(labels.codes, minlength=labels.n_classes) / len(labels)
-    with threadpool_limits(1):
+    with in_one_thread():
         gains = _gains_at_source(small, codes, shares, seed)
         if gains is None or gains.mean() < _WORTH or gains.min() <= 0:
             return {}

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
+from thrifty.models.fits.boosting import in_one_thread
 from thrifty.models.fits.fitted import FittedClasses, FittedNumbers
 from thrifty.models.fits.fitting import fit_classes, fit_regressor
 from thrifty.models.fits.folds import shuffled_folds, stratified_k_folds
@@ -192,7 +192,7 @@ def _candidate(
         old = replace(old, groups=np.arange(old.n_rows))
     new = _new_table(cells, y, said, fresh, rows, old, numbers=_numbers(model))
     whole = joined(old, new)
-    with threadpool_limits(1 if estimator is None else None):
+    with in_one_thread(estimator is None):
         loss, before = _judged(model, old, new, estimator, seed)
         fitted = _fit(model, whole, estimator, seed)
     words = {**model.words_, **words_of(cells)}

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Protocol
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
@@ -30,6 +29,7 @@ from thrifty.models.asking.own_rounds import ask_in_own_order
 from thrifty.models.asking.prefixes import Prefixes, fit_prefixes
 from thrifty.models.asking.rounds import ask_in_order
 from thrifty.models.asking.stored import fingerprint, prefixes_from_dict, prefixes_to_dict
+from thrifty.models.fits.boosting import in_one_thread
 from thrifty.models.fits.fitted import FittedNumbers
 from thrifty.models.fits.fitting import fit_regressor
 from thrifty.models.table import Table
@@ -193,7 +193,7 @@ def _made(model: AsksForClasses, cells: Cells) -> Orders:
         seed = model.random_state or 0
         without = _choose(model, cells, _COMPARED_WITHOUT)
         # Small fits: more threads than one only wait for each other.
-        with threadpool_limits(1):
+        with in_one_thread():
             order = _choose(model, cells)(model.table_)
             price = cells.price_between
             fixed = fit_prefixes(
@@ -211,7 +211,7 @@ def certificate_of(model: AsksForClasses, cells: Cells, rule: Sure) -> Certifica
     """The certificate of a rule at the prices of a door; made once."""
     kept, key = model._certificates, (_signature(model, cells), rule.probability)
     if key not in kept:
-        with threadpool_limits(1):
+        with in_one_thread():
             kept[key] = certify(
                 model.table_,
                 rule,
@@ -271,7 +271,7 @@ def _answers(model: AsksForNumbers, cells: Cells, rows: Ints, k: int) -> Floats:
     if k == len(model.features_):
         return model.numbers(values)
     if k not in model._prefixes:
-        with threadpool_limits(1):
+        with in_one_thread():
             seed = model.random_state or 0
             model._prefixes[k] = fit_regressor(table.prefix(k), model.estimator, seed=seed)
     return np.asarray(model._prefixes[k].predict(values), dtype=np.float64)

@@ -13,7 +13,10 @@ mixture.
 
 from __future__ import annotations
 
+import sys
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -22,6 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
 from sklearn.tree._tree import Tree
+from threadpoolctl import ThreadpoolController
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.kernels.boosting import boost_trees
@@ -47,6 +51,7 @@ __all__ = [
     "grow_forest_in_bins",
     "grow_random_trees",
     "how_to_grow",
+    "in_one_thread",
     "middle_of",
 ]
 
@@ -62,6 +67,17 @@ _LEAVES = 150
 _PLENTY = 1500
 #: rows' worth of the classes' shares that every leaf is shrunk by; set by hand
 _PRIOR = 1.0
+
+
+def in_one_thread(where: bool = True) -> AbstractContextManager[object]:
+    """Small fits in one thread: on a busy machine several wait for each other."""
+    return _libraries(len(sys.modules)).limit(limits=1) if where else nullcontext()
+
+
+@lru_cache(maxsize=1)
+def _libraries(n_modules: int) -> ThreadpoolController:
+    """Libraries with threads; looked for, in 3.4 ms, when modules were loaded since."""
+    return ThreadpoolController()
 
 
 def forest_weight(rows: int) -> float:

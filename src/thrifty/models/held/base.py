@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
-from threadpoolctl import threadpool_limits
 
 from thrifty.array_types import Floats
 from thrifty.cells import Cells, Source, as_source
@@ -27,6 +26,7 @@ from thrifty.labels.numbers import Numbers
 from thrifty.labels.of_rows import read_groups, read_row_weights, with_rows
 from thrifty.models.asking.ask import Keeper
 from thrifty.models.asking.certificate import Certificate
+from thrifty.models.fits.boosting import in_one_thread
 from thrifty.models.fits.estimators import Prepared, in_words
 from thrifty.models.fits.fitted import Fitted, NotBrought
 from thrifty.models.held.importances import (
@@ -253,7 +253,7 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
         if repeats not in self._rises:
             table, seed = self.table_, self.random_state or 0
             classes = hasattr(self, "classes_")
-            with threadpool_limits(1 if self.estimator is None else None):
+            with in_one_thread(self.estimator is None):
                 rise = rise_of_loss(table, self._fit_loss, seed, repeats, classes=classes)
             names = [self.feature_names_[f] for f in table.block().features.tolist()]
             found = (

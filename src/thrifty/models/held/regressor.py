@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from thrifty.array_types import Floats
 from thrifty.cells import Cells
@@ -18,6 +17,7 @@ from thrifty.labels.numbers import read_numbers
 from thrifty.lazy import Asked
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.models.asking.ask import ask_numbers
+from thrifty.models.fits.boosting import in_one_thread
 from thrifty.models.fits.estimators import check_estimator
 from thrifty.models.fits.fitted import FittedNumbers, NotBrought, numbers_from_dict
 from thrifty.models.fits.fitting import fit_regressor
@@ -120,7 +120,7 @@ class ModelRegressor(RegressorMixin, OnCells[FittedNumbers, FittedNumbers, Numbe
             return None
         if not self._measured:
             seed = self.random_state or 0
-            with threadpool_limits(1 if self.estimator is None else None):
+            with in_one_thread(self.estimator is None):
                 fit_again = partial(fit_regressor, estimator=self.estimator, seed=seed)
                 self._measured.append(numbers_left_out(self.table_, fit_again, seed))
         return self._measured[0]
