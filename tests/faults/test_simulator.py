@@ -20,8 +20,15 @@ from thrifty.testing.simulator.plan import make_plan
 N = int(os.environ.get("THRIFTY_HISTORIES", "60"))
 
 
-def first_that_fails(most: int):
-    for seed in range(most):
+#: of the sabotages that show late, the first history that did: it is tried before the others
+SHOWED = {
+    "what_has_expired_is_asked_for_under_its_old_key": 317,
+    "a_refused_purchase_is_spent": 184,
+}
+
+
+def first_that_fails(most: int, before: int = 0):
+    for seed in (before, *range(most)):
         history = simulate(seed, shrink=False)
         if not history.sound:
             return history
@@ -52,7 +59,7 @@ def test_a_history_that_failed_once(seed):
 @pytest.mark.parametrize("name", SABOTAGES)
 def test_what_is_broken_on_purpose_is_found(name, monkeypatch):
     SABOTAGES[name](monkeypatch)
-    assert first_that_fails(600) is not None, name
+    assert first_that_fails(600, SHOWED.get(name, 0)) is not None, name
 
 
 @pytest.mark.parametrize("name", IN_PARTS)

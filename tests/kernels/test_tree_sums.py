@@ -32,7 +32,7 @@ def plain_scores(trees: TreeSum, values):
 @pytest.mark.parametrize("categories", [False, True])
 def test_the_sum_is_that_of_plain_walks(classes, categories):
     rng = np.random.default_rng(classes)
-    X = np.column_stack([rng.integers(0, 6, 300), rng.normal(size=(300, 3))]).astype(float)
+    X = np.column_stack([rng.integers(0, 6, 160), rng.normal(size=(160, 3))]).astype(float)
     y = (np.nan_to_num(X[:, 1]) + (X[:, 0] == 2) > 0.3).astype(np.int64)
     y[X[:, 2] > 1.2] = classes - 1
     X[rng.random(X.shape) < 0.1] = np.nan
@@ -40,8 +40,8 @@ def test_the_sum_is_that_of_plain_walks(classes, categories):
     asked = X.copy()
     asked[::9, 0] = 17.0  # never seen
     for trees in (
-        grow_boosted(X, y, np.ones(300), cut, 0),
-        grow_extra_trees(X, y, np.ones(300), cut, 0),
+        grow_boosted(X, y, np.ones(160), cut, 0),
+        grow_extra_trees(X, y, np.ones(160), cut, 0),
     ):
         assert bool(trees.sets) == categories
         assert np.allclose(trees.scores(asked), plain_scores(trees, asked), atol=1e-12)
