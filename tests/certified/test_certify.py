@@ -183,6 +183,22 @@ def test_a_good_model_answers_most_rows_and_a_worthless_one_few():
     assert bought["calibrated"] < 0.1 < 0.3 < bought["worthless"]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_end_is_not_overrun(seed):
+    rng = np.random.default_rng(seed)
+    doubt = rng.random(3000) / 2
+    wrong = rng.random(3000) < doubt / 2
+    sizes = []
+
+    def ask(rows):
+        sizes.append(len(rows))
+        return wrong[rows]
+
+    certify(agreement(3000, 0.95), doubt, np.zeros(3000, dtype=int), ask, alpha=0.05, rng=rng)
+    # a tenth of what was bought is the usual turn, drawn rows and doubtful ones
+    assert sum(sizes) > 1000 and sum(sizes[-2:]) < 0.05 * sum(sizes)
+
+
 def test_rows_that_are_known_certify_nothing():
     """A model that knows its own rows by heart and nothing else is found out."""
     n = 1000

@@ -24,7 +24,7 @@ from thrifty.certified.strata import Strata
 __all__ = ["Design", "Plan", "design", "make_plan"]
 
 #: where the deficit is already expected above 0, bet as if rates were so much below what is allowed
-_HOPE = 0.95
+_HOPE = 0.8
 #: no row is drawn with less than this share of the mean probability
 _EVEN = 0.2
 
