@@ -131,6 +131,7 @@ class _Noting:
 
     def _named(self, codes: set[Any]) -> set[str]:
         ours = (code for code in codes if code.co_filename.startswith(self.source))
+        ours = (code for code in ours if code.co_filename.endswith(".py"))  # no page's template
         return {_name_of(self.source, code.co_filename, code.co_firstlineno) for code in ours}
 
     def pytest_sessionfinish(self) -> None:

@@ -103,12 +103,19 @@ def in_turn(one: Mutation, files: list[str]) -> Iterator[list[Called]]:
 
 
 def _calling(one: Mutation, tests: list[Called]) -> list[Called]:
-    """Those that call the function, the quickest first; of a constant anything in its file."""
+    """Those that call the function, the quickest first.
+
+    Of a constant or a class, what calls anything in its file, and all tests nearest to it, which
+    may read it without a call.
+    """
     at, near = f"{one['file']}:{one['function']}", tuple(one["tests"])
-    if one["function"]:
-        calling = [test for test in tests if at in test.functions]
-    else:
-        calling = [test for test in tests if any(f.startswith(at) for f in test.functions)]
+    calling = [test for test in tests if at in test.functions]
+    if not one["function"]:
+        calling = [
+            test
+            for test in tests
+            if test.test.startswith(near) or any(f.startswith(at) for f in test.functions)
+        ]
     return sorted(
         calling, key=lambda test: test.seconds * (NEARER if test.test.startswith(near) else 1)
     )
@@ -163,7 +170,7 @@ def _fails(one: Mutation, tests: list[Called], work: Path, show: bool) -> bool:
 
 def _plain(one: Mutation) -> bool:
     """Kernels are looked at as plain Python: compiling each change would take most of the time."""
-    return "/kernels/" in one["file"] and not one["file"].endswith("progress.py")
+    return "\n@jit" in (WORK / one["file"]).read_text(encoding="utf-8")
 
 
 def main() -> None:

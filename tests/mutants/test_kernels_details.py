@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thrifty import kernels
-from thrifty.kernels import race, thresholds
+from thrifty.kernels import progress, race, thresholds
 
 
 def test_a_side_that_weighs_less_than_one_row_counts():
@@ -27,3 +27,11 @@ def test_a_bound_for_three_classes_lies_above_a_cut_below_which_nothing_was():
 def test_the_table_of_factorials_grows_by_doubling():
     size = len(race.log_factorials(3_000))
     assert len(race.log_factorials(size)) >= 2 * size
+
+
+def test_compiling_is_said_once(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_kernel", lambda happened: happened)
+    listener = progress._Compiling()
+    for name in ("gains", None, "races"):
+        listener.on_start(name)
+    assert capsys.readouterr().err.count("compiling kernels") == 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import sys
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +15,8 @@ from thrifty.lifetime.booking import _features_key, _hashed
 from thrifty.lifetime.inputs import bins_of
 from thrifty.lifetime.monitoring import Reference
 from thrifty.lifetime.outcomes import _days, _periods
+from thrifty.lifetime.progress import _Watch
+from thrifty.lifetime.waves import _learn
 from thrifty.models.table import Table
 
 DAY = 86_400.0
@@ -83,3 +88,23 @@ def test_a_notebook_shows_how_sure_each_answer_is():
     found = life.predict("ill", rng.normal(size=(5, 3)))
     shown = found._repr_html_()
     assert all(f"{p:.2f}" in shown for p in found.probabilities.max(axis=1))
+
+
+def test_what_fails_on_a_worker_is_left_to_its_turn():
+    class Fails:
+        def use_rep(self, representation, cells, labels):
+            raise RuntimeError("no")
+
+    assert _learn(Fails(), None, None, None) is None
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_line_is_written_over_where_the_screen_can(monkeypatch, terminal):
+    watch, how = _Watch.__new__(_Watch), []
+    watch.patience, watch.over = 0.0, threading.Event()
+    watch._line = lambda: how.append("plain") or watch.over.set() or ""
+    watch._run_on_a_terminal = lambda: how.append("terminal")
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    watch.run()
+    assert how == ["terminal" if terminal else "plain"]

@@ -11,15 +11,25 @@ from tests.models.test_halving import buy, clinic
 
 import thrifty
 from thrifty.cells import Cells
+from thrifty.labels.classes import read_classes
 from thrifty.models import learning
 from thrifty.models.asking.certificate import RUNGS
+from thrifty.models.asking.joint_order import _JointSearch
+from thrifty.models.buying.few_calls import FewCalls
 from thrifty.models.buying.halving import Halving, _Search
+from thrifty.models.buying.looks import look_once
+from thrifty.models.buying.purses import Account, rows_known
 from thrifty.models.fits import linear_and_trees
+from thrifty.models.fits.for_all import _dense, _task
 from thrifty.models.fits.line import LineDesign
 from thrifty.models.fits.linear_score import LinearScore
+from thrifty.models.fits.mixture import Mixture
 from thrifty.models.fits.proxy import _best_splits
 from thrifty.models.fits.quality_wide import table_without
+from thrifty.models.fits.target import Target
+from thrifty.models.fits.tree_sums import TreeSum
 from thrifty.models.memory.memory import Memory
+from thrifty.models.table import Table
 
 
 def test_another_seed_buys_other_rows():
@@ -102,11 +112,13 @@ def test_rungs_are_levels_that_a_row_can_reach():
 @pytest.mark.parametrize("kind", [thrifty.ModelClassifier, thrifty.ModelRegressor])
 def test_a_users_estimator_has_the_threads_it_asks_for(monkeypatch, kind, own):
     given = []
-    monkeypatch.setattr(learning, "threadpool_limits", lambda n: given.append(n) or nullcontext())
+    monkeypatch.setattr(
+        learning, "in_one_thread", lambda one=True: given.append(one) or nullcontext()
+    )
     X = np.random.default_rng(6).normal(size=(60, 3))
     estimator = LogisticRegression() if kind is thrifty.ModelClassifier else Ridge()
     kind(estimator if own else None).fit(X, np.round(X[:, 0]) > 0)
-    assert given[-1:] == [None if own else 1]
+    assert given[-1:] == [not own]
 
 
 def test_no_trees_are_grown_that_would_count_for_nothing(monkeypatch):
@@ -136,3 +148,72 @@ def test_a_gap_that_tells_has_a_column():
     line = LineDesign.of(X, np.zeros(2, bool)).fit(np.arange(200), y, 2, np.ones(200))
     scores = line.scores(X)[:, 0]
     assert abs(scores[y == 1].mean() - scores[y == 0].mean()) > 1
+
+
+def test_rows_that_are_owned_by_a_share_are_counted():
+    X = np.zeros((10, 4))
+    before = Cells(X)
+    before.get([0, 1, 2], [0, 1, 2, 3])
+    before.get([3], [0, 1])
+    before.meter.owned.add(before.meter)
+    cells = Cells(X, owned=before.meter.owned)
+    assert [rows_known(cells, share) for share in (1.0, 0.75, 0.5, 0.0)] == [3, 3, 4, 10]
+
+
+def test_looks_where_a_call_costs_stay_within_their_share():
+    """As many rows of each kind as that pays for, and no more."""
+    rng = np.random.default_rng(10)
+    cells = Cells(rng.random((300, 5)) < 0.2, spend=900.0)
+    account = Account(cells, np.arange(300) % 2, 900.0, rng)
+    look_once(account, 205.0)
+    assert account.a.tolist() == account.b.tolist() == [20] * 5
+    assert cells.n_bought == 200
+
+
+def test_the_second_part_of_few_calls_asks_what_told_in_the_first():
+    """Of a lifetime that has learned nothing yet."""
+    rng = np.random.default_rng(11)
+    X = rng.random((300, 12)) < 0.4
+    bought = FewCalls().buy(
+        Cells(X, spend=1200.0), read_classes(X[:, 10] | X[:, 11]), Memory(), 1200.0, rng
+    )
+    assert set(bought.lesson.useful[:2].tolist()) == {10, 11}
+
+
+def test_rows_without_a_label_are_of_no_class():
+    target = Target(np.array([2, -1, 0, 2, -1]), 3)
+    dense = _dense(_task(target, np.ones(5)), 5)
+    assert dense.codes.tolist() == [1, -1, 0, 1, -1]
+    assert dense.known.tolist() == [True, False, True, True, False]
+
+
+def test_what_nobody_has_shown_is_ranked_by_its_gain():
+    """Not by the doubt about it."""
+    X = np.random.default_rng(12).normal(size=(40, 2))
+    search = _JointSearch([some_table(X)], [1.0], lambda owned, wanted: 1.0, [], 1, 0)
+    search.present = [search.first.probabilities([])]
+    search.first.gains = lambda _: np.array([[0.2, 1.0], [0.1, 9.0]])
+    assert [step for step, _ in search._ranked()] == [(0,), (1,)]
+
+
+def some_table(X):
+    n = len(X)
+    return Table(
+        np.arange(X.shape[1]), np.arange(n), X, np.ones(X.shape, bool), np.ones(n), np.arange(n) % 2
+    )
+
+
+def test_no_trees_ask_for_no_features():
+    none, no_nodes = np.zeros(0), np.zeros(0, np.int64)
+    trees = TreeSum(
+        no_nodes, no_nodes, no_nodes, none, no_nodes, no_nodes, none.astype(bool), none, {},
+        np.array([0.3]),
+    )  # fmt: skip
+    assert trees._width == 0
+    assert trees.scores(np.zeros((2, 0))).tolist() == [[0.3], [0.3]]
+
+
+def test_a_mixture_says_that_its_quality_was_looked_for():
+    X = np.random.default_rng(13).normal(size=(80, 3))
+    model = thrifty.ModelClassifier(random_state=0).fit(X, X[:, 0] > 0)
+    assert isinstance(model.estimator_, Mixture) and model.estimator_.measured is True

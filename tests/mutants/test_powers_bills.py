@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 import thrifty
+from thrifty.powers.beam import Support
+from thrifty.powers.sums import SumRules
 
 
 def test_one_fine_value_of_one_known_feature_is_enough():
@@ -23,3 +28,16 @@ def test_values_from_zero_to_one_are_values_like_others(level):
     assert model.predict(np.full((1, 4), level)) == pytest.approx(level**2)
     with pytest.raises(thrifty.errors.BadInput, match="above 0"):
         model.predict(np.zeros((1, 4)))
+
+
+def test_with_noise_a_sum_wins_where_no_other_comes_near():
+    rules = SumRules(max_degree=2, max_terms=3, precision=0.05, risk=0.01)
+    best, near, far = (Support((i,), np.ones(1), rss) for i, rss in enumerate((1e-4, 1.1e-4, 1.0)))
+    assert rules.clear_winner([best, far], 60, 10, energy=1.0) is best
+    assert rules.clear_winner([best, near, far], 60, 10, energy=1.0) is None
+
+
+@pytest.mark.parametrize("kind", [thrifty.MonomialRegressor, thrifty.PolynomialRegressor])
+def test_what_is_not_fitted_is_written_as_long_as_scikit_learn_writes_it(kind):
+    written = [inspect.signature(one.__repr__).parameters for one in (kind, BaseEstimator)]
+    assert written[0]["N_CHAR_MAX"].default == written[1]["N_CHAR_MAX"].default

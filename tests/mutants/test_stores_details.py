@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 
 import thrifty
+from thrifty.agnostic import Restart
 from thrifty.errors import StoreError
 from thrifty.stores import SQLiteStore
 from thrifty.stores.base import Store
@@ -68,3 +71,21 @@ def test_a_lifetime_is_opened_again(tmp_path):
     thrifty.Lifetime(thrifty.Trees(max_depth=3), store=path).learn("a", [[0], [1]], [0, 1])
     again = thrifty.Lifetime.open(path)
     assert list(again) == ["a"] and again.family == thrifty.Trees(max_depth=3)
+
+
+def test_a_rule_of_ones_own_goes_on_as_it_was_given(tmp_path):
+    """Not as a copy from its parameters: what else it holds, a connection say, is not stored."""
+
+    @dataclass(frozen=True)
+    class Watched(Restart):
+        seen: ClassVar[list[int]]
+
+        def before_improving(self, counts, n_features):
+            self.seen.append(n_features)
+            return super().before_improving(counts, n_features)
+
+    for _ in range(2):
+        rule = Watched(3)
+        object.__setattr__(rule, "seen", [])
+        with thrifty.Lifetime(store=tmp_path / "s.db", agnostic=rule) as life:
+            assert life.agnostic is rule

@@ -8,7 +8,7 @@ import thrifty
 from thrifty.cells import Cells
 from thrifty.labels.classes import read_classes
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.tested import _FIRST, _Trial, rows_to_pass
+from thrifty.trees.tested import _FIRST, _Trial, answers, rows_to_pass
 from thrifty.trees.tree import Leaf, Node, Split, stump
 
 RIGHT, WRONG = (Node(Split(0), Leaf(a), Leaf(1 - a)) for a in (0, 1))
@@ -51,3 +51,11 @@ def test_without_enough_fresh_rows_the_test_cannot_tell():
     tried = trial(_FIRST + rows_to_pass(0.01, 0.95, 1) - 1)
     assert tried._test(RIGHT, 1) is None
     assert trial(_FIRST + rows_to_pass(0.01, 0.95, 1))._test(RIGHT, 1) is True
+
+
+def test_a_row_without_a_value_goes_where_more_rows_went():
+    for more, label in ((0, 0), (1, 1)):
+        sides = [Leaf(side, counts=(9.0, 0.0) if side == more else (2.0, 0.0)) for side in (0, 1)]
+        tree = Node(Split(0, 1.5), false=sides[0], true=sides[1])
+        cells = Cells(thrifty.Source.from_array([[np.nan], [1.0], [2.0]], allow_missing=True))
+        assert answers(tree, cells, np.arange(3)).tolist() == [label, 0, 1]
