@@ -1,13 +1,15 @@
 """Several answers about one row: python benchmarks/joint.py [digits support2 nhanes tmc2007_500].
 
 Labels of a set are learned on the same rows with ids, at a total bill of 40 % of their cells; then
-rows that nobody saw are answered, first the tasks one after another (each at most ``k`` cells, what
-one has bought is there for the next), then all at once with at most ``k`` cells a row. Printed are
-the mean average precision and the cells a row of both, and what the joint walk needs for the mean
-AP of the other; then the same of the splits' means. The labels are learned at once. ``nhanes_usd``
-is nhanes with its price list: USD in place of cells. With ``--out`` every split is written down
-when it is done, and not made again. Sets but digits (scikit-learn's) are looked for in THRIFTY_DATA
-or shared/data.
+rows that nobody saw are answered: the tasks one after another (each at most ``k`` cells, what one
+has bought is there for the next), and all at once with at most ``k`` cells a row. One after another
+is measured twice. "Learned apart": each label is learned by itself for its share of the bill, as it
+was before labels could be learned at once. "Learned at once": the very models that the joint walk
+has, which share their features already. Printed are the mean average precision and the cells a row,
+and what the joint walk needs for the mean AP of either; then the same of the splits' means.
+``nhanes_usd`` is nhanes with its price list: USD in place of cells. With ``--out`` every split is
+written down when it is done, and not made again. Sets but digits (scikit-learn's) are looked for in
+THRIFTY_DATA or shared/data.
 """
 
 from __future__ import annotations
@@ -26,8 +28,12 @@ import thrifty
 from thrifty.benchmarks.data import data_folder
 from thrifty.benchmarks.measure import one_thread
 
-LABELS = {"digits": 10, "support2": 7, "nhanes": 7, "tmc2007_500": 5, "nhanes_usd": 7}
+LABELS = {
+    "digits": 10, "support2": 7, "nhanes": 7, "tmc2007_500": 5, "yeast": 8, "nhanes_usd": 7,
+}  # fmt: skip
 ALONE = (2, 4, 8)
+#: at most so many cells of each label that was learned apart
+APART = (2, 4, 8, 16)
 JOINT = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 #: the same in USD a row
 ALONE_USD = (0.2, 0.5, 1.0)
@@ -89,6 +95,21 @@ def need_of(curve, ap):
     return found
 
 
+def one_after_another(life, tasks, some, limits, *, is_priced):
+    """Mean AP and what a row costs, where each task may cost it at most so much."""
+    new, truth, names = some
+    found = []
+    for k in limits:
+        rows = source(new, f"a{k}-", range(len(new)), names)
+        p, paid = [], 0.0
+        for task in tasks:
+            got = life.predict(task, rows, per_row=k)
+            p.append(got.probabilities[:, list(got.classes).index(1)])
+            paid += got.receipt.cost if is_priced else got.receipt.cells
+        found.append((mean_ap(truth, p), paid / len(new)))
+    return found
+
+
 def measured(name, split, rows, tests, bill):
     X, Y = rows_of(name, split)
     n = min(rows, int(0.65 * len(X)))
@@ -101,16 +122,16 @@ def measured(name, split, rows, tests, bill):
     life.learn(tasks, source(train, "t", range(n), names), Y[:n], spend=spend)
     learning = time.process_time() - began
     began = time.process_time()
-    alone = []
-    for k in ALONE if prices is None else ALONE_USD:
-        some = source(new, f"a{k}-", range(len(new)), names)
-        p, cells = [], 0
-        for task in tasks:
-            got = life.predict(task, some, per_row=k)
-            p.append(got.probabilities[:, list(got.classes).index(1)])
-            cells += got.receipt.cells if prices is None else got.receipt.cost
-        alone.append((mean_ap(truth, p), cells / len(new)))
+    some, limits = (new, truth, names), ALONE if prices is None else ALONE_USD
+    alone = one_after_another(life, tasks, some, limits, is_priced=prices is not None)
     first = time.process_time() - began
+    apart = thrifty.Lifetime(thrifty.Models(), random_state=split, prices=prices)
+    for t, task in enumerate(tasks):
+        share = bill / len(tasks)
+        spend = share * train.size if prices is None else f"{100 * share:g} %"
+        apart.learn(task, source(train, "t", range(n), names), Y[:n, t], spend=spend)
+    limits = APART if prices is None else ALONE_USD
+    before = one_after_another(apart, tasks, some, limits, is_priced=prices is not None)
     began = time.process_time()
     joint, is_joint = [], False
     for k in JOINT if prices is None else JOINT_USD:
@@ -122,7 +143,8 @@ def measured(name, split, rows, tests, bill):
         joint.append((mean_ap(truth, p), paid / len(new)))
         is_joint = got.joint
     return {
-        "set": name, "split": split, "alone": alone, "joint": joint, "one order": is_joint,
+        "set": name, "split": split, "apart": before, "alone": alone, "joint": joint,
+        "one order": is_joint, "tests": len(new),
         "learning": learning, "asking alone": first, "asking": time.process_time() - began,
     }  # fmt: skip
 
@@ -134,14 +156,16 @@ def told(one):
         f"{one['set']} split {one['split']} ({way}; learning {one['learning']:.0f} s, asking alone "
         f"{one['asking alone']:.0f} s, at once {one['asking']:.0f} s)"
     )
-    unit = "USD" if one["set"].endswith("_usd") else "cells"
     yield "  joint: " + "  ".join(f"{ap:.3f} ({cells:.3g})" for ap, cells in one["joint"])
-    for ap, cells in one["alone"]:
-        need = need_of([tuple(point) for point in one["joint"]], ap)
-        yield (
-            f"  one after another {ap:.3f} for {cells:.3g} {unit}; at once {need:.3g}: "
-            f"{need / cells:.0%}"
-        )
+    yield from needs(one["apart"], one["alone"], [tuple(point) for point in one["joint"]])
+
+
+def needs(apart, alone, curve):
+    """What the joint walk needs for the same mean AP, and which share of the cost that is."""
+    for words, points in (("learned apart", apart), ("learned at once", alone)):
+        for ap, cost in points:
+            need = need_of(curve, ap)
+            yield f"  {words}: {ap:.3f} for {cost:.3g}; at once {need:.3g}: {need / cost:.0%}"
 
 
 def mean_of(splits):
@@ -149,9 +173,9 @@ def mean_of(splits):
     n = min(len(one["joint"]) for one in splits)
     joint = np.mean([one["joint"][:n] for one in splits], axis=0)
     curve = [(float(ap), float(cost)) for ap, cost in joint]
-    for ap, cost in np.mean([one["alone"] for one in splits], axis=0):
-        need = need_of(curve, ap)
-        yield f"  mean: {ap:.3f} for {cost:.3g}; at once {need:.3g}: {need / cost:.0%}"
+    yield "  mean over splits: " + "  ".join(f"{ap:.3f} ({cost:.3g})" for ap, cost in curve)
+    apart, alone = (np.mean([one[way] for one in splits], axis=0) for way in ("apart", "alone"))
+    yield from needs(apart, alone, curve)
 
 
 def main():
@@ -159,7 +183,7 @@ def main():
     parser.add_argument("sets", nargs="*", default=list(LABELS))
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--rows", type=int, default=1000)
-    parser.add_argument("--tests", type=int, default=600)
+    parser.add_argument("--tests", type=int, default=1500)
     parser.add_argument("--bill", type=float, default=0.4)
     parser.add_argument("--out", type=Path, help="a file for what was measured, a line a split")
     given = parser.parse_args()

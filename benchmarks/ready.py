@@ -3,10 +3,11 @@
 The first labels of each set are learned at a bill; then the order, its prefixes and, where it pays,
 the rows' own order are made. Printed are the CPU seconds of both, the best of several runs, and
 their ratio. With ``--curve`` also the average precision on up to 1,500 further rows with at most 1
-to 12 cells each; ``--out`` writes it down, ``--beside`` compares with what an earlier run wrote,
-paired by set, label and split. Then milliseconds of CPU for one question of one row in memory: of
-an interview, its answer and its next cell included. Sets are looked for in THRIFTY_DATA or
-shared/data beside the repository.
+to 12 cells each and, where rows are asked in an order of their own, how much that is above the
+fixed order, for each task and at the end on average; ``--out`` writes it down, ``--beside``
+compares with what an earlier run wrote, paired by set, label and split. Then milliseconds of CPU
+for one question of one row in memory: of an interview, its answer and its next cell included. Sets
+are looked for in THRIFTY_DATA or shared/data beside the repository.
 """
 
 from __future__ import annotations
@@ -51,6 +52,15 @@ def curve_of(life, task):
     return found
 
 
+def beyond_fixed(life, task, curve):
+    """How far a curve is above the fixed order's; zeros where that is what was asked."""
+    model = life["task"]
+    if all(own is None for _, own in model._prefixes.values()):
+        return [0.0] * len(curve)
+    model._prefixes = {key: (fixed, None) for key, (fixed, _) in model._prefixes.items()}
+    return (np.array(curve) - curve_of(life, task)).tolist()
+
+
 def milliseconds(life, task, most=30):
     """CPU time of a question: the wanted cell, the value told, the answers."""
     row = task.X_test[0].astype(float)
@@ -71,11 +81,12 @@ def measured(name, split, given):
     for task in model_tasks(name, given.labels, split):
         runs = [learned_and_ready(task, given.bill, split) for _ in range(given.repeats)]
         life = runs[-1][0]
+        ms = min(milliseconds(life, task) for _ in range(3))
+        curve = curve_of(life, task) if given.curve else []
         yield {
             "set": name, "label": int(task.label), "split": split, "bill": given.bill,
             "learning": min(run[1] for run in runs), "making": min(run[2] for run in runs),
-            "ms": min(milliseconds(life, task) for _ in range(3)),
-            "curve": curve_of(life, task) if given.curve else [],
+            "ms": ms, "curve": curve, "own": beyond_fixed(life, task, curve),
         }  # fmt: skip
 
 
@@ -121,9 +132,18 @@ def main():
                     f"{name} label {one['label']} split {split}, {one['bill']}: learning "
                     f"{one['learning']:.2f} s, making prefixes {one['making']:.2f} s "
                     f"({one['making'] / one['learning']:.2f}), a question {one['ms']:.2f} ms  "
-                    + " ".join(f"{ap:.3f}" for ap in one["curve"]),
+                    + " ".join(f"{ap:.3f}" for ap in one["curve"])
+                    + ("; own order " if any(one["own"]) else "")
+                    + " ".join(f"{d:+.3f}" for d in one["own"] if any(one["own"])),
                     flush=True,
                 )
+    if given.curve:
+        own = np.array([one["own"] for one in records])
+        print(
+            f"own orders in {int(own.any(axis=1).sum())} of {len(own)} tasks; AP above the fixed "
+            "order, mean and least: "
+            + "  ".join(f"{k}: {d.mean():+.4f} {d.min():+.3f}" for k, d in zip(CELLS, own.T))
+        )
     if given.beside:
         beside(records, [json.loads(line) for line in given.beside.open()])
 

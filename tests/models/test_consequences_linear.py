@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from thrifty.models.buying.drift import drifted
 from thrifty.models.fits.linear_score import fit_linear
+from thrifty.models.fits.logistic import fit_two_classes
 from thrifty.models.table import Table
 
 N, SHARE = 60, 0.04
@@ -88,3 +90,20 @@ def test_a_background_of_few_looks_is_not_taken_for_another_population():
     assert alarms <= 1
     moved = rng.binomial(24, np.roll(rates, 1)).astype(float)
     assert drifted(24, moved, np.full(200, 3000.0), rates * 3000)
+
+
+@pytest.mark.parametrize("strength", [0.05, 1e3])
+def test_few_columns_are_fitted_to_the_very_minimum(strength: float) -> None:
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(200, 4)) * [1, 5, 0.2, 0]
+    is_one = columns[:, 0] + 0.5 * columns[:, 1] + rng.logistic(size=200) > 1
+    found, at = fit_two_classes(columns, is_one, strength)
+    p = expit(columns @ found + at)
+    assert np.abs(columns.T @ (p - is_one) + found / strength).max() < 1e-3
+    assert abs((p - is_one).sum()) < 1e-3
+
+
+def test_classes_that_a_column_parts_wholly_are_fitted_too() -> None:
+    columns = np.linspace(-1, 1, 60)[:, None]
+    found, at = fit_two_classes(columns, columns[:, 0] > 0, 1e3)
+    assert 10 < found[0] < 1e3 and abs(at) < 1

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
 
 from thrifty.array_types import Floats, Ints
 from thrifty.models.card import Card, card_in_mixture
@@ -28,6 +27,7 @@ from thrifty.models.fits.boosting import (
 )
 from thrifty.models.fits.folds import folds_in_turn_by_class
 from thrifty.models.fits.linear_score import LinearScore, fit_linear
+from thrifty.models.fits.logistic import fit_two_classes
 from thrifty.models.fits.plain_trees import PlainTrees, Words, tree_sum_as_trees
 from thrifty.models.fits.quality import Quality, quality_from_dict
 from thrifty.models.fits.tree_sums import TreeSum, add_up, tree_sum_from_dict
@@ -205,14 +205,14 @@ def trust_of(joint: JointRows) -> float:
 
 def _correction(table: Table, joint: JointRows, seed: int) -> TreeSum:
     """One Newton step from the linear score, in its units, by trees with a ridge."""
-    told = LogisticRegression(C=1e3).fit(joint.line[:, None], joint.codes)
-    p = np.clip(told.predict_proba(joint.line[:, None])[:, 1], 0.02, 0.98)
+    told, at = fit_two_classes(joint.line[:, None], joint.codes == 1, 1e3)
+    p = np.clip(expit(told[0] * joint.line + at), 0.02, 0.98)
     weights = p * (1 - p)
     none = np.zeros(len(joint.features), dtype=bool)
     step = grow_boosted(
         joint.values(table), (joint.codes - p) / weights, weights, none, seed, _CORRECTION
     )
-    return add_up([(1 / max(float(told.coef_[0, 0]), _FLATTEST), step)])
+    return add_up([(1 / max(float(told[0]), _FLATTEST), step)])
 
 
 def _forest(table: Table, joint: JointRows, seed: int, quick: bool) -> TreeSum:

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit
-from sklearn.linear_model import LogisticRegression
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.models.card import DOUBLING, Card, CardRow, card_in_mixture, plain
+from thrifty.models.fits.logistic import fit_two_classes
 from thrifty.models.fits.plain_trees import Node, PlainTrees, Words, linear_as_trees
 from thrifty.models.fits.quality import Quality, quality_from_dict
 from thrifty.models.table import Table
@@ -231,17 +231,12 @@ def _coefficients(table: Table, rare: Bools) -> tuple[Floats, float]:
         return np.zeros(table.width), float(np.log(rare.sum() / max((~rare).sum(), 1)))
     size = np.sqrt(mean**2 + _VARIANCE * variance)
     columns = apart * size
-    plain = _ridge(columns, rare)
+    plain, at = fit_two_classes(columns, rare, _C)
     naive = _naive_scores(apart, rare, table)
     unit = naive.std() / _NAIVE + 1e-9
-    with_naive = _ridge(np.column_stack([columns, naive / unit]), rare)
-    by_naive = with_naive.coef_[0, :-1] * size + with_naive.coef_[0, -1] / unit * mean
-    coefficients = (plain.coef_[0] * size + by_naive) / 2
-    return coefficients, float(plain.intercept_[0] + with_naive.intercept_[0]) / 2
-
-
-def _ridge(columns: Floats, rare: Bools) -> LogisticRegression:
-    return LogisticRegression(C=_C, max_iter=300).fit(columns, rare)
+    with_naive, by = fit_two_classes(np.column_stack([columns, naive / unit]), rare, _C)
+    by_naive = with_naive[:-1] * size + with_naive[-1] / unit * mean
+    return (plain * size + by_naive) / 2, (at + by) / 2
 
 
 def _naive_scores(apart: Floats, rare: Bools, table: Table) -> Floats:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
 
-from thrifty.array_types import Floats
+from thrifty.array_types import Bools, Floats
 
 __all__ = [
     "shrink_slope",
     "fit_intercepts",
     "fit_penalised",
     "fit_slope",
+    "fit_two_classes",
     "slope_losses",
     "softmax",
 ]
@@ -20,6 +22,8 @@ __all__ = [
 #: how far slopes are from 1 as a rule, in logarithms: its square is the .09 of docs/models.md
 #: (Numbers, categories, gaps: 4). Set when controls came; on which sets was not noted
 _SPREAD = 0.3
+#: columns up to which Newton's method is the quicker one, at some thousand rows
+_NEWTON = 64
 
 
 def softmax(scores: Floats) -> Floats:
@@ -80,6 +84,44 @@ def fit_penalised(
     options = {"maxiter": 200, "ftol": tolerance, "gtol": 1e-6, "maxcor": 20}
     found = minimize(loss, first, jac=True, method="L-BFGS-B", options=options).x
     return found[:columns], found[columns:].reshape(d, columns)
+
+
+def fit_two_classes(columns: Floats, is_one: Bools, strength: float) -> tuple[Floats, float]:
+    """Coefficients and intercept of least summed log-loss + |coefficients|^2 / (2 strength).
+
+    With few columns by Newton's method, a step halved while it raises the loss: scikit-learn's
+    search needs ten times as long for a handful of columns, and prefixes fit hundreds of them.
+
+    >>> x, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([False, True, False, True])
+    >>> fit_two_classes(x, y, 1.0)[0].round(2).tolist()
+    [0.45]
+    """
+    n, d = columns.shape
+    if d > _NEWTON:
+        found = LogisticRegression(C=strength, max_iter=300).fit(columns, is_one)
+        return np.asarray(found.coef_[0]), float(found.intercept_[0])
+    design = np.column_stack([columns, np.ones(n)])
+    penalty = np.append(np.full(d, 1.0 / strength), 0.0)
+    at = np.zeros(d + 1)
+    at[-1] = np.log(is_one.sum() / (~is_one).sum())
+
+    def loss(some: Floats) -> float:
+        scores = design @ some
+        lost = np.logaddexp(0.0, scores).sum() - scores[is_one].sum()
+        return float(lost + 0.5 * penalty @ some**2)
+
+    before = loss(at)
+    for _ in range(50):
+        p = softmax((design @ at)[:, None])[:, 1]
+        slope = design.T @ (p - is_one) + penalty * at
+        curve = (design.T * (p * (1 - p))) @ design + np.diag(penalty + 1e-9)
+        step = np.linalg.solve(curve, slope)
+        while (now := loss(at - step)) > before and np.abs(step).max() > 1e-9:
+            step /= 2
+        at, fell, before = at - step, before - now, now
+        if fell <= 1e-9 * (1.0 + before):
+            break
+    return at[:-1], float(at[-1])
 
 
 def fit_slope(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> tuple[float, float]:
