@@ -32,8 +32,11 @@ def softmax(scores: Floats) -> Floats:
     >>> softmax(np.array([[0.0], [100.0]])).round(3).tolist()
     [[0.5, 0.5], [0.0, 1.0]]
     """
-    if scores.shape[1] == 1:
-        scores = np.hstack([np.zeros_like(scores), scores])
+    if scores.shape[1] == 1:  # most often: the same numbers in half of the time
+        below = np.exp(-np.abs(scores))
+        small, large = below / (1.0 + below), 1.0 / (1.0 + below)
+        up = scores >= 0
+        return np.hstack([np.where(up, small, large), np.where(up, large, small)])
     top = np.exp(scores - scores.max(axis=1, keepdims=True))
     found: Floats = top / top.sum(axis=1, keepdims=True)
     return found
