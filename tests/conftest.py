@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from itertools import combinations
 
@@ -30,6 +31,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         wanted = points[0].get_closest_marker("some").args[0]
         for item in most_different(points)[wanted:]:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and every module stay: the collector need not look at them each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def most_different(points: list[pytest.Item]) -> list[pytest.Item]:

@@ -41,32 +41,49 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def windows(chromium: Any) -> Iterator[dict[tuple[int, str], Any]]:
+    """Windows of each width and scheme: one that is opened anew costs most of a second."""
+    opened: dict[tuple[int, str], Any] = {}
+    yield opened
+    for page in opened.values():
+        page.context.close()
+
+
 @pytest.fixture
-def window(chromium: Any) -> Iterator[Callable[..., Any]]:
-    """Opens a fresh window; what a page complains about fails the test."""
-    opened: list[Any] = []
-    complaints: list[str] = []
+def window(chromium: Any, windows: dict[tuple[int, str], Any]) -> Iterator[Callable[..., Any]]:
+    """An empty window without cookies; what a page complains about fails the test."""
+    shown: list[Any] = []
 
     def open_window(width: int = 1280, scheme: str = "light") -> Any:
-        context = chromium.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
-        )
-        opened.append(context)
-        context.set_default_timeout(15_000)
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
-        page.on(
-            "console", lambda said: complaints.append(said.text) if said.type == "error" else None
-        )
-        page.complaints = complaints
+        page = windows.get((width, scheme))
+        if page is None:
+            page = windows[width, scheme] = _new_window(chromium, width, scheme)
+        page.context.clear_cookies()
+        shown.append(page)
         return page
 
     yield open_window
-    for context in opened:
-        context.close()
+    complaints = [text for page in shown for text in page.complaints]
+    for page in shown:
+        page.goto("about:blank")
+        page.complaints.clear()
     # A dashboard may be stopped before its window is closed.
     assert [text for text in complaints if "ERR_CONNECTION_REFUSED" not in text] == []
+
+
+def _new_window(chromium: Any, width: int, scheme: str) -> Any:
+    context = chromium.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
+    )
+    context.set_default_timeout(15_000)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    page.complaints = complaints
+    return page
 
 
 @pytest.fixture(scope="session")

@@ -92,14 +92,26 @@ def kills_its_worker(flag):
     return rule
 
 
-# Processes are held against the whole table below, with a death on the way.
+@pytest.fixture
+def dask_threads():
+    """A cluster of Dask within this process."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(
+        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    ) as made:
+        yield made
+
+
+# Processes are held against the whole table below, with a death on the way; those of Dask are
+# started by tests/models/test_many_workers.py, too.
 @pytest.mark.parametrize(
     ("engine", "how"),
     [
         ("threads", "plain"),
         ("threads", "sure"),
-        ("dask", "plain"),
-        pytest.param("dask", "sure", marks=pytest.mark.slow),
+        ("dask_threads", "plain"),
+        pytest.param("dask_client", "plain", marks=pytest.mark.slow),
+        pytest.param("dask_client", "sure", marks=pytest.mark.slow),
         pytest.param("processes", "plain", marks=pytest.mark.slow),
         pytest.param("processes", "sure", marks=pytest.mark.slow),
     ],
@@ -111,7 +123,7 @@ def test_parts_are_the_whole_table(engine, how, folder, small_parts, tmp_path, r
         "ill",
         folder,
         out=tmp_path / "out",
-        engine=request.getfixturevalue("dask_client") if engine == "dask" else engine,
+        engine=request.getfixturevalue(engine) if engine.startswith("dask") else engine,
         n_jobs=2,
         stop=thrifty.Sure(0.9) if how == "sure" else None,
     )

@@ -108,7 +108,7 @@ def test_a_forked_child_keeps_its_copy_of_a_store_in_memory(tools):
     )
 
 
-@pytest.mark.parametrize("rounds", [6, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [3, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])
 def test_several_processes_make_one_store(store, rounds, tools, fast_path, request):
     for n in range(rounds):
