@@ -212,13 +212,6 @@ def features_line(names: Sequence[str]) -> str:
     return visible(f"{len(names):,} features: {listed}{more} {how}")
 
 
-def _other_labels(life: Lifetime, spec: TaskFile) -> list[str]:
-    """What the lifetime learned from other columns of a table: new rows will not come with them."""
-    if not spec.lenient or spec.source.get("features"):
-        return []
-    return [name for name in life if name not in {task.name for task in spec.tasks}]
-
-
 def _learn_all(
     life: Lifetime,
     spec: TaskFile,
@@ -235,11 +228,17 @@ def _learn_all(
     unknown = sorted(set(only or ()) - {task.name for task in spec.tasks})
     if unknown:
         raise BadInput(f"the file has no task {unknown[0]!r}.")
-    others = _other_labels(life, spec)
-    opened = open_source(spec, Knowledge(life.kinds, na=life.na, labels=others))
-    console.print(features_line(opened.source.feature_names), highlight=False, markup=False)
-    if others:
-        told = f"no features, since learned: {', '.join(others)} (--feature names others)"
+    opened = open_source(spec, Knowledge(life.kinds, na=life.na))
+    columns = opened.source.feature_names
+    known = life.labels_of(opened.source)
+    learned = [name for name in columns if name in known]
+    console.print(
+        features_line([name for name in columns if name not in learned]),
+        highlight=False,
+        markup=False,
+    )
+    if learned:
+        told = f"no features, since learned: {', '.join(learned)}"
         console.print(visible(told), highlight=False, markup=False, soft_wrap=True)
     wanted = []
     for task in spec.tasks:

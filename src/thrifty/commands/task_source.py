@@ -80,8 +80,6 @@ class Knowledge:
     kinds: JsonLike = field(default_factory=dict)
     words: JsonLike = field(default_factory=dict)
     na: Codes = field(default_factory=dict)
-    #: columns that other tasks of the lifetime learned: no features of a table unless named as such
-    labels: Sequence[str] = ()
 
     def of(self, frame: pandas.DataFrame, told: JsonLike | None) -> Fields:
         """What the columns of a frame are; what the file says of them comes first.
@@ -113,7 +111,7 @@ def _open(file: TaskFile, known: Knowledge) -> OpenedSource:
     if kinds[0] == "csv":
         return _from_csv(file, labels, known)
     if kinds[0] == "parquet":
-        return _from_parquet(file, labels, known)
+        return _from_parquet(file, labels)
     if kinds[0] == "sql":
         return _from_sql(file, labels)
     return _from_callable(file)
@@ -129,8 +127,7 @@ def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSour
     _only(given, {"csv"} | _WHOLE | (_COMMON - {"boolean"}), "source")
     frame = read_csv(file.folder / given["csv"])
     ids = _ids(frame, given, str(given["csv"]))
-    aside = {*labels, *known.labels, *given.get("without", ())}
-    aside |= {given["id"]} if "id" in given else set()
+    aside = {*labels, *given.get("without", ()), *([given["id"]] if "id" in given else [])}
     features = given.get("features") or [c for c in frame.columns if c not in aside]
     lacking = [f for f in [*features, *labels] if f not in frame.columns]
     if lacking:
@@ -202,7 +199,7 @@ def _ids(frame: pandas.DataFrame, given: JsonLike, where: str) -> list[object]:
     return list(frame[given["id"]].tolist())
 
 
-def _from_parquet(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSource:
+def _from_parquet(file: TaskFile, labels: list[str]) -> OpenedSource:
     given = file.source
     _only(given, {"parquet"} | _COMMON, "source")
     path = file.folder / given["parquet"]
@@ -210,7 +207,7 @@ def _from_parquet(file: TaskFile, labels: list[str], known: Knowledge) -> Opened
     source = Source.from_parquet(
         path,
         features=given.get("features"),
-        without=[*aside, *known.labels],
+        without=aside,
         boolean=given.get("boolean"),
         allow_missing=_gaps(file),
         kinds=given.get("kinds"),
