@@ -39,6 +39,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """At the end all is let go: libraries complain of what is left."""
+    gc.unfreeze()
+
+
 def most_different(points: list[pytest.Item]) -> list[pytest.Item]:
     """Points of a grid, first those that show values, and pairs of values, not shown before."""
     left = {item: {(k, repr(v)) for k, v in item.callspec.params.items()} for item in points}

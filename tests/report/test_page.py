@@ -29,15 +29,18 @@ def data_of(page: str) -> dict:
     return json.loads(found.group(1))
 
 
-def test_the_page_says_what_happened(view: LifetimeView) -> None:
-    page = report_page(view)
+@pytest.fixture(scope="module")
+def page(view: LifetimeView) -> str:
+    return report_page(view)
+
+
+def test_the_page_says_what_happened(view: LifetimeView, page: str) -> None:
     assert f"24 tasks learned over 60 features, from {view.cells:,} cells" in page
     assert "Of 24 tasks: 4 from scratch, 20 from what earlier tasks had taught." in page
     assert len(data_of(page)["rows"]) == len(data_of(page)["details"]) == 24
 
 
-def test_the_page_loads_nothing(view: LifetimeView) -> None:
-    page = report_page(view)
+def test_the_page_loads_nothing(page: str) -> None:
     addresses = re.findall(r'(?:src|href)="([^"]*)"', page)
     assert addresses and all(a.startswith(("data:", "#")) for a in addresses)
     assert "default-src 'none'" in page
@@ -120,8 +123,8 @@ def test_the_one_who_pays_sees_money_quality_and_the_card(priced: thrifty.Lifeti
     assert moment(asked["at"]) in page
 
 
-def test_metafeatures_are_for_the_curious(view: LifetimeView) -> None:
-    shown = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", report_page(view), flags=re.S)
+def test_metafeatures_are_for_the_curious(page: str) -> None:
+    shown = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", page, flags=re.S)
     before, _, after = shown.partition('id="representation"')
     assert "etafeature" not in before and "etafeature" in after
 
