@@ -9,9 +9,11 @@ import pytest
 
 import thrifty
 from thrifty.cells import Cells
+from thrifty.models.buying.checked import checked, kept_back
 from thrifty.models.buying.looks import Background, complete_rows, look_around
 from thrifty.models.buying.purses import Account
 from thrifty.models.stairs import StairCells, Step, find_steps, for_predictions, on_stairs, way_of
+from thrifty.models.table import Table
 
 N, WIDTH = 1000, 12
 
@@ -122,6 +124,30 @@ def test_predictions_ask_the_dear_one_outright_of_what_the_model_rests_on():
     for said in ({"alone": True, "again": ()}, {"again": ()}):  # the dear one, the cheap one alone
         decided = tuple(replace(s, **said) for s in steps)
         assert for_predictions(decided, order, each) == decided
+
+
+def test_the_first_features_of_a_table_are_asked_of_the_dear_one_while_the_money_lasts():
+    X, y = answers()
+    steps = [Step(j, j + WIDTH, (1.0,), (0.0, 0.0), 0.25) for j in range(WIDTH)]
+    cells = on_stairs(Cells(X, prices()), steps)
+    rows, dear = np.arange(100), np.arange(WIDTH, 2 * WIDTH)
+    bought = np.ones((100, WIDTH), dtype=bool)
+    bought[50:, 0] = False
+    values = np.where(bought, cells.get(rows, dear), np.nan)
+    table = Table(dear, rows, values, bought, np.ones(100), y[:100].astype(int))
+    spent, small = cells.receipt().cost, X[:100, :WIDTH]
+    cost = float((~small[:50, 0]).sum() + (~small[:, 1]).sum())  # a yes was asked about already
+    found = checked(table, cells, cost + 1)
+    assert cells.receipt().cost == spent + cost
+    assert (found.values[:50, 0] == X[:50, WIDTH]).all() and np.isnan(found.values[50:, 0]).all()
+    assert (found.values[:, 1] == X[:100, WIDTH + 1]).all()
+    assert (found.values[:, 2:] == values[:, 2:]).all()
+    # the door gives the same from now on, for nothing
+    assert (cells.get(rows, [WIDTH + 1])[:, 0] == X[:100, WIDTH + 1]).all()
+    assert cells.receipt().cost == spent + cost
+    # without stairs nothing is kept back, and a table stays as it is
+    plain = Cells(X, prices())
+    assert kept_back(cells) > 0 == kept_back(plain) and checked(table, plain, 9.0) is table
 
 
 def test_where_money_ends_the_likeliest_answer_stands():

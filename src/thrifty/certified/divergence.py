@@ -51,7 +51,7 @@ def upper(rate: Floats, gain: Floats | float) -> Floats:
 
 
 def suspects(rate: Floats) -> Floats:
-    """``upper`` at every gain of ``GAINS``, from a table: rates x gains. For guesses, not bounds.
+    """``upper`` at every gain of ``GAINS``, from a table: (..., gains). For guesses, not bounds.
 
     >>> table = suspects(np.array([0.0, 0.2]))
     >>> bool(abs(table[1] - upper(np.full(len(GAINS), 0.2), GAINS)).max() < 0.002)
@@ -62,8 +62,9 @@ def suspects(rate: Floats) -> Floats:
         odds = np.log(rate) - np.log1p(-rate)
     place = np.clip((odds - _ODDS[0]) / (_ODDS[1] - _ODDS[0]), 0, len(_ODDS) - 1.000001)
     below = place.astype(np.int64)
-    part = (place - below)[:, None]
-    return np.asarray((1 - part) * table[below] + part * table[below + 1])
+    part = (place - below)[..., None]
+    low = table[below]
+    return np.asarray(low + part * (table[below + 1] - low))
 
 
 @lru_cache(maxsize=1)

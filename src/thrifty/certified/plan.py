@@ -68,47 +68,43 @@ class Design:
     #: a row's share of the probability, before it is scaled to sum 1
     share: Floats
     #: for each bettor the suspected rates, and what is staked if shares sum to 1
-    suspect: tuple[Floats, ...]
-    stake: tuple[float, ...]
+    suspect: Floats
+    stake: Floats
 
 
 def design(strata: Strata, known: float, bettors: tuple[float, ...]) -> Design:
     """Probabilities from the rates; bettors believe in rates moved by so much (in log-odds)."""
-    shares, suspects, stakes = [], [], []
-    for moved in bettors:
-        rate = _moved(strata.rate, moved)
-        rate, suspect = _suspected(strata, rate, known)
-        apart = np.maximum(suspect - rate, 1e-12) / np.maximum(suspect * (1 - suspect), 1e-12)
-        shares.append(np.where(strata.extra > 0, strata.extra / apart, 0.0))
-        suspects.append(suspect)
-        stakes.append(apart / np.where(strata.extra > 0, strata.extra, 1.0))
-    share = shares[len(shares) // 2]
+    rate, suspect = _suspected(strata, _moved(strata.rate, np.array(bettors)[:, None]), known)
+    apart = np.maximum(suspect - rate, 1e-12) / np.maximum(suspect * (1 - suspect), 1e-12)
     drawn = strata.extra > 0
-    mean = float((share * strata.size).sum() / strata.size[drawn].sum())
-    share = np.where(drawn, np.maximum(share, _EVEN * mean), 0.0)
+    share = np.where(drawn, strata.extra / apart[len(bettors) // 2], 0.0)
     weight = strata.size * drawn
-    stake = tuple(float(np.average(share * s, weights=weight)) for s in stakes)
-    return Design(share, tuple(suspects), stake)
+    mean = float(share @ strata.size / weight.sum())
+    share = np.where(drawn, np.maximum(share, _EVEN * mean), 0.0)
+    stake = apart @ (weight * share / np.where(drawn, strata.extra, 1.0)) / weight.sum()
+    return Design(share, suspect, stake)
 
 
-def _moved(rate: Floats, by: float) -> Floats:
+def _moved(rate: Floats, by: Floats) -> Floats:
     odds = rate / (1 - rate) * np.exp(by)
     return np.asarray(odds / (1 + odds))
 
 
 def _suspected(strata: Strata, rate: Floats, known: float) -> tuple[Floats, Floats]:
-    """Rates below the boundary, and the least suspicious rates on it: the deficit there is 0."""
-    none = np.zeros_like(rate)
-    free = -strata.deficit(none, known)  # what wrong answers may count in all
-    counted = float((strata.size * strata.extra * rate).sum())
-    if counted >= _HOPE * free:
-        rate = rate * (_HOPE * max(free, 0.0) / counted)
+    """Rates below the boundary, and the least suspicious rates on it: the deficit there is 0.
+
+    For each bettor: (bettors, groups).
+    """
+    free = -strata.deficit(np.zeros_like(strata.rate), known)  # what wrong answers may count in all
+    each = strata.size * strata.extra
+    counted = rate @ each
+    scale = np.where(counted >= _HOPE * free, _HOPE * max(free, 0.0) / counted, 1.0)
+    rate = rate * scale[:, None]
     table = suspects(rate)
-    counts = known + strata.size @ (strata.right[:, None] + strata.extra[:, None] * table)
-    last = int(np.searchsorted(counts, 0.0))  # the first gain at which the deficit is above 0
-    if last == 0:
-        return rate, table[:, 0]
-    if last == len(GAINS):
-        return rate, table[:, -1]
-    part = -counts[last - 1] / (counts[last] - counts[last - 1])
-    return rate, np.asarray((1 - part) * table[:, last - 1] + part * table[:, last])
+    over = each @ table - free  # (bettors, gains): the deficit, which grows with the gain
+    after = np.clip((over < 0).sum(axis=1), 1, len(GAINS) - 1)  # the first above 0
+    one = np.arange(len(rate))
+    low, high = over[one, after - 1], over[one, after]
+    part = np.clip(-low / (high - low), 0.0, 1.0)[:, None]
+    below, above = table[one, :, after - 1], table[one, :, after]
+    return rate, np.asarray(below + part * (above - below))

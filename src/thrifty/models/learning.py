@@ -19,6 +19,7 @@ from thrifty.labels.partly import PartlyLabelled
 from thrifty.models.asking.horizon import numbers_worth_keeping, prefix_worth_keeping
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes
+from thrifty.models.buying.checked import checked, kept_back
 from thrifty.models.buying.few_calls import FewCalls
 from thrifty.models.buying.halving import Halving
 from thrifty.models.buying.halving_numbers import HalvingNumbers
@@ -118,11 +119,14 @@ def learn_table(
     if all_free or (predictions and not isinstance(policy, Wide)):
         policy = InOrder()
     # Small fits: on a busy machine more threads than one wait for each other a hundred times over.
+    money, before = allowance_of(cells), cells.receipt().cost
     with in_one_thread():
         if buying is not None:
-            bought = buy_by(buying, cells, labels, memory, allowance_of(cells), rng)
+            bought = buy_by(buying, cells, labels, memory, money, rng)
         else:
-            bought = policy.buy(cells, labels, memory, allowance_of(cells), rng)
+            bought = policy.buy(cells, labels, memory, (1 - kept_back(cells)) * money, rng)
+            left = money - (cells.receipt().cost - before)
+            bought = replace(bought, table=checked(bought.table, cells, left))
     bought = replace(bought, table=bought.table.said_of(labels.row_weights, labels.groups))
     bought, words = _with_words(bought, cells)
     if estimator is not None:  # it sees no beliefs: only what was bought together
