@@ -28,9 +28,7 @@ import thrifty
 from thrifty.benchmarks.data import data_folder
 from thrifty.benchmarks.measure import one_thread
 
-LABELS = {
-    "digits": 10, "support2": 7, "nhanes": 7, "tmc2007_500": 5, "yeast": 8, "nhanes_usd": 7,
-}  # fmt: skip
+LABELS = {"digits": 10, "support2": 7, "nhanes": 7, "tmc2007_500": 5, "nhanes_usd": 7}
 ALONE = (2, 4, 8)
 #: at most so many cells of each label that was learned apart
 APART = (2, 4, 8, 16)
@@ -157,7 +155,7 @@ def told(one):
         f"{one['asking alone']:.0f} s, at once {one['asking']:.0f} s)"
     )
     yield "  joint: " + "  ".join(f"{ap:.3f} ({cells:.3g})" for ap, cells in one["joint"])
-    yield from needs(one["apart"], one["alone"], [tuple(point) for point in one["joint"]])
+    yield from needs(one.get("apart", []), one["alone"], [tuple(point) for point in one["joint"]])
 
 
 def needs(apart, alone, curve):
@@ -174,7 +172,9 @@ def mean_of(splits):
     joint = np.mean([one["joint"][:n] for one in splits], axis=0)
     curve = [(float(ap), float(cost)) for ap, cost in joint]
     yield "  mean over splits: " + "  ".join(f"{ap:.3f} ({cost:.3g})" for ap, cost in curve)
-    apart, alone = (np.mean([one[way] for one in splits], axis=0) for way in ("apart", "alone"))
+    apart, alone = (
+        np.mean([one.get(way, []) for one in splits], axis=0) for way in ("apart", "alone")
+    )
     yield from needs(apart, alone, curve)
 
 
