@@ -103,19 +103,20 @@ def in_turn(one: Mutation, files: list[str]) -> Iterator[list[Called]]:
 
 
 def _calling(one: Mutation, tests: list[Called]) -> list[Called]:
-    """Those that call the function, the quickest first.
+    """Those that call the function, the quickest first; and those written for such changes.
 
     Of a constant or a class, what calls anything in its file, and all tests nearest to it, which
     may read it without a call.
     """
     at, near = f"{one['file']}:{one['function']}", tuple(one["tests"])
-    calling = [test for test in tests if at in test.functions]
-    if not one["function"]:
-        calling = [
-            test
-            for test in tests
-            if test.test.startswith(near) or any(f.startswith(at) for f in test.functions)
-        ]
+    written = near if not one["function"] else tuple(t for t in near if "/mutants/" in t)
+    calling = [
+        test
+        for test in tests
+        if at in test.functions
+        or test.test.startswith(written)
+        or (not one["function"] and any(f.startswith(at) for f in test.functions))
+    ]
     return sorted(
         calling, key=lambda test: test.seconds * (NEARER if test.test.startswith(near) else 1)
     )

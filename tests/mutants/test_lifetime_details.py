@@ -8,6 +8,7 @@ import threading
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import thrifty
@@ -15,6 +16,7 @@ from thrifty.lifetime.booking import _features_key, _hashed
 from thrifty.lifetime.inputs import bins_of
 from thrifty.lifetime.monitoring import Reference
 from thrifty.lifetime.outcomes import _days, _periods
+from thrifty.lifetime.parts import parts_of, read_part
 from thrifty.lifetime.progress import _Watch
 from thrifty.lifetime.waves import _learn
 from thrifty.models.table import Table
@@ -108,3 +110,11 @@ def test_a_line_is_written_over_where_the_screen_can(monkeypatch, terminal):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     watch.run()
     assert how == ["terminal" if terminal else "plain"]
+
+
+def test_columns_that_a_part_lacks_are_not_asked_of_it(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "who": ["x", "y"]})
+    frame.to_parquet(tmp_path / "part.parquet")
+    (part,) = parts_of(tmp_path / "part.parquet")
+    found, ids = read_part(part, ["a", "z", "who"], "who")
+    assert list(found) == ["a"] and ids == ["x", "y"]

@@ -20,6 +20,7 @@ from thrifty.models.buying.halving import Halving, _Search
 from thrifty.models.buying.looks import look_once
 from thrifty.models.buying.purses import Account, rows_known
 from thrifty.models.fits import linear_and_trees
+from thrifty.models.fits.estimators import _middles
 from thrifty.models.fits.for_all import _dense, _task
 from thrifty.models.fits.line import LineDesign
 from thrifty.models.fits.linear_score import LinearScore
@@ -174,7 +175,7 @@ def test_the_second_part_of_few_calls_asks_what_told_in_the_first():
     """Of a lifetime that has learned nothing yet."""
     rng = np.random.default_rng(11)
     X = rng.random((300, 12)) < 0.4
-    bought = FewCalls().buy(
+    bought = FewCalls(pilot=0.6).buy(
         Cells(X, spend=1200.0), read_classes(X[:, 10] | X[:, 11]), Memory(), 1200.0, rng
     )
     assert set(bought.lesson.useful[:2].tolist()) == {10, 11}
@@ -188,12 +189,12 @@ def test_rows_without_a_label_are_of_no_class():
 
 
 def test_what_nobody_has_shown_is_ranked_by_its_gain():
-    """Not by the doubt about it."""
+    """Where none of them gains more than chance would."""
     X = np.random.default_rng(12).normal(size=(40, 2))
     search = _JointSearch([some_table(X)], [1.0], lambda owned, wanted: 1.0, [], 1, 0)
     search.present = [search.first.probabilities([])]
-    search.first.gains = lambda _: np.array([[0.2, 1.0], [0.1, 9.0]])
-    assert [step for step, _ in search._ranked()] == [(0,), (1,)]
+    search.first.gains = lambda _: np.array([[0.1, -1.0], [0.2, -1.0]])
+    assert [step for step, _ in search._ranked()] == [(1,), (0,)]
 
 
 def some_table(X):
@@ -217,3 +218,8 @@ def test_a_mixture_says_that_its_quality_was_looked_for():
     X = np.random.default_rng(13).normal(size=(80, 3))
     model = thrifty.ModelClassifier(random_state=0).fit(X, X[:, 0] > 0)
     assert isinstance(model.estimator_, Mixture) and model.estimator_.measured is True
+
+
+def test_a_gap_is_the_median_to_an_estimator_that_takes_none():
+    values = np.array([[1.0, np.nan], [np.nan, np.nan], [5.0, np.nan], [9.0, np.nan]])
+    assert _middles(values).tolist() == [5.0, 0.0]

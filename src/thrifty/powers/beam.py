@@ -80,7 +80,7 @@ def search(
 
     def fitted(columns: tuple[int, ...]) -> list[Support]:
         plain = _fitted(matrix, target, columns)
-        enough = plain.rss <= max(floor, 1e-18) * energy and not rivals
+        enough = plain.rss <= max(floor, 1e-18) * energy
         if constant is None or enough or len(columns) >= max_terms:
             return [plain]
         return [plain, _fitted(matrix, target, (*columns, constant))]
@@ -90,9 +90,17 @@ def search(
         chosen = _extensions(scaled, beam, width)
         if not chosen:
             break
-        promising = [pick for pick in chosen if rivals or pick[0] <= near]
-        for _left, support, column in promising[:LOOKED_AT]:
-            best += fitted((*beam.columns[support], column))
+        if rivals:
+            # All that the beam keeps: without the constant another may be nearer than its first,
+            # and sixty that hold the winner and a column more would leave no rival to compare.
+            sets = [(*beam.columns[support], column) for _left, support, column in chosen]
+            best += _rivals(matrix, target, sets)
+            if constant is not None and _size + 1 < max_terms:
+                best += _rivals(matrix, target, [(*columns, constant) for columns in sets])
+        else:
+            promising = [pick for pick in chosen if pick[0] <= near]
+            for _left, support, column in promising[:LOOKED_AT]:
+                best += fitted((*beam.columns[support], column))
         found = best and min(support.rss for support in best) <= max(floor, 1e-18) * energy
         if found and not rivals:
             break
@@ -100,6 +108,23 @@ def search(
     if not best:
         best = [support for columns in beam.columns[:5] for support in fitted(columns)]
     return sorted(best, key=lambda support: (support.rss > floor * energy, support.rss))
+
+
+def _rivals(
+    matrix: np.ndarray, target: np.ndarray, supports: list[tuple[int, ...]]
+) -> list[Support]:
+    """Every one of these supports, all of one size, fitted by its normal equations."""
+    which = np.sort(np.array(supports), axis=1)
+    sizes = np.linalg.norm(matrix, axis=0)
+    columns = (matrix / np.where(sizes > 0, sizes, 1.0)).T[which]  # supports x size x rows
+    grams = columns @ columns.transpose(0, 2, 1) + 1e-12 * np.eye(which.shape[1])
+    found = np.linalg.solve(grams, (columns @ target)[:, :, None])[:, :, 0]
+    left = target - np.einsum("ij,ijk->ik", found, columns)
+    rss = np.einsum("ij,ij->i", left, left)
+    return [
+        Support(tuple(some), coefficients, float(one))
+        for some, coefficients, one in zip(which.tolist(), found / sizes[which], rss)
+    ]
 
 
 def _extensions(scaled: np.ndarray, beam: _Beam, width: int) -> list[tuple[float, int, int]]:
