@@ -206,6 +206,12 @@ def main() -> None:
         if _key(one) not in known or again or (arguments.survivors and not known[_key(one)][0])
     ]
     open_.sort(key=lambda one: _why(one) is not None)  # these take longest: no test is to fail
+    for log in WORK.glob("found-*.json"):  # in one file: a worker's old word is not its latest
+        log.unlink()
+    tried = {_key(one) for one in open_}
+    (WORK / "found-before.json").write_text(
+        json.dumps({key: found for key, found in known.items() if key not in tried})
+    )
     files = sorted({file for one in listed for file in _files(one)})
     workers = 1 if again else arguments.workers
     children = [one for k in range(workers) if (one := _worker(k, open_[k::workers], files, again))]
@@ -225,7 +231,7 @@ def _worker(k: int, chosen: list[Mutation], files: list[str], show: bool) -> int
     work = WORK / f"worker-{k}"
     shutil.copytree(WORK / "src", work / "src", dirs_exist_ok=True)  # compiled kernels too
     log = WORK / f"found-{k}.json"
-    found = json.loads(log.read_text()) if log.exists() else {}
+    found: dict[str, tuple[bool, float]] = {}
     for one in chosen:
         found[_key(one)] = tell(one, files, work, show)
         log.write_text(json.dumps(found))
@@ -237,10 +243,9 @@ def _key(one: Mutation) -> str:
 
 
 def found_before() -> dict[str, list[Any]]:
-    """What earlier runs and every worker found, the latest file last."""
-    logs = sorted(WORK.glob("found-*.json"), key=lambda path: path.stat().st_mtime)
+    """What earlier runs and every worker found: each mutation is in one file."""
     found: dict[str, list[Any]] = {}
-    for log in logs:
+    for log in WORK.glob("found-*.json"):
         found |= json.loads(log.read_text())
     return found
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import thrifty
 from thrifty.certified.certificate import _too_few
 from thrifty.certified.divergence import least_checks
 from thrifty.cli import app
+from thrifty.commands import reproduce
 from thrifty.commands.csv_file import _with_points
 from thrifty.commands.demo import Demo
 from thrifty.commands.task_file import read_any_file
@@ -67,3 +70,21 @@ def test_asking_goes_until_it_is_sure_or_has_everything(tmp_path, sure):
 
 def test_a_demo_begins_without_an_exact_tree():
     assert Demo(5, 30).exact == 0
+
+
+def test_a_log_has_a_line_every_twenty_seconds(monkeypatch, tmp_path):
+    """Where a bar cannot be redrawn."""
+    clock = iter([0.0, 19.9, 20.0, 20.0, 39.9, 40.0, 40.0])
+    said = io.StringIO()
+
+    def runs(_out, *, progress, **_):
+        for done in range(1, 5):
+            progress(done, 9, "lists")
+
+    monkeypatch.setattr(reproduce, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(reproduce, "reproduce", runs)
+    reproduce._run(Console(file=said), "1", True, tmp_path, 1, 0, None)
+    assert [line for line in said.getvalue().splitlines() if "now lists" in line] == [
+        "2 of 9 runs done, now lists",
+        "4 of 9 runs done, now lists",
+    ]

@@ -58,3 +58,9 @@ def test_a_draw_keeps_its_own_name():
     assert run("SELECT source, name FROM cell_names WHERE kind = 'draw' AND number = 1") == [
         ("lab", "second look")
     ]
+
+
+def test_examples_belong_to_no_source():
+    names = _Names(old_store())
+    kind = "".join(["exam", "ple"])  # as a store gives it
+    assert _Old(old_store(), 1, names).now(kind, "lab", [1, 0]).tolist() == [1, 0]
