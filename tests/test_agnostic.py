@@ -97,9 +97,9 @@ def test_doubling_never_forgets_and_never_pays_more_than_expansion():
 def test_doubling_tries_what_has_no_order_as_a_whole():
     """Verified keeps experience, not metafeatures."""
     life = thrifty.Lifetime(thrifty.Trees(learner=thrifty.Verified()), agnostic=thrifty.Doubling())
-    for task in thrifty.streams.trees(6, 30, 2, 400, 3, random_state=1):
+    for task in thrifty.streams.trees(3, 30, 2, 400, 3, random_state=1):
         life.learn(task.name, task.X, task.y)
-    assert len(life) == 6
+    assert len(life) == 3
 
 
 def test_the_order_is_kept_in_a_store(tmp_path):
