@@ -161,6 +161,20 @@ def test_rows_that_are_owned_by_a_share_are_counted():
     assert [rows_known(cells, share) for share in (1.0, 0.75, 0.5, 0.0)] == [3, 3, 4, 10]
 
 
+@pytest.mark.parametrize("owned", [0, 7, 20])
+def test_what_is_owned_whole_is_looked_at_for_nothing(owned):
+    X, y = np.zeros((40, 3), bool), np.repeat([0, 1], 20)
+    before = Cells(X)
+    rows = [*range(owned), *range(20, 20 + owned // 2)]
+    before.get(rows, [0, 1, 2])
+    before.meter.owned.add(before.meter)
+    account = Account(
+        Cells(X, owned=before.meter.owned, spend=50.0), y, 50.0, np.random.default_rng(0)
+    )
+    assert {*account.a.tolist(), *account.b.tolist()} == {owned, owned // 2}
+    assert account.left == 50.0
+
+
 def test_looks_where_a_call_costs_stay_within_their_share():
     """As many rows of each kind as that pays for, and no more."""
     rng = np.random.default_rng(10)
