@@ -28,7 +28,8 @@ _BETTORS = (-1.0, 0.0, 1.0)
 _FIRST, _LEAST = 20, 10
 #: a turn buys about this share of what was bought before, and of what is still expected to be: the
 #: end is found more nearly. Chosen, with _HOPE in plan.py, on tmc2007_500,
-#: yahoo_arts_500 and bibtex, confirmed on rcv1s1_500, spam and slashdot (docs/howto/answers.md)
+#: yahoo_arts_500 and bibtex, confirmed on rcv1s1_500, spam and slashdot with a turn of .05; .1 was
+#: compared on the first three alone (docs/howto/answers.md)
 _TURN, _OF_THE_REST = 0.1, 0.25
 #: and at least this share of a turn is drawn at random
 _RANDOM = 0.1
