@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import threading
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 import thrifty
+from thrifty.lifetime import versions
 from thrifty.lifetime.booking import _features_key, _hashed
 from thrifty.lifetime.inputs import bins_of
 from thrifty.lifetime.monitoring import Reference
@@ -118,3 +120,14 @@ def test_columns_that_a_part_lacks_are_not_asked_of_it(tmp_path):
     (part,) = parts_of(tmp_path / "part.parquet")
     found, ids = read_part(part, ["a", "z", "who"], "who")
     assert list(found) == ["a"] and ids == ["x", "y"]
+
+
+@pytest.mark.parametrize("quicker", [False, True])
+def test_new_columns_wait_for_another_process_that_was_quicker(monkeypatch, quicker):
+    put = []
+    writes = SimpleNamespace(put_features=lambda names, named: put.append(names))
+    monkeypatch.setattr(versions, "VersionPages", lambda pages: writes)
+    pages = SimpleNamespace(n_features=lambda: 2, version=lambda: 8 if quicker else 7)
+    with pytest.raises(versions.FeaturesMoved) if quicker else nullcontext():
+        versions._grow_features(pages, 7, ("a", "b", "c"), True)
+    assert put == ([] if quicker else [("a", "b", "c")])
