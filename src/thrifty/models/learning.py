@@ -19,7 +19,7 @@ from thrifty.labels.partly import PartlyLabelled
 from thrifty.models.asking.horizon import numbers_worth_keeping, prefix_worth_keeping
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes
-from thrifty.models.buying.checked import checked, kept_back
+from thrifty.models.buying.checked import buy_and_check
 from thrifty.models.buying.few_calls import FewCalls
 from thrifty.models.buying.halving import Halving
 from thrifty.models.buying.halving_numbers import HalvingNumbers
@@ -38,7 +38,7 @@ from thrifty.models.fits.for_all import fit_for_all, how_many_tell
 from thrifty.models.fits.rungs import Rungs, fit_rungs, lower_rung, tells_enough
 from thrifty.models.fits.target import Target, target_of_classes, target_of_numbers, target_of_rows
 from thrifty.models.memory.memory import Lesson, Memory, words_of
-from thrifty.models.stairs import Step, find_steps, on_stairs
+from thrifty.models.stairs import StairCells, Step, find_steps, on_stairs
 from thrifty.models.table import Table
 from thrifty.typing import EstimatorLike, JsonLike
 
@@ -119,14 +119,13 @@ def learn_table(
     if all_free or (predictions and not isinstance(policy, Wide)):
         policy = InOrder()
     # Small fits: on a busy machine more threads than one wait for each other a hundred times over.
-    money, before = allowance_of(cells), cells.receipt().cost
     with in_one_thread():
         if buying is not None:
-            bought = buy_by(buying, cells, labels, memory, money, rng)
+            bought = buy_by(buying, cells, labels, memory, allowance_of(cells), rng)
+        elif isinstance(cells, StairCells):
+            bought = buy_and_check(policy, cells, labels, memory, allowance_of(cells), rng)
         else:
-            bought = policy.buy(cells, labels, memory, (1 - kept_back(cells)) * money, rng)
-            left = money - (cells.receipt().cost - before)
-            bought = replace(bought, table=checked(bought.table, cells, left))
+            bought = policy.buy(cells, labels, memory, allowance_of(cells), rng)
     bought = replace(bought, table=bought.table.said_of(labels.row_weights, labels.groups))
     bought, words = _with_words(bought, cells)
     if estimator is not None:  # it sees no beliefs: only what was bought together
