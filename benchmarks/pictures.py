@@ -55,7 +55,7 @@ def quality_by_bill(lines: list[dict[str, Any]]) -> dict[str, Curve]:
             ways = {"Thrifty": some.our_ap(at, bill, True)}
             by_hand = some.pilot_ap(at, bill)
             if by_hand is not None:
-                ways["by hand: a pilot, then the best columns"] = by_hand[1]
+                ways["by hand: a pilot and its columns, or rows"] = by_hand[1]
             told = some.pilots[bill]
             rows = [n for n in told.get(at[0], {}) if "rows" in n]
             if rows and all(rows[0] in told.get(x, {}) for x in at):
