@@ -82,7 +82,7 @@ def from_a_spreadsheet(path, seed, n, towns=60):
 def test_a_column_that_counts_the_rows_may_be_their_names(tmp_path):
     frame = pd.DataFrame({"case": range(7, 67), "u": np.arange(60) % 7, "ill": np.arange(60) % 2})
     frame.to_csv(tmp_path / "cases.csv", index=False)
-    hint = "case counts the rows: if it names them, say --id case."
+    hint = "'case' counts the rows: if it names them, say --id case."
     assert hint in run("learn", tmp_path / "cases.csv", "--label", "ill").stderr
     named = run("learn", tmp_path / "cases.csv", "--label", "ill", "--id", "case", "--store",
                 tmp_path / "other.db").stderr  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Annotated, Any
 
 import typer
@@ -212,6 +212,16 @@ def features_line(names: Sequence[str]) -> str:
     return visible(f"{len(names):,} features: {listed}{more} {how}")
 
 
+def _name_features(console: Console, columns: Sequence[str], labels: Set[str]) -> None:
+    """Say what will be bought, and which columns will not since they were learned before."""
+    features = [name for name in columns if name not in labels]
+    console.print(features_line(features), highlight=False, markup=False)
+    learned = [name for name in columns if name in labels]
+    if learned:
+        told = visible(f"no features, since learned: {', '.join(learned)}")
+        console.print(told, highlight=False, markup=False, soft_wrap=True)
+
+
 def _learn_all(
     life: Lifetime,
     spec: TaskFile,
@@ -229,17 +239,7 @@ def _learn_all(
     if unknown:
         raise BadInput(f"the file has no task {unknown[0]!r}.")
     opened = open_source(spec, Knowledge(life.kinds, na=life.na))
-    columns = opened.source.feature_names
-    known = life.labels_of(opened.source)
-    learned = [name for name in columns if name in known]
-    console.print(
-        features_line([name for name in columns if name not in learned]),
-        highlight=False,
-        markup=False,
-    )
-    if learned:
-        told = f"no features, since learned: {', '.join(learned)}"
-        console.print(visible(told), highlight=False, markup=False, soft_wrap=True)
+    _name_features(console, opened.source.feature_names, life.labels_of(opened.source))
     wanted = []
     for task in spec.tasks:
         if only and task.name not in only:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ from thrifty.commands.task_file import TaskFile, TaskSpec, _only
 from thrifty.errors import BadInput, TakenForGap
 from thrifty.lifetime.feature_matching import kinds_here
 from thrifty.typing import Fields, JsonLike
-from thrifty.untrusted import readable
+from thrifty.untrusted import readable, visible
 
 if TYPE_CHECKING:
     import pandas
@@ -188,7 +189,8 @@ def _hint_at_ids(frame: pandas.DataFrame) -> None:
     for name, column in frame.items():
         values = column.to_numpy()
         if len(values) > 1 and values.dtype.kind in "iu" and (np.diff(values) == 1).all():
-            typer.echo(f"{name} counts the rows: if it names them, say --id {name}.", err=True)
+            hint = f"{name!r} counts the rows: if it names them, say --id {shlex.quote(str(name))}."
+            typer.echo(visible(hint), err=True)
 
 
 def _ids(frame: pandas.DataFrame, given: JsonLike, where: str) -> list[object]:

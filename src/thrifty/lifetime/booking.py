@@ -259,10 +259,8 @@ class Booking:
 
     def _label_columns(self, source: Source, y: LabelsLike | None) -> set[str]:
         """Columns of a source that are a label now, or were one before."""
-        found = {label} if (label := label_name(y, source)) is not None else set()
-        if source.name and self._doors.has_ledger:
-            found |= self._doors.ledger.book.read(lambda pages: pages.labels_of(source.name))
-        return found
+        now = {label} if (label := label_name(y, source)) is not None else set()
+        return now | self._doors.labels_of(source)
 
     def _no_gaps(self, match: Match | None) -> None:
         family = self._doors.family

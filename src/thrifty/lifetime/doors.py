@@ -75,6 +75,13 @@ class Doors:
                     self._ledger = Ledger(book, self.settings.budget)
         return self._ledger
 
+    def labels_of(self, source: Source) -> set[str]:
+        """Columns of a named source that were noted as labels of tasks before."""
+        if not (source.name and self.has_ledger):
+            return set()
+        found: set[str] = self.ledger.book.read(lambda pages: pages.labels_of(source.name))
+        return found
+
     def source_of(self, X: TableLike, kinds: KindsLike, words: Words, na: NaLike = None) -> Source:
         """What a user brought as a source, its columns read as this lifetime knows them."""
         if na is not None and isinstance(X, Source):

@@ -837,11 +837,9 @@ class Lifetime:
         if source.name:
             self.ledger.book.write(lambda pages: pages.note_label(source.name, name))
 
-    def labels_of(self, source: Source) -> frozenset[str]:
+    def labels_of(self, source: Source) -> set[str]:
         """Columns of a named source that were noted as labels."""
-        if not source.name:
-            return frozenset()
-        return frozenset(self.ledger.book.read(lambda pages: pages.labels_of(source.name)))
+        return self._shelf.doors.labels_of(source)
 
     def fits_in(self, X: TableLike) -> bool:
         """Whether X has the lifetime's features in their order, as workers need them."""

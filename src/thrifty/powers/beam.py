@@ -86,7 +86,7 @@ def search(
         return [plain, _fitted(matrix, target, (*columns, constant))]
 
     best: list[Support] = []
-    for _size in range(min(max_terms, len(target) - 1)):
+    for size in range(min(max_terms, len(target) - 1)):
         chosen = _extensions(scaled, beam, width)
         if not chosen:
             break
@@ -95,7 +95,7 @@ def search(
             # and sixty that hold the winner and a column more would leave no rival to compare.
             sets = [(*beam.columns[support], column) for _left, support, column in chosen]
             best += _rivals(matrix, target, sets)
-            if constant is not None and _size + 1 < max_terms:
+            if constant is not None and size + 1 < max_terms:
                 best += _rivals(matrix, target, [(*columns, constant) for columns in sets])
         else:
             promising = [pick for pick in chosen if pick[0] <= near]
@@ -115,15 +115,16 @@ def _rivals(
 ) -> list[Support]:
     """Every one of these supports, all of one size, fitted by its normal equations."""
     which = np.sort(np.array(supports), axis=1)
-    sizes = np.linalg.norm(matrix, axis=0)
-    columns = (matrix / np.where(sizes > 0, sizes, 1.0)).T[which]  # supports x size x rows
+    norms = np.linalg.norm(matrix, axis=0)
+    norms = np.where(norms > 0, norms, 1.0)
+    columns = (matrix / norms).T[which]  # supports x size x rows
     grams = columns @ columns.transpose(0, 2, 1) + 1e-12 * np.eye(which.shape[1])
     found = np.linalg.solve(grams, (columns @ target)[:, :, None])[:, :, 0]
     left = target - np.einsum("ij,ijk->ik", found, columns)
     rss = np.einsum("ij,ij->i", left, left)
     return [
         Support(tuple(some), coefficients, float(one))
-        for some, coefficients, one in zip(which.tolist(), found / sizes[which], rss)
+        for some, coefficients, one in zip(which.tolist(), found / norms[which], rss)
     ]
 
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from thrifty.cells import Cells
 from thrifty.labels.classes import Labels
 from thrifty.models.buying.policy import Bought, Policy
 from thrifty.models.memory.memory import Memory
@@ -41,18 +40,16 @@ def buy_and_check(
     return replace(bought, table=checked(bought.table, cells, left))
 
 
-def kept_back(cells: Cells) -> float:
-    """The part of a task's money that is kept for answers of the dear one; 0 without stairs."""
-    return _KEPT_BACK if isinstance(cells, StairCells) and cells.expected else 0.0
+def kept_back(cells: StairCells) -> float:
+    """The part of a task's money for answers of the dear one; 0 where none waits for another."""
+    return _KEPT_BACK if cells.expected else 0.0
 
 
-def checked(table: Table, cells: Cells, money: float) -> Table:
+def checked(table: Table, cells: StairCells, money: float) -> Table:
     """The table with answers of the dear one, feature by feature while the money lasts.
 
     Features stand in it with the most useful first.
     """
-    if not isinstance(cells, StairCells):
-        return table
     values = table.values.copy()
     for j, feature in enumerate(table.features.tolist()):
         if not cells.climbs(feature):

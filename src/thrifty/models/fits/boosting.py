@@ -24,7 +24,6 @@ import sklearn
 from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
-from sklearn.tree._tree import Tree
 from threadpoolctl import ThreadpoolController
 
 from thrifty.array_types import Bools, Floats, Ints
@@ -34,13 +33,13 @@ from thrifty.models.fits.tree_sums import TreeSum, add_up, bin_edges, in_bins, i
 
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.tree._tree import Tree
 
     HistTrees: TypeAlias = HistGradientBoostingClassifier | HistGradientBoostingRegressor
 
 __all__ = [
     "HowToGrow",
     "InBins",
-    "Tree",
     "boosting_bins",
     "category_sets",
     "forest_bins",
@@ -194,7 +193,7 @@ class _RandomTrees:
         """As the estimators' ``fit`` calls it."""
         from sklearn.tree._criterion import MSE, Gini
         from sklearn.tree._splitter import RandomSplitter
-        from sklearn.tree._tree import DepthFirstTreeBuilder
+        from sklearn.tree._tree import DepthFirstTreeBuilder, Tree
 
         (rows, features), tasks = self.table.shape, self.y.shape[1]
         classes, codes = np.ones(tasks, dtype=np.intp), self.y

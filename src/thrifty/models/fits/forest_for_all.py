@@ -16,14 +16,18 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.array_types import Bools, Floats, Ints
-from thrifty.models.fits.boosting import Tree, category_sets, grow_random_trees, middle_of
+from thrifty.models.fits.boosting import category_sets, grow_random_trees, middle_of
 from thrifty.models.fits.target import Target
 from thrifty.models.fits.tree_sums import TreeSum, add_up
+
+if TYPE_CHECKING:
+    from sklearn.tree._tree import Tree
 
 __all__ = ["ForestForAll"]
 
