@@ -150,7 +150,7 @@ def test_a_gap_in_the_labels_is_refused_by_fit_and_left_out_by_a_lifetime():
 
 def test_estimators_and_spends_that_will_not_do():
     X, y = houses(200)
-    with pytest.raises(BadInput, match="smallest useful spend is 16"):
+    with pytest.raises(BadInput, match="at least 16; what may be spent"):
         thrifty.ModelRegressor(spend=15).fit(X, y)
     assert np.isfinite(thrifty.ModelRegressor(spend=16).fit(X, y).predict(X)).all()
 

@@ -15,8 +15,8 @@ from thrifty.labels.classes import read_classes
 from thrifty.models import learning
 from thrifty.models.asking.certificate import RUNGS
 from thrifty.models.asking.joint_order import _JointSearch
-from thrifty.models.buying.few_calls import FewCalls
-from thrifty.models.buying.halving import Halving, _Search
+from thrifty.models.buying.class_evidence import ClassEvidence
+from thrifty.models.buying.halving import _Search
 from thrifty.models.buying.looks import look_once
 from thrifty.models.buying.purses import Account, rows_known
 from thrifty.models.fits import linear_and_trees
@@ -58,13 +58,18 @@ def test_what_no_row_has_said_is_not_taken_out_of_a_belief():
     assert without.effects[0, 0] < table.effects[0, 0] - 0.1
 
 
+def _search(cells, y, spend, rng):
+    evidence = ClassEvidence(cells, read_classes(y), Memory(), float(spend), rng)
+    return _Search(cells, evidence, Memory(), rng)
+
+
 def test_looking_costs_no_more_than_its_share():
     """The rest is for the features that were chosen."""
     rng = np.random.default_rng(2)
     y = np.repeat([0, 1], 300)
     for features, spend in ((60, 6000), (200, 9000)):
         cells = Cells(rng.normal(size=(600, features)), spend=float(spend))
-        search = _Search(Halving(), cells, y, 2, spend, rng, Memory())
+        search = _search(cells, y, spend, rng)
         search.halve()
         assert search.rounds > 0
         assert 0.25 * spend < cells.n_bought <= 0.4 * spend
@@ -135,7 +140,7 @@ def test_further_rows_are_counted():
     rng = np.random.default_rng(7)
     y = np.repeat([0, 1], 200)
     cells = Cells(rng.normal(size=(400, 20)), spend=4000.0)
-    search = _Search(Halving(), cells, y, 2, 4000, rng, Memory())
+    search = _search(cells, y, 4000, rng)
     search.halve()
     search.chosen, search.rows = [0, 1], 60
     assert search._buy_rows(200) == search.rows - 60 > 20
@@ -185,14 +190,14 @@ def test_looks_where_a_call_costs_stay_within_their_share():
     assert cells.n_bought == 200
 
 
-def test_the_second_part_of_few_calls_asks_what_told_in_the_first():
+def test_where_a_row_is_asked_once_the_second_part_asks_what_told_in_the_first():
     """Of a lifetime that has learned nothing yet."""
     rng = np.random.default_rng(11)
     X = rng.random((300, 12)) < 0.4
-    bought = FewCalls(pilot=0.6).buy(
-        Cells(X, spend=1200.0), read_classes(X[:, 10] | X[:, 11]), Memory(), 1200.0, rng
-    )
-    assert set(bought.lesson.useful[:2].tolist()) == {10, 11}
+    search = _search(Cells(X, spend=1200.0), X[:, 10] | X[:, 11], 1200, rng)
+    search.ask_once()
+    assert set(search.chosen[:2]) == {10, 11}
+    assert search.rows > search.looked == 50  # half of the money, twelve features a row
 
 
 def test_rows_without_a_label_are_of_no_class():

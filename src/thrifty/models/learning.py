@@ -20,9 +20,7 @@ from thrifty.models.asking.horizon import numbers_worth_keeping, prefix_worth_ke
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes
 from thrifty.models.buying.checked import buy_and_check
-from thrifty.models.buying.few_calls import FewCalls
 from thrifty.models.buying.halving import Halving
-from thrifty.models.buying.halving_numbers import HalvingNumbers
 from thrifty.models.buying.in_order import InOrder
 from thrifty.models.buying.long_tables import LongTable, is_long
 from thrifty.models.buying.nested import Nested, OneTable, is_told, read_known
@@ -154,7 +152,7 @@ def learn_numbers(
         if buying is not None:
             bought = buy_by(buying, cells, labels, memory, allowance_of(cells), rng)
         else:
-            bought = HalvingNumbers().buy(cells, labels, memory, allowance_of(cells), rng)
+            bought = Halving().buy(cells, labels, memory, allowance_of(cells), rng)
     bought = replace(bought, table=bought.table.said_of(labels.row_weights, labels.groups))
     bought, words = _with_words(bought, cells)
     if predictions:
@@ -277,13 +275,10 @@ def _target(task: PartlyLabelled) -> Target:
 def policy_for(cells: Cells, labels: Labels) -> Policy[Labels]:
     """Boolean features and two classes: the wide way; else that for numbers, categories, gaps.
 
-    Where a call costs whatever is asked, a row is asked once; where many whole rows can be paid
-    for, a pilot of them is the first look.
+    Where many whole rows can be paid for, a pilot of them is the first look.
     """
     if labels.n_classes == 2 and bool(cells.boolean.all()):
         return Wide()
-    if cells.call_price > 0:
-        return FewCalls()
     return LongTable() if is_long(cells, labels, allowance_of(cells)) else Halving()
 
 

@@ -1,24 +1,29 @@
-"""Successive halving for numbers, categories and gaps; then what the model still lacks is bought.
+"""One search for a table: looks by successive halving, then whatever pays most for its price.
 
-1. Every feature is looked at on a few rows of each class; the half with the best scores is looked
-   at on twice the rows, and so on (successive halving, Karnin, Koren and Somekh, ICML 2013) until
-   few are left.
-2. The best are bought on more rows, all of the rare class first. The card is fitted on them. The
-   next purchase is the feature with the best score against what the card says of rows left out, or
-   half as many rows again, whichever is expected to lower the log-loss more per price.
+1. Every feature is looked at on a few rows; the half with the best scores is looked at on twice the
+   rows, and so on (successive halving, Karnin, Koren and Somekh, ICML 2013) until few are left.
+2. The best are bought on more rows. A quick model is fitted on them. The next purchase is the
+   feature with the best score against what that model says of rows left out, or half as many rows
+   again, whichever is expected to lower the loss more per price.
 3. What is left of the bill buys further rows of the features that were chosen.
 
-A score is one statistic throughout, the score test (:mod:`thrifty.models.buying.score_test`), first
-against the shares of the classes, then against the present model.
+Where most cells are gaps single looks say nothing, and rows are bought whole. Where asking itself
+costs, whatever is asked (the tokens of a text, a visit), every further call about a row pays for
+the row again: each row is asked once, all features on a few rows, a pilot, then the features with
+the best scores, together, on as many further rows as the money lasts for.
 
-The constants were chosen on nhanes, spam and yeast where nothing else is said of them
-(docs/models.md, *Numbers, categories, gaps, more than two classes*; ``python benchmarks/models.py``
-measures with them). "Set by hand": before 0.2, and not measured since.
+The search knows prices and what was bought. What it rests on is the evidence of a kind of label
+(:class:`Evidence`): the order of the rows, the score of a feature, 1 by chance, and what a quick
+model of the chosen ones says. :mod:`.class_evidence` and :mod:`.number_evidence` have one each.
+
+Constants: "set by hand" means before 0.2, and not measured since; ``python benchmarks/models.py``
+and ``benchmarks/regression.py`` measure with them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -26,34 +31,25 @@ from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
+from thrifty.labels.numbers import Numbers
+from thrifty.models.buying.class_evidence import ClassEvidence
+from thrifty.models.buying.number_evidence import NumberEvidence
 from thrifty.models.buying.policy import Bought
-from thrifty.models.buying.purses import Basket, rows_known, to_pay
-from thrifty.models.buying.score_test import drift_score, score_tests
-from thrifty.models.buying.worth import curve_of, is_hopeless, judges_worth, still_falls, would_pay
-from thrifty.models.memory.controls import Controls, controls_of, remember_controls
-from thrifty.models.memory.layers import Sketch, remember
-from thrifty.models.memory.memory import Lesson, Memory, PackedRows
+from thrifty.models.buying.purses import Basket, to_pay
+from thrifty.models.buying.worth import (
+    Curve,
+    Shape,
+    is_hopeless,
+    judges_worth,
+    still_falls,
+    would_pay,
+)
+from thrifty.models.memory.memory import Lesson, Memory
 from thrifty.models.table import Table
+from thrifty.typing import JsonLike
 
-__all__ = ["Halving"]
+__all__ = ["Evidence", "Halving"]
 
-# A table of n cells has about sqrt(n) / slimness features, halving leaves twice as many, and while
-# features wait at most slimness * sqrt(n) rows, where
-#     slimness = min(_SLIM (n / _CELLS)^_POWER, _SLIMMEST), and _SLIM at least.
-# The limit rests on thyroid0387 as well; that of small tables on made data, breast_cancer, wine,
-# diabetes and digits (`python benchmarks/small_tables.py`).
-_CELLS = 450.0
-_SLIM = 2.0
-_POWER = 0.5
-_SLIMMEST = 7.0
-#: the table begins with this part of the most rows at least, and features and rows then compete for
-#: the rest: 1 over the mean score, where that is more than chance, which is 1. Chosen on yeast,
-#: spam and emotions, and changed after a look at cal500 and physionet_icu
-_AT_FIRST = 0.25
-#: features are halved so often at most. Set by hand before 0.2; not measured since
-_MOST_ROUNDS = 3
-#: how many of a task's features, the first bought, the memory calls useful. Set by hand
-_USEFUL = 20
 #: a first score counts up to 1 + this times where every earlier task found the feature useful. Set
 #: by hand
 _AGAIN = 1.0
@@ -67,174 +63,191 @@ _FREE = 1e-3
 #: features there may be then. Set on support2 with 93 % gaps, one label, one seed (python
 #: benchmarks/gaps.py); no set of benchmarks/models.py has so many gaps
 _THERE, _FEW_FEATURES = 0.35, 150
-#: rows of earlier tasks are controls where the rare class has at most this share; chosen on nhanes
-#: and thyroid0387
-_RARE = 0.2
-#: and half of the features are known on so many of them. Set beforehand, not measured
-_FEWEST = 20.0
-#: where on so many, the fewest others are bought. Set beforehand
-_PLENTY = 150.0
-#: others that are bought for a rare row then. Set beforehand
-_OTHERS = 0.25
-#: a drift score, 1 by chance, from which on the population has moved: nhanes, cal500 and yeast have
-#: 1.0 to 1.1, made data 0.7 to 1.5, and 2.4 to 3.2 where features moved by a standard deviation
-_DRIFT = 2.3
-#: of the chosen features, what must be known of a control row. Set beforehand
-_KNOWN = 0.6
-#: control rows at most. Set beforehand
-_MOST_CONTROLS = 600
-#: whole rows from which on a cohort spares others. Chosen on nhanes and thyroid0387_cost
-_COHORT = 150
-#: others that a task buys at most then while features wait. Chosen on the same two sets
-_MOST_OTHERS = 100.0
+# Where asking itself costs, all three set by hand (python benchmarks/questions.py):
+#: the share of the money for the rows of which everything is asked
+_PILOT = 0.5
+#: features of the second part, for each root of the cells that it could buy, and at most
+_WIDTH, _MOST = 0.7, 300
+#: what may be missing for a purchase: prices are sums of floats
+_CENT = 1e-9
+
+
+class Evidence(Protocol):
+    """What a kind of label makes of the cells that were bought."""
+
+    basket: Basket
+    shape: Shape
+
+    def trust(self, features: Ints, looked: int) -> None:
+        """After the first look: what was believed beforehand is checked, or given up."""
+
+    def scores(self, features: Ints, looked: int, present: Floats | None) -> Floats:
+        """How well each tells the labels, alone or beyond a present model; by chance 1."""
+
+    def seen(self, features: Ints, looked: int) -> Floats:
+        """The rows that each score rests on."""
+
+    def present(self, features: Ints, rows: int) -> Curve:
+        """What the features say of rows left out, and how they learn from rows."""
+
+    def rare(self, rows: int) -> int:
+        """Rows of the rarest kind of label among the first."""
+
+    def enough_rows(self, cells: float) -> float:
+        """How many rows a table of so many cells has at most while features wait."""
+
+    def table(self, features: Ints, rows: int, looked: int) -> Table:
+        """The features on the rows that all of them were bought on."""
+
+    def lesson(self, table: Table) -> Lesson:
+        """What the memory keeps of it."""
+
+    def told(self, table: Table) -> JsonLike:
+        """What a reader may want to know."""
 
 
 @dataclass(frozen=True)
 class Halving:
-    """Successive halving: a way to buy a table of any kinds of features.
+    """Successive halving: a way to buy a table of any kinds of features, for any labels.
 
-    Parameters
-    ----------
-    looking : float
-        the share of the bill that halving may take
-    most_looks : int
-        rows of each class in the last look, at most
-    start : float
-        rows of the table at first: on so many a feature costs this share of what is left
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 40))
+    >>> y = X[:, 3] - 2 * X[:, 7] + 0.1 * rng.normal(size=400)
+    >>> bought = Halving().buy(Cells(X), Numbers(y), Memory(), 1600.0, rng)
+    >>> sorted(bought.table.features[:2].tolist()), bool(bought.table.bought.sum() <= 1600)
+    ([3, 7], True)
     """
-
-    looking: float = 0.4
-    most_looks: int = 75
-    start: float = 0.08
 
     def buy(
         self,
         cells: Cells,
-        labels: Labels,
+        labels: Labels | Numbers,
         memory: Memory,
         allowance: float,
         rng: np.random.Generator,
     ) -> Bought:
-        codes = np.asarray(labels.codes, dtype=np.int64)
-        _check_allowance(cells, labels.n_classes, allowance)
-        search = _Search(self, cells, codes, labels.n_classes, allowance, rng, memory)
-        search.groups = labels.groups
-        search.halve()
-        search.check_values()
-        if search.mostly_gaps():
-            search.take_rows_whole()
+        evidence: Evidence
+        if isinstance(labels, Numbers):
+            evidence = NumberEvidence(cells, labels, memory, allowance, rng)
         else:
-            search.collect()
+            evidence = ClassEvidence(cells, labels, memory, allowance, rng)
+        search = _Search(cells, evidence, memory, rng)
+        if cells.call_price > 0:
+            search.ask_once()
+        else:
+            _check_allowance(cells, evidence.shape, allowance)
+            search.run()
         table = search.table()
-        lesson = Lesson(
-            useful=table.features[:_USEFUL],
-            controls=search.rows_to_keep(),
-            sketches=search.sketches(),
-        )
-        borrowed = int((table.rows < 0).sum())
-        info = {"way": "halving", "controls": borrowed, "drift": search.drift}
-        return Bought(table, lesson, info)
+        return Bought(table, evidence.lesson(table), evidence.told(table))
 
 
 class _Search:
     """One task: what is bought, what is still a candidate, what was chosen."""
 
     def __init__(
-        self,
-        how: Halving,
-        cells: Cells,
-        codes: Ints,
-        n_classes: int,
-        allowance: float,
-        rng: np.random.Generator,
-        memory: Memory,
+        self, cells: Cells, evidence: Evidence, memory: Memory, rng: np.random.Generator
     ) -> None:
-        self.how, self.cells, self.n_classes = how, cells, n_classes
-        self.sizes = np.bincount(codes, minlength=n_classes)
-        self.prices = np.asarray(cells.shared_prices, dtype=np.float64)
-        self.prices = np.maximum(self.prices, _FREE * float(self.prices.mean()))
-        self.categories = cells.categories
-        self.rng, self.memory = rng, memory
+        self.cells, self.evidence, self.rng = cells, evidence, rng
+        self.basket, self.shape = evidence.basket, evidence.shape
+        self.n_rows = len(self.basket.order)
+        prices = np.asarray(cells.shared_prices, dtype=np.float64)
+        self.prices = np.maximum(prices, _FREE * max(float(prices.mean()), 1e-9))
         self.alive = np.arange(cells.n_features)
-        self.rounds, self.first = self._looks(allowance)
-        self.controls, others = self._earlier_rows()
-        self.basket = Basket(cells, codes, allowance, rng, others, panels=True)
+        self.rounds, self.first = self._looks()
         self.useful = memory.usefulness(cells.n_features) / max(memory.tasks, 1)
         self.chosen: list[int] = []
-        self.looked, self.rows, self.drift = 0, 0, False
-        #: of all rows of the task, where some belong together
-        self.groups: Ints | None = None
+        self.looked, self.rows = 0, 0
         self.judges = judges_worth(cells)
         # of the present model: how far the loss fell, and would fall with half as many rows again
         self.fall, self.by_more_rows = 0.0, np.inf
         self.losses: list[float] = []
         self.mean_score = 1.0  # in the first look
 
-    def _earlier_rows(self) -> tuple[Controls | None, float]:
-        """Rows of earlier tasks as controls, and how many others go with a rare row then."""
-        if self.n_classes != 2 or self.sizes.min() > _RARE * self.sizes.sum():
-            return None, 1.0
-        if self._owns_enough():
-            return None, 1.0
-        controls = controls_of(self.memory)
-        known = float(np.median(controls.looks(self.alive))) if controls.n_rows else 0.0
-        if known < _FEWEST:
-            return None, 1.0
-        return controls, float(np.clip(1 - known / _PLENTY, _OTHERS, 1.0))
+    def run(self) -> None:
+        """Everything, where it can be had; else looks, then what they say."""
+        if self._take_everything():
+            return
+        self.halve()
+        self._check_values()
+        if self._mostly_gaps():
+            self._take_rows_whole()
+        else:
+            self.collect()
 
-    def _owns_enough(self) -> bool:
-        """Whether so many of the task's own rows are owned that others' rows are not needed.
+    def ask_once(self) -> None:
+        """Everything about a few rows, then what told there about many; each row in one call."""
+        every, least = self.alive, min(self.shape.kinds * self.shape.least_look, self.n_rows)
+        price, money = self.basket.price(every, least), self.basket.left
+        if price > money + _CENT:
+            raise BadInput(
+                f"spend={money:g} is too small for a first look at {len(every)} features; the "
+                f"smallest useful is {price:g}, {self.shape.said}."
+            )
+        kept = money - max(_PILOT * money, price)
+        self.basket.left -= kept
+        self.looked = self._further(every, 0)
+        self.basket.left += kept
+        self._check_values()
+        ranked = every[np.argsort(-self._scores(every, None), kind="stable")]
+        self.chosen = ranked[: self._how_many()].tolist()
+        self.rows = self._further(self._chosen(), self.looked)
 
-        Their labels are known. (thyroid0387_cost at 5 %, all labels on the same 1,500 rows: .760
-        with rows of earlier tasks beside them, .782 without.)
-        """
-        return rows_known(self.cells, _KNOWN) >= _PLENTY
+    def _further(self, features: Ints, rows: int) -> int:
+        """As many further rows as can be paid for; again while calls cost less than they might."""
+        while True:
+            upto = self.basket.most_rows(features, rows, self.n_rows)
+            if upto == rows or not self.basket.buy(features, upto):
+                return rows
+            rows = upto
 
-    def _looks(self, allowance: float) -> tuple[int, int]:
-        """How often the features are halved, and rows of each class in the first look."""
+    def _how_many(self) -> int:
+        """Features of the second part: a further row is a call and the margins of so many."""
+        cells = self.cells
+        row = float(cells.shared_prices.sum()) - sum(fee for fee, _ in cells.fees)
+        wanted = _WIDTH * (self.basket.left / max(row / cells.n_features, 1e-12)) ** 0.5
+        return int(np.clip(wanted, 1, min(_MOST, cells.n_features)))
+
+    def table(self) -> Table:
+        return self.evidence.table(self._chosen(), self.rows, self.looked)
+
+    def _looks(self) -> tuple[int, int]:
+        """How often the features are halved, and rows of the first look, for each kind of label."""
+        shape, money = self.shape, self.basket.left
         n, unit = len(self.alive), float(self.prices.sum())  # all features on one row
-        cells = allowance * n / unit
-        wanted = cells**0.5 / slimness(cells)
-        rounds = int(np.clip(np.log2(max(n, 1) / (2.0 * max(wanted, 1.0))), 0, _MOST_ROUNDS))
-        first = int(self.how.looking * allowance / unit / (self.n_classes * (1 + rounds / 2)))
-        return rounds, int(np.clip(first, 2, max(2, self.how.most_looks // 2**rounds)))
+        wanted = max(shape.width(money * n / unit), 1.0)
+        rounds = int(np.clip(np.log2(max(n, 1) / (2.0 * wanted)), 0, shape.most_rounds))
+        first = int(shape.looking * money / unit / (shape.kinds * (1 + rounds / 2)))
+        most = max(shape.least_look, shape.most_looks // 2**rounds)
+        return rounds, int(np.clip(first, shape.least_look, most))
+
+    def _take_everything(self) -> bool:
+        """Where all cells can be paid for, have them; the model gets those with the best scores."""
+        most = self.shape.most_features
+        if most is None or self.judges or not self.basket.buy(self.alive, self.n_rows):
+            return False
+        self.looked = self.rows = self.n_rows
+        self._check_values()
+        order = np.argsort(-self._scores(self.alive, None), kind="stable")
+        self.chosen = self.alive[order[:most]].tolist()
+        return True
 
     def halve(self) -> None:
         """Look at ever fewer features on ever more rows."""
-        k, rounds, first = self.n_classes, self.rounds, self.first
-        for level in range(rounds + 1):
-            upto = min(k * first * 2**level, len(self.basket.codes))
+        for level in range(self.rounds + 1):
+            upto = min(self.shape.kinds * self.first * 2**level, self.n_rows)
             if not self.basket.buy(self.alive, upto):
                 break
             self.looked = upto
             if level == 0:
-                self._trust_controls()
-                self.mean_score = float(self._scores(self.alive, None).mean())
-            if level < rounds:
+                self.evidence.trust(self.alive, upto)
+                if self.shape.at_first < 1:
+                    self.mean_score = float(self._scores(self.alive, None).mean())
+            if level < self.rounds:
                 found = self._scores(self.alive, None)
                 keep = max(1, -(-len(self.alive) // 2))
                 self.alive = self.alive[np.argsort(-found, kind="stable")[:keep]]
 
-    def _trust_controls(self) -> None:
-        """Earlier rows are no controls where this task's others are not like them.
-
-        The rows that were spared for them come first then in what is left of the order.
-        """
-        if self.controls is None:
-            return
-        drift = drift_score(
-            self.basket,
-            self.alive,
-            self.looked,
-            self.n_classes,
-            set(self.categories),
-            self.controls,
-        )
-        if drift > _DRIFT:
-            self.controls, self.drift = None, True
-            self.basket.even_out(self.looked)
-
-    def check_values(self) -> None:
+    def _check_values(self) -> None:
         """A look that found nothing but gaps is the end of it."""
         looks = self.basket.columns.values()
         if looks and all(np.isnan(column).all() for column in looks):
@@ -243,24 +256,24 @@ class _Search:
                 "that were looked at. Check what the source fills in, or bring other rows."
             )
 
-    def mostly_gaps(self) -> bool:
+    def _mostly_gaps(self) -> bool:
         """Whether what was looked at is mostly gaps, of which nobody is to choose by single looks.
 
         A handful of values says nothing of a column, and one that is led costs next to nothing.
         """
         known = [~np.isnan(column) for column in self.basket.columns.values()]
-        if not known or self.judges or self.n_classes != 2 or len(self.prices) > _FEW_FEATURES:
+        if not known or self.judges or not self.shape.whole or len(self.prices) > _FEW_FEATURES:
             return False
         return float(np.mean([there.mean() for there in known])) <= _THERE
 
-    def take_rows_whole(self) -> None:
+    def _take_rows_whole(self) -> None:
         """All features on as many rows as can be had; what is missing together is asked once."""
         scores = self._scores(self.alive, None)
         first = self.alive[np.argsort(-scores, kind="stable")].tolist()
         rest = sorted(set(range(len(self.prices))) - set(first))
         self.chosen = first + rest
         self.rows = min(self.basket.bought(f) for f in self.chosen)
-        while self._buy_rows(len(self.basket.codes)):
+        while self._buy_rows(self.n_rows):
             pass
 
     def collect(self) -> None:
@@ -269,11 +282,7 @@ class _Search:
             self.prices[f] *= self.basket.asked(f)
         if not self.looked:
             self._afford_something()
-        mean = float(self.prices[self.alive].mean())
-        n = self.basket.left / max(mean, 1e-12)
-        rows, enough = self.how.start * n, self._enough_rows(n)
-        first = float(np.clip(1 / max(self.mean_score, 1e-9), _AT_FIRST, 1.0))
-        self.rows = int(np.clip(min(rows, first * enough), self.looked, len(self.basket.codes)))
+        enough = self._begin()
         waiting, present, by_rows = self.alive, None, 0.0
         while True:
             scores = self._scores(waiting, present)
@@ -290,33 +299,28 @@ class _Search:
             present, by_rows = self._present()
         self._spend_the_rest()
 
-    def _enough_rows(self, cells: float) -> float:
-        """How many rows a table of so many cells has at most while features wait.
-
-        With a cohort further rows outside the rare class add little, and features more. Rows of
-        earlier tasks, known in part, are not worth that: without the task's own others
-        thyroid0387 fell from .80 to .78 at 3 %, nhanes from 1.03 to 1.00 at 10 %.
-        """
-        enough = float(slimness(cells) * cells**0.5)
-        if self.controls is None or self.controls.whole < _COHORT:
-            return enough
-        rare = float(self.sizes.min())
-        return min(enough, rare + max(_MOST_OTHERS, _OTHERS * rare))
+    def _begin(self) -> float:
+        """How many rows the table begins with; how many it has at most while features wait."""
+        n = self.basket.left / max(float(self.prices[self.alive].mean()), 1e-12)
+        enough = self.evidence.enough_rows(n)
+        first = float(np.clip(1 / max(self.mean_score, 1e-9), self.shape.at_first, 1.0))
+        rows = min(self.shape.start * n, first * enough)
+        self.rows = int(np.clip(rows, self.looked, self.n_rows))
+        return enough
 
     def _gain_of_features(self, waiting: Ints, scores: Floats) -> Floats:
-        """Expected fall of the log-loss per price of buying each on the rows of the table.
+        """Expected fall of the loss per price of buying each on the rows of the table.
 
         Half of what the score test shows beyond chance, which is 1. (Taking off the luck of the
         best of so many as well left two or three features on all rows: spam fell from .98 to .84.)
         """
         prices = self.prices[waiting] * self.rows
-        n = self.looked + (0 if self.controls is None else self.controls.looks(waiting))
+        n = self.evidence.seen(waiting, self.looked)
         return np.asarray((scores - 1.0) / (2.0 * n) / np.maximum(prices, 1e-12))
 
     def _hopeless(self) -> bool:
         """Whether there is nothing to be learned, as far as much that was bought can tell."""
-        rare = int(np.bincount(self.basket.codes[: self.rows], minlength=self.n_classes).min())
-        return is_hopeless(self.losses, self.fall, rare)
+        return is_hopeless(self.losses, self.fall, self.evidence.rare(self.rows))
 
     def _buy_features(self, waiting: Ints, worth: Floats) -> tuple[Ints, int]:
         """The best few that can be paid for, on the rows of the table."""
@@ -331,10 +335,9 @@ class _Search:
         """Half as many rows again for what was chosen, or as many as can be paid for."""
         if not self.chosen:
             return 0
-        features = np.array(self.chosen, dtype=np.int64)
-        wanted = min(int((1 + _MORE_ROWS) * self.rows) + 1, most, len(self.basket.codes))
-        upto = self.basket.most_rows(features, self.rows, wanted)
-        if upto <= self.rows or not self.basket.buy(features, upto):
+        wanted = min(int((1 + _MORE_ROWS) * self.rows) + 1, most, self.n_rows)
+        upto = self.basket.most_rows(self._chosen(), self.rows, wanted)
+        if upto <= self.rows or not self.basket.buy(self._chosen(), upto):
             return 0
         more, self.rows = upto - self.rows, upto
         return more
@@ -345,110 +348,41 @@ class _Search:
             self.chosen = [int(self.alive[0])]
             self.rows = self.basket.bought(self.chosen[0])
         while not self.judges or would_pay(self.by_more_rows, self.fall, self._hopeless()):
-            if not self._buy_rows(len(self.basket.codes)):
+            if not self._buy_rows(self.n_rows):
                 break
             if self.judges:
                 self._present()
-        self.rows = self.basket.take_free(np.array(self.chosen, dtype=np.int64), self.rows)
+        self.rows = self.basket.take_free(self._chosen(), self.rows)
 
-    def table(self) -> Table:
-        """The chosen features on the rows that all of them were bought on."""
-        features = np.array(self.chosen, dtype=np.int64)
-        values, y, borrowed = self._rows_for(features)
-        ours = np.bincount(y, minlength=self.n_classes)
-        weights = (self.sizes / np.maximum(ours, 1))[y]
-        bought = np.ones(values.shape, dtype=bool)
-        rows = np.append(self.basket.order[: self.rows], np.full(len(borrowed), -1))
-        return Table(
-            features, rows, values, bought, weights.astype(np.float64), y, looked=self.looked
-        )
+    def _chosen(self) -> Ints:
+        return np.array(self.chosen, dtype=np.int64)
 
     def _scores(self, features: Ints, present: Floats | None) -> Floats:
-        """The score test of each on the rows that were looked at."""
-        found = score_tests(
-            self.basket,
-            features,
-            self.looked,
-            self.n_classes,
-            set(self.categories),
-            present,
-            self.controls,
-        )
+        found = self.evidence.scores(features, self.looked, present)
         if present is None:  # what was useful before is believed sooner
             found *= 1.0 + _AGAIN * self.useful[features]
         return found
 
-    def sketches(self) -> dict[int, Sketch]:
-        """What the memory keeps of the values that were seen."""
-        found = {}
-        for f, column in self.basket.columns.items():
-            y = self.basket.codes[: len(column)]
-            ours = np.bincount(y, minlength=self.n_classes)
-            if (ours[self.sizes > 0] == 0).any():
-                continue  # a look at the rare class alone says nothing of all rows
-            weights = (self.sizes / np.maximum(ours, 1))[y]
-            found[f] = remember(self.memory.sketch(f), column, weights)
-        return found
-
-    def rows_to_keep(self) -> dict[int, PackedRows]:
-        """Rows that later tasks may take for controls."""
-        basket = self.basket
-        return remember_controls(
-            basket.columns, basket.codes, self.sizes, self.memory.tasks, self.rng
-        )
-
-    def _rows_for(self, features: Ints) -> tuple[Floats, Ints, Ints]:
-        """Values and classes of the task's own rows, then of earlier ones; which of these."""
-        values, y = self.basket.values(features, self.rows), self.basket.codes[: self.rows]
-        if self.controls is None or not len(features):
-            return values, y, np.zeros(0, dtype=np.int64)
-        known = self.controls.known(features).mean(axis=1)
-        borrowed = np.flatnonzero(known >= _KNOWN)[-_MOST_CONTROLS:]
-        theirs = self.controls.filled(features, borrowed, np.random.default_rng(0))
-        many = np.full(len(borrowed), int(self.sizes.argmax()))
-        return np.vstack([values, theirs]), np.append(y, many), borrowed
-
     def _present(self) -> tuple[Floats, float]:
-        """What the chosen features say of every row, out of fold; what further rows would gain.
-
-        A card from a third of the rows loses more than one from two thirds; where the excess goes
-        with one over the rows, half as many rows again gain 2/9 of that difference.
-        """
-        features = np.array(self.chosen, dtype=np.int64)
-        values, y, borrowed = self._rows_for(features)
-        categories = np.array([f in self.categories for f in self.chosen])
-        curve = curve_of(values, y, categories, self.n_classes, self._groups(len(y)))
+        """What the chosen features say of rows left out; what further rows gain for their price."""
+        curve = self.evidence.present(self._chosen(), self.rows)
         self.fall, self.by_more_rows = curve.fall, curve.by_rows
         self.losses.append(curve.loss)
-        more = min(_MORE_ROWS * self.rows, len(self.basket.codes) - self.rows)
-        price = more * float(self.prices[features].sum())
+        more = min(_MORE_ROWS * self.rows, self.n_rows - self.rows)
+        price = more * float(self.prices[self.chosen].sum())
         gain = curve.by_rows * more / (_MORE_ROWS * self.rows)
-        return self._by_row(curve.p, borrowed), (gain / price if price > 0 else 0.0)
-
-    def _groups(self, n: int) -> Ints | None:
-        """Of the task's own rows, then of earlier ones, which belong to nobody."""
-        if self.groups is None:
-            return None
-        apart = int(self.groups.max()) + 1 + np.arange(n - self.rows)
-        return np.concatenate([self.groups[self.basket.order[: self.rows]], apart])
-
-    def _by_row(self, found: Floats, borrowed: Ints) -> Floats:
-        """A line for each own row and for each earlier one, NaN for those that were not used."""
-        if self.controls is None:
-            return found
-        theirs = np.full((self.controls.n_rows, found.shape[1]), np.nan)
-        theirs[borrowed] = found[self.rows :]
-        return np.vstack([found[: self.rows], theirs])
+        return curve.p, (gain / price if price > 0 else 0.0)
 
     def _afford_something(self) -> None:
         """Too little money to look at every feature: look at as many as it pays for."""
-        k = 2 * self.n_classes
+        k = self.shape.kinds * self.shape.least_look
         order = self.rng.permutation(self.alive)
         if self.prices[order[0]] * k > self.basket.left:  # not even the first: the cheapest then
             order = order[np.argsort(self.prices[order], kind="stable")]
         costs = np.cumsum(self.prices[order]) * k * 2
         fits = max(1, int(np.searchsorted(costs, self.basket.left, side="right")))
         self.alive = np.sort(order[:fits])
+        k = min(k, self.n_rows)
         if self.basket.buy(self.alive, k):
             self.looked = k
         elif not self.basket.columns:
@@ -458,22 +392,14 @@ class _Search:
             )
 
 
-def slimness(cells: float) -> float:
-    """Rows over features of a table, its root: small tables are to be square, large ones tall.
-
-    >>> [round(slimness(n), 1) for n in (450, 4500, 45000)]
-    [2.0, 6.3, 7.0]
-    """
-    return float(np.clip(_SLIM * (max(cells, 1.0) / _CELLS) ** _POWER, _SLIM, _SLIMMEST))
-
-
-def _check_allowance(cells: Cells, n_classes: int, allowance: float) -> None:
-    """A first look is two rows of every class on the cheapest feature, and on as many others."""
+def _check_allowance(cells: Cells, shape: Shape, allowance: float) -> None:
+    """A first look is some rows of the cheapest feature, and of one of middling price."""
     prices = np.asarray(cells.prices, dtype=np.float64)
-    least = 2 * n_classes * (float(prices.min()) + float(prices.mean()))
-    whole = float(prices.sum()) * cells.n_examples
-    if allowance < min(least, whole) and allowance < to_pay(cells):
+    rows = min(shape.kinds * shape.least_look, cells.n_examples)
+    least = rows * (float(prices.min()) + float(prices.mean()))
+    enough = min(least, float(prices.sum()) * cells.n_examples) - _CENT
+    if allowance < enough and allowance < to_pay(cells) - _CENT:
         raise BadInput(
-            f"a first look needs two rows of each of {n_classes} classes on some features, at "
-            f"least {least:g}; what may be spent is {allowance:g}. Raise spend= or the budget."
+            f"a first look needs {shape.said} on some features, at least {least:g}; what may be "
+            f"spent is {allowance:g}. Raise spend= or the budget."
         )

@@ -61,7 +61,7 @@ _USEFUL = 20
 def is_long(cells: Cells, labels: Labels, allowance: float) -> bool:
     """Whether so many whole rows can be paid for that a pilot of them is worth it.
 
-    Of two classes, where it was said what to spend and nothing is owned.
+    Of two classes, where it was said what to spend, nothing is owned, and asking alone is free.
 
     >>> def told(n):
     ...     y = Labels(np.arange(n) % 2, np.array(["no", "yes"]))
@@ -69,7 +69,7 @@ def is_long(cells: Cells, labels: Labels, allowance: float) -> bool:
     >>> told(20_000), told(2_000)
     (True, False)
     """
-    if labels.n_classes != 2 or judges_worth(cells) or owns_rows(cells):
+    if labels.n_classes != 2 or judges_worth(cells) or owns_rows(cells) or cells.call_price > 0:
         return False
     if cells.n_features > _MOST_FEATURES or cells.n_features < 2 * _KEPT[0]:
         return False

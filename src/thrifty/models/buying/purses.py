@@ -3,9 +3,9 @@
 Three of them stand here, and are to become one: they differ in the order of the rows and in what
 they remember of it.
 
-- :class:`Basket` (:mod:`.halving`, :mod:`.halving_numbers`, :mod:`.few_calls`): one order of all
-  rows, round robin over the classes: any beginning of it is as balanced as the classes allow. A
-  feature is bought on a beginning, and its values are kept.
+- :class:`Basket` (:mod:`.halving`, :mod:`.long_tables`): one order of all rows, round robin over
+  the classes: any beginning of it is as balanced as the classes allow. A feature is bought on a
+  beginning, and its values are kept.
 - :class:`Account` (:mod:`.wide`): an order for the rare class and one for the others; a feature is
   bought on a beginning of each, and only counts are kept.
 - :class:`Sheet` (:mod:`.in_order`): an order for each class, features bought on any rows, values
