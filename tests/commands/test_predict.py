@@ -41,6 +41,20 @@ def predict(folder, *more):
     return CliRunner().invoke(app, [str(a) for a in given])
 
 
+def test_the_only_task_needs_no_name(ward):
+    given = ["predict", ward / "new.csv", "--id", "patient", "--store", ward / "ward.db"]
+    asked = CliRunner().invoke(app, [str(a) for a in given])
+    assert "rows are answered and written" in str(asked.exception)
+    with thrifty.Lifetime.open(ward / "ward.db", budget=thrifty.Budget(total=100_000)) as life:
+        life.learn(
+            "tall",
+            pd.DataFrame(np.eye(5, dtype=int)[[0, 1] * 20], columns=list("abcde")),
+            np.arange(40) % 2,
+        )
+    asked = CliRunner().invoke(app, [str(a) for a in given])
+    assert "say which task with --task: ill, tall" in str(asked.exception)
+
+
 def test_what_is_answered_is_written(ward):
     out = ward / "answers.csv"
     asked = predict(ward, "-o", out)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from thrifty.commands.opening import LifetimeName, StorePlace, open_lifetime, visible
+from thrifty.commands.opening import LifetimeName, StorePlace, open_lifetime, the_only_task, visible
 from thrifty.errors import BadInput
 from thrifty.lazy import Sure
 from thrifty.lifetime.interview import Interview, Wanted
@@ -20,7 +20,10 @@ def register(app: typer.Typer) -> None:
     @app.command()
     def ask(
         store: StorePlace,
-        task: Annotated[list[str], typer.Option(help="A task to be answered; may be repeated.")],
+        task: Annotated[
+            list[str] | None,
+            typer.Option(help="A task to be answered; may be repeated; none: the only one."),
+        ] = None,
         id: Annotated[
             str | None, typer.Option(help="Of the row: what is told of it is kept, and goes on.")
         ] = None,
@@ -45,7 +48,7 @@ def register(app: typer.Typer) -> None:
         """
         life = open_lifetime(store, lifetime, write=True)
         stop = None if sure is None else Sure(sure)
-        interview = life.ask(task, id=id, source=source, stop=stop)
+        interview = life.ask(task or [the_only_task(life)], id=id, source=source, stop=stop)
         if interview.known:
             typer.echo(f"{len(interview.known)} answers are known from before.")
         while (wanted := interview.next) is not None:

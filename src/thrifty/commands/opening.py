@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from thrifty.errors import StoreError
+from thrifty.errors import BadInput, StoreError
 from thrifty.lifetime import Lifetime
 from thrifty.stores import Store, open_store
 from thrifty.stores.reading import open_to_read
@@ -25,6 +25,7 @@ __all__ = [
     "open_lifetime",
     "print_json",
     "said_plainly",
+    "the_only_task",
     "visible",
 ]
 
@@ -57,6 +58,15 @@ def open_lifetime(
         store.close()
         store = open_store(where)
     return Lifetime.open(store, name=chosen_name(store, name, whole_store=whole_store))
+
+
+def the_only_task(life: Lifetime) -> str:
+    """The task of a lifetime that has learned one; nobody has to name it."""
+    known = list(life)
+    if len(known) != 1:
+        listed = ", ".join(map(visible, known)) or "none is learned yet"
+        raise BadInput(f"say which task with --task: {listed}.")
+    return known[0]
 
 
 def money(amount: float, currency: str) -> str:

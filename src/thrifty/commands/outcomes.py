@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thrifty.commands.csv_file import read_csv
-from thrifty.commands.opening import AsJson, LifetimeName, open_lifetime, print_json, visible
+from thrifty.commands.opening import (
+    AsJson,
+    LifetimeName,
+    open_lifetime,
+    print_json,
+    the_only_task,
+    visible,
+)
 from thrifty.commands.table_options import IdColumn
 from thrifty.errors import BadInput
-from thrifty.lifetime import Lifetime
 
 if TYPE_CHECKING:
     import pandas
@@ -54,7 +60,7 @@ def register(app: typer.Typer) -> None:
             )
         where = truth if not told else store or str(Path(truth).with_suffix(".db"))
         life = open_lifetime(where, lifetime, write=told)
-        name = _the_task(life, task)
+        name = task or the_only_task(life)
         if told:
             ids, values = _columns(read_csv(Path(truth)), truth, name, id, label)
             found = life.outcomes(name, ids, values)
@@ -64,13 +70,6 @@ def register(app: typer.Typer) -> None:
             print_json(asdict(found))
         else:
             typer.echo(visible(str(found)))
-
-
-def _the_task(life: Lifetime, said: str | None) -> str:
-    known = list(life)
-    if said is None and len(known) != 1:
-        raise BadInput(f"say which task with --task: {', '.join(known) or 'none is learned yet'}.")
-    return known[0] if said is None else said
 
 
 def _columns(

@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from thrifty.cells.ledger.receipt import Receipt
-from thrifty.commands.opening import AsJson, money, print_json
+from thrifty.commands.opening import AsJson, money, print_json, the_only_task
 from thrifty.commands.task_file import read_any_file
 from thrifty.commands.task_source import Knowledge, open_source
 from thrifty.errors import BudgetExceeded
@@ -33,9 +33,12 @@ def register(app: typer.Typer) -> None:
             Path, typer.Argument(help="YAML or TOML that names the source, or a CSV or Parquet.")
         ],
         task: Annotated[
-            list[str],
-            typer.Option(help="The task whose model predicts; several are answered in one walk."),
-        ],
+            list[str] | None,
+            typer.Option(
+                help="The task whose model predicts; several are answered in one walk; none: the "
+                "only one."
+            ),
+        ] = None,
         out: Annotated[
             Path | None, typer.Option("--out", "-o", help="A CSV to write; otherwise the screen.")
         ] = None,
@@ -66,20 +69,21 @@ def register(app: typer.Typer) -> None:
             budget=spec.budget,
             progress=False if as_json else None,
         )
-        words = {k: v for one in task for k, v in getattr(life[one], "words_", {}).items()}
+        tasks = task or [the_only_task(life)]
+        words = {k: v for one in tasks for k, v in getattr(life[one], "words_", {}).items()}
         opened = open_source(spec, Knowledge(life.kinds, words, life.na))
         ended: BudgetExceeded | None = None
-        if len(task) > 1:
+        if len(tasks) > 1:
             rule = None if sure is None else Sure(sure)
-            _write_jointly(opened.ids, life.predict(task, opened.source, stop=rule), out, as_json)
+            _write_jointly(opened.ids, life.predict(tasks, opened.source, stop=rule), out, as_json)
             return
         try:
-            made = life.predict(task[0], opened.source, stop=None if sure is None else Sure(sure))
+            made = life.predict(tasks[0], opened.source, stop=None if sure is None else Sure(sure))
         except BudgetExceeded as error:
             if error.prediction is None:
                 raise
             made, ended = error.prediction, error
-        _write(task[0], opened.ids, made, out, as_json)
+        _write(tasks[0], opened.ids, made, out, as_json)
         if ended is not None:
             left = money(ended.left, made.receipt.currency)
             raise BudgetExceeded(

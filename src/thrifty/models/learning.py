@@ -112,10 +112,7 @@ def learn_table(
             beside = [target_of_rows(by_row) for by_row in labels.beside]
             return cast(LearnedClasses, learn_together(cells, [whole], estimator, seed, beside)[0])
     rng = np.random.default_rng(seed)
-    policy = policy_for(cells, labels)
-    all_free = not np.any(np.asarray(cells.prices) > 0)
-    if all_free or (predictions and not isinstance(policy, Wide)):
-        policy = InOrder()
+    policy = policy_for(cells, labels, predictions)
     # Small fits: on a busy machine more threads than one wait for each other a hundred times over.
     with in_one_thread():
         if buying is not None:
@@ -272,13 +269,18 @@ def _target(task: PartlyLabelled) -> Target:
     return target_of_classes(task.by_row, task.labels.n_classes)
 
 
-def policy_for(cells: Cells, labels: Labels) -> Policy[Labels]:
+def policy_for(cells: Cells, labels: Labels, predictions: int | None = None) -> Policy[Labels]:
     """Boolean features and two classes: the wide way; else that for numbers, categories, gaps.
 
-    Where many whole rows can be paid for, a pilot of them is the first look.
+    Where nothing costs anything, or predictions are to come, features are bought one at a time;
+    where many whole rows can be paid for, a pilot of them is the first look.
     """
+    if not np.any(np.asarray(cells.prices) > 0):
+        return InOrder()
     if labels.n_classes == 2 and bool(cells.boolean.all()):
         return Wide()
+    if predictions:
+        return InOrder()
     return LongTable() if is_long(cells, labels, allowance_of(cells)) else Halving()
 
 
