@@ -10,8 +10,8 @@ import thrifty
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
-from thrifty.models.buying.long_tables import LongTable, is_long
-from thrifty.models.learning import policy_for
+from thrifty.models.buying.halving import Halving
+from thrifty.models.buying.long_tables import is_long
 from thrifty.models.memory.memory import Memory
 
 N, WIDTH = 24_000, 20
@@ -28,7 +28,7 @@ def bought(X, y, spend, prices=None):
     cells = Cells(X, prices, spend=spend)
     labels = Labels(y, np.array([0, 1]))
     assert is_long(cells, labels, spend)
-    made = LongTable().buy(cells, labels, Memory(), spend, np.random.default_rng(0))
+    made = Halving().buy(cells, labels, Memory(), spend, np.random.default_rng(0))
     return cells, made.table
 
 
@@ -73,18 +73,17 @@ def test_what_is_left_when_all_rows_are_there_buys_features():
 
 
 @pytest.mark.parametrize(
-    ("rows", "share", "classes", "way"),
-    [(N, 0.05, 2, "LongTable"), (N, 0.6, 2, "Halving"), (1500, 0.2, 2, "Halving")],
+    ("rows", "share", "long"), [(N, 0.05, True), (N, 0.6, False), (1500, 0.2, False)]
 )
-def test_which_tables_are_long(rows, share, classes, way):
+def test_which_tables_are_long(rows, share, long):
     X, y = interaction()
-    cells = Cells(X[:rows], spend=share * rows * WIDTH)
-    assert type(policy_for(cells, Labels(y[:rows], np.arange(2)))).__name__ == way
+    spend = share * rows * WIDTH
+    assert is_long(Cells(X[:rows], spend=spend), Labels(y[:rows], np.arange(2)), spend) == long
 
 
 def test_without_a_spend_a_task_stops_by_itself():
     X, y = interaction()
-    assert type(policy_for(Cells(X), Labels(y, np.arange(2)))).__name__ == "Halving"
+    assert not is_long(Cells(X), Labels(y, np.arange(2)), 0.05 * X.size)
 
 
 def test_a_long_table_of_gaps_is_refused():

@@ -193,11 +193,12 @@ def test_looks_where_a_call_costs_stay_within_their_share():
 def test_where_a_row_is_asked_once_the_second_part_asks_what_told_in_the_first():
     """Of a lifetime that has learned nothing yet."""
     rng = np.random.default_rng(11)
-    X = rng.random((300, 12)) < 0.4
-    search = _search(Cells(X, spend=1200.0), X[:, 10] | X[:, 11], 1200, rng)
-    search.ask_once()
+    X = rng.random((300, 40)) < 0.4
+    search = _search(Cells(X, spend=4000.0), X[:, 10] | X[:, 11], 4000, rng)
+    search.pilot(search.by_scores)
     assert set(search.chosen[:2]) == {10, 11}
-    assert search.rows > search.looked == 50  # half of the money, twelve features a row
+    assert min(map(search.basket.bought, range(40))) == 50  # half of the money, 40 features a row
+    assert search.rows > 100 and len(search.chosen) == 31
 
 
 def test_rows_without_a_label_are_of_no_class():

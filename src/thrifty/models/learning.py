@@ -22,7 +22,6 @@ from thrifty.models.asking.prefixes import fit_prefixes
 from thrifty.models.buying.checked import buy_and_check
 from thrifty.models.buying.halving import Halving
 from thrifty.models.buying.in_order import InOrder
-from thrifty.models.buying.long_tables import LongTable, is_long
 from thrifty.models.buying.nested import Nested, OneTable, is_told, read_known
 from thrifty.models.buying.own import buy_by
 from thrifty.models.buying.policy import Bought, Policy
@@ -272,16 +271,13 @@ def _target(task: PartlyLabelled) -> Target:
 def policy_for(cells: Cells, labels: Labels, predictions: int | None = None) -> Policy[Labels]:
     """Boolean features and two classes: the wide way; else that for numbers, categories, gaps.
 
-    Where nothing costs anything, or predictions are to come, features are bought one at a time;
-    where many whole rows can be paid for, a pilot of them is the first look.
+    Where nothing costs anything, or predictions are to come, features are bought one at a time.
     """
     if not np.any(np.asarray(cells.prices) > 0):
         return InOrder()
     if labels.n_classes == 2 and bool(cells.boolean.all()):
         return Wide()
-    if predictions:
-        return InOrder()
-    return LongTable() if is_long(cells, labels, allowance_of(cells)) else Halving()
+    return InOrder() if predictions else Halving()
 
 
 def _learn_rungs(

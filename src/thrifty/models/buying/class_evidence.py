@@ -92,15 +92,18 @@ class ClassEvidence:
         memory: Memory,
         allowance: float,
         rng: np.random.Generator,
+        *,
+        alone: bool = False,
     ) -> None:
         codes = np.asarray(labels.codes, dtype=np.int64)
         self.memory, self.rng, self.n_classes = memory, rng, labels.n_classes
         self.sizes = np.bincount(codes, minlength=labels.n_classes)
         self.categories = set(cells.categories)
         self.groups = labels.groups
-        self.controls, others = self._earlier_rows(cells)
+        # whole rows beside those of earlier tasks were never measured
+        self.controls, others = (None, 1.0) if alone else self._earlier_rows(cells)
         self.drift = False
-        self.basket = Basket(cells, codes, allowance, rng, others, panels=True)
+        self.basket = Basket(cells, codes, allowance, rng, others, panels=not alone)
         self.shape = Shape(
             kinds=labels.n_classes,
             looking=_LOOKING,
@@ -121,8 +124,6 @@ class ClassEvidence:
         labels are known. (thyroid0387_cost at 5 %, all labels on the same 1,500 rows: .760 with
         rows of earlier tasks beside them, .782 without.)
         """
-        if cells.call_price > 0:  # not measured with them
-            return None, 1.0
         if self.n_classes != 2 or self.sizes.min() > _RARE * self.sizes.sum():
             return None, 1.0
         if rows_known(cells, _KNOWN) >= _PLENTY:
@@ -199,8 +200,7 @@ class ClassEvidence:
         return Lesson(useful=table.features[:_USEFUL], controls=kept, sketches=self._sketches())
 
     def told(self, table: Table) -> JsonLike:
-        borrowed = int((table.rows < 0).sum())
-        return {"way": "halving", "controls": borrowed, "drift": self.drift}
+        return {"controls": int((table.rows < 0).sum()), "drift": self.drift}
 
     def _sketches(self) -> dict[int, Sketch]:
         """What the memory keeps of the values that were seen."""

@@ -7,10 +7,11 @@
    again, whichever is expected to lower the loss more per price.
 3. What is left of the bill buys further rows of the features that were chosen.
 
-Where most cells are gaps single looks say nothing, and rows are bought whole. Where asking itself
-costs, whatever is asked (the tokens of a text, a visit), every further call about a row pays for
-the row again: each row is asked once, all features on a few rows, a pilot, then the features with
-the best scores, together, on as many further rows as the money lasts for.
+Where most cells are gaps single looks say nothing, and rows are bought whole. In two cases half of
+the money buys a pilot of whole rows, and the other half what told most there, together, on as many
+further rows as it lasts for: where asking itself costs, whatever is asked (the tokens of a text, a
+visit), since every further call about a row would pay for the row again; and where the table is so
+long (:mod:`.long_tables`) that the pilot shows what tells only together.
 
 The search knows prices and what was bought. What it rests on is the evidence of a kind of label
 (:class:`Evidence`): the order of the rows, the score of a feature, 1 by chance, and what a quick
@@ -22,6 +23,7 @@ and ``benchmarks/regression.py`` measure with them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -33,6 +35,7 @@ from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
 from thrifty.models.buying.class_evidence import ClassEvidence
+from thrifty.models.buying.long_tables import is_long, rank_whole_rows
 from thrifty.models.buying.number_evidence import NumberEvidence
 from thrifty.models.buying.policy import Bought
 from thrifty.models.buying.purses import Basket, to_pay
@@ -63,10 +66,10 @@ _FREE = 1e-3
 #: features there may be then. Set on support2 with 93 % gaps, one label, one seed (python
 #: benchmarks/gaps.py); no set of benchmarks/models.py has so many gaps
 _THERE, _FEW_FEATURES = 0.35, 150
-# Where asking itself costs, all three set by hand (python benchmarks/questions.py):
-#: the share of the money for the rows of which everything is asked
+#: the share of the money for a pilot of whole rows. Set by hand
 _PILOT = 0.5
-#: features of the second part, for each root of the cells that it could buy, and at most
+#: where asking itself costs, features of the second part for each root of the cells that it could
+#: buy, and at most. Set by hand (python benchmarks/questions.py)
 _WIDTH, _MOST = 0.7, 300
 #: what may be missing for a purchase: prices are sums of floats
 _CENT = 1e-9
@@ -127,18 +130,23 @@ class Halving:
         rng: np.random.Generator,
     ) -> Bought:
         evidence: Evidence
+        once = cells.call_price > 0
+        long = not once and isinstance(labels, Labels) and is_long(cells, labels, allowance)
         if isinstance(labels, Numbers):
             evidence = NumberEvidence(cells, labels, memory, allowance, rng)
         else:
-            evidence = ClassEvidence(cells, labels, memory, allowance, rng)
+            evidence = ClassEvidence(cells, labels, memory, allowance, rng, alone=once or long)
         search = _Search(cells, evidence, memory, rng)
-        if cells.call_price > 0:
-            search.ask_once()
+        if once:
+            search.pilot(search.by_scores)
+        elif long:
+            search.pilot(lambda rows: rank_whole_rows(cells, evidence.basket, rows, rng))
         else:
             _check_allowance(cells, evidence.shape, allowance)
             search.run()
-        table = search.table()
-        return Bought(table, evidence.lesson(table), evidence.told(table))
+        table = evidence.table(search.features, search.rows, search.looked)
+        way = "few calls" if once else "long table" if long else "halving"
+        return Bought(table, evidence.lesson(table), {"way": way, **evidence.told(table)})
 
 
 class _Search:
@@ -174,8 +182,11 @@ class _Search:
         else:
             self.collect()
 
-    def ask_once(self) -> None:
-        """Everything about a few rows, then what told there about many; each row in one call."""
+    def pilot(self, rank: Callable[[int], tuple[Ints, int]]) -> None:
+        """Everything about some rows, then what told there about many, each row in one call.
+
+        ``rank``: of the first rows the features, the best first, and how many of them to have.
+        """
         every, least = self.alive, min(self.shape.kinds * self.shape.least_look, self.n_rows)
         price, money = self.basket.price(every, least), self.basket.left
         if price > money + _CENT:
@@ -185,12 +196,25 @@ class _Search:
             )
         kept = money - max(_PILOT * money, price)
         self.basket.left -= kept
-        self.looked = self._further(every, 0)
+        rows = self._further(every, 0)
         self.basket.left += kept
         self._check_values()
-        ranked = every[np.argsort(-self._scores(every, None), kind="stable")]
-        self.chosen = ranked[: self._how_many()].tolist()
-        self.rows = self._further(self._chosen(), self.looked)
+        ranked, k = rank(rows)
+        self.chosen = ranked[:k].tolist()
+        self.rows = self._further(self.features, rows)
+        if self.rows == self.n_rows and self.cells.call_price <= 0:
+            for f in ranked[k:].tolist():  # all rows are there: what is left buys features
+                if not self.basket.buy(np.array([f]), self.rows):
+                    break
+                self.chosen.append(f)
+
+    def by_scores(self, rows: int) -> tuple[Ints, int]:
+        """The best by their scores; of a further row a call is paid, and the margins of so many."""
+        ranked = self.alive[np.argsort(-self._first_scores(self.alive, rows), kind="stable")]
+        cells = self.cells
+        row = float(cells.shared_prices.sum()) - sum(fee for fee, _ in cells.fees)
+        wanted = _WIDTH * (self.basket.left / max(row / cells.n_features, 1e-12)) ** 0.5
+        return ranked, int(np.clip(wanted, 1, min(_MOST, cells.n_features)))
 
     def _further(self, features: Ints, rows: int) -> int:
         """As many further rows as can be paid for; again while calls cost less than they might."""
@@ -199,16 +223,6 @@ class _Search:
             if upto == rows or not self.basket.buy(features, upto):
                 return rows
             rows = upto
-
-    def _how_many(self) -> int:
-        """Features of the second part: a further row is a call and the margins of so many."""
-        cells = self.cells
-        row = float(cells.shared_prices.sum()) - sum(fee for fee, _ in cells.fees)
-        wanted = _WIDTH * (self.basket.left / max(row / cells.n_features, 1e-12)) ** 0.5
-        return int(np.clip(wanted, 1, min(_MOST, cells.n_features)))
-
-    def table(self) -> Table:
-        return self.evidence.table(self._chosen(), self.rows, self.looked)
 
     def _looks(self) -> tuple[int, int]:
         """How often the features are halved, and rows of the first look, for each kind of label."""
@@ -251,9 +265,10 @@ class _Search:
         """A look that found nothing but gaps is the end of it."""
         looks = self.basket.columns.values()
         if looks and all(np.isnan(column).all() for column in looks):
+            rows = max(map(len, looks))
             raise BadInput(
-                f"all values of all {len(looks)} features are missing on the {self.looked} rows "
-                "that were looked at. Check what the source fills in, or bring other rows."
+                f"all values of all {len(looks)} features are missing on the {rows} rows that "
+                "were looked at. Check what the source fills in, or bring other rows."
             )
 
     def _mostly_gaps(self) -> bool:
@@ -336,8 +351,8 @@ class _Search:
         if not self.chosen:
             return 0
         wanted = min(int((1 + _MORE_ROWS) * self.rows) + 1, most, self.n_rows)
-        upto = self.basket.most_rows(self._chosen(), self.rows, wanted)
-        if upto <= self.rows or not self.basket.buy(self._chosen(), upto):
+        upto = self.basket.most_rows(self.features, self.rows, wanted)
+        if upto <= self.rows or not self.basket.buy(self.features, upto):
             return 0
         more, self.rows = upto - self.rows, upto
         return more
@@ -352,20 +367,27 @@ class _Search:
                 break
             if self.judges:
                 self._present()
-        self.rows = self.basket.take_free(self._chosen(), self.rows)
+        self.rows = self.basket.take_free(self.features, self.rows)
 
-    def _chosen(self) -> Ints:
+    @property
+    def features(self) -> Ints:
+        """What was chosen."""
         return np.array(self.chosen, dtype=np.int64)
 
     def _scores(self, features: Ints, present: Floats | None) -> Floats:
-        found = self.evidence.scores(features, self.looked, present)
-        if present is None:  # what was useful before is believed sooner
-            found *= 1.0 + _AGAIN * self.useful[features]
+        if present is None:
+            return self._first_scores(features, self.looked)
+        return self.evidence.scores(features, self.looked, present)
+
+    def _first_scores(self, features: Ints, rows: int) -> Floats:
+        """Before anything was chosen: what was useful before is believed sooner."""
+        found = self.evidence.scores(features, rows, None)
+        found *= 1.0 + _AGAIN * self.useful[features]
         return found
 
     def _present(self) -> tuple[Floats, float]:
         """What the chosen features say of rows left out; what further rows gain for their price."""
-        curve = self.evidence.present(self._chosen(), self.rows)
+        curve = self.evidence.present(self.features, self.rows)
         self.fall, self.by_more_rows = curve.fall, curve.by_rows
         self.losses.append(curve.loss)
         more = min(_MORE_ROWS * self.rows, self.n_rows - self.rows)

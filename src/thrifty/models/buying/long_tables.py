@@ -15,26 +15,20 @@ class are there.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
-from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
-from thrifty.models.buying.policy import Bought
 from thrifty.models.buying.purses import Basket, owns_rows, to_pay
 from thrifty.models.buying.worth import judges_worth
 from thrifty.models.fits.boosting import HowToGrow, grow_boosted
 from thrifty.models.fits.folds import stratified_folds
 from thrifty.models.fits.line import LineDesign
 from thrifty.models.fits.logistic import fit_intercepts, fit_slope, softmax
-from thrifty.models.memory.layers import remember
-from thrifty.models.memory.memory import Lesson, Memory
-from thrifty.models.table import Table
 
-__all__ = ["LongTable", "is_long"]
+__all__ = ["is_long", "rank_whole_rows"]
 
 #: whole rows that half of the money must pay for, and rows of the rarer class that there must be.
 #: On the sets of benchmarks/models.py (1,500 rows, a fifth of the cells at most) it pays for 150:
@@ -55,7 +49,6 @@ _UNSURE = 0.5
 #: where all of a rare class is there, since further rows bring little then. Set on seed 2 of the
 #: rare table: 4 features have .09 there, the 8 best of the truth .18
 _SURE, _SURE_IF_RARE = 2.0, 1.0
-_USEFUL = 20
 
 
 def is_long(cells: Cells, labels: Labels, allowance: float) -> bool:
@@ -80,75 +73,19 @@ def is_long(cells: Cells, labels: Labels, allowance: float) -> bool:
     return allowance < _ENOUGH * to_pay(cells)
 
 
-@dataclass(frozen=True)
-class LongTable:
-    """A pilot of whole rows, then the features that told on more rows.
-
-    Parameters
-    ----------
-    pilot : float
-        the share of the money for whole rows
-    """
-
-    pilot: float = 0.5
-
-    def buy(
-        self,
-        cells: Cells,
-        labels: Labels,
-        memory: Memory,
-        allowance: float,
-        rng: np.random.Generator,
-    ) -> Bought:
-        codes = np.asarray(labels.codes, dtype=np.int64)
-        every = np.arange(cells.n_features)
-        basket = Basket(cells, codes, allowance, rng)
-        n = _rows_for(basket, every, self.pilot * allowance)
-        basket.buy(every, n)
-        looked = _Looked(basket, n, cells, codes, rng)
-        ranked, k = looked.ranked_and_kept(basket)
-        rows = basket.most_rows(ranked[:k], n, len(codes))
-        basket.buy(ranked[:k], rows)
-        while rows == len(codes) and k < len(ranked) and basket.buy(ranked[k : k + 1], rows):
-            k += 1  # all rows are there: what is left buys features
-        kept = ranked[:k]
-        sizes = np.bincount(codes, minlength=2)
-        y = basket.codes[:rows]
-        weights = (sizes / np.bincount(y, minlength=2))[y]
-        values = basket.values(kept, rows)
-        table = Table(
-            kept, basket.order[:rows], values, np.ones(values.shape, dtype=bool), weights, y
-        )
-        seen = {
-            f: remember(memory.sketch(f), column[:n], looked.weights)
-            for f, column in basket.columns.items()
-            if not np.asarray(cells.boolean)[f]
-        }
-        lesson = Lesson(useful=kept[:_USEFUL], sketches=seen)
-        return Bought(table, lesson, {"way": "long table", "pilot": n})
+def rank_whole_rows(
+    cells: Cells, basket: Basket, rows: int, rng: np.random.Generator
+) -> tuple[Ints, int]:
+    """Of the first rows, bought whole: the features, the best first, and how many to have."""
+    return _Pilot(cells, basket, rows, rng).ranked_and_kept(basket)
 
 
-def _rows_for(basket: Basket, features: Ints, money: float) -> int:
-    """How many of the first rows so much money pays for."""
-    bill = np.cumsum(basket.cells.row_costs(basket.order, features))
-    return int(np.searchsorted(bill, money + 1e-9, side="right"))
+class _Pilot:
+    """What whole rows say."""
 
-
-class _Looked:
-    """What the pilot says."""
-
-    def __init__(
-        self, basket: Basket, n: int, cells: Cells, codes: Ints, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, cells: Cells, basket: Basket, n: int, rng: np.random.Generator) -> None:
         self.y, self.n, self.rng = basket.codes[:n], n, rng
         self.values = basket.values(np.arange(cells.n_features), n)
-        if np.isnan(self.values).all():
-            raise BadInput(
-                f"all values of all {cells.n_features} features are missing on the {n} rows that "
-                "were looked at. Check what the source fills in, or bring other rows."
-            )
-        sizes = np.bincount(codes, minlength=2)
-        self.weights = (sizes / np.bincount(self.y, minlength=2))[self.y]
         self.named = np.array([f in cells.categories for f in range(cells.n_features)], dtype=bool)
         self.prices = np.asarray(cells.shared_prices, dtype=np.float64)
         self.prices = np.maximum(self.prices, 1e-3 * float(self.prices.mean()))
