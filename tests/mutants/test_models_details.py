@@ -25,7 +25,7 @@ from thrifty.models.fits.for_all import _dense, _task
 from thrifty.models.fits.line import LineDesign
 from thrifty.models.fits.linear_score import LinearScore
 from thrifty.models.fits.mixture import Mixture
-from thrifty.models.fits.proxy import _best_splits
+from thrifty.models.fits.proxy import _best_split
 from thrifty.models.fits.quality_wide import table_without
 from thrifty.models.fits.target import Target
 from thrifty.models.fits.tree_sums import TreeSum
@@ -102,9 +102,9 @@ def test_a_split_is_made_where_it_tells_most():
     rng = np.random.default_rng(4)
     codes = rng.integers(0, 4, (200, 3))
     wrong = np.where(codes[:, 1] > 1, 0.5, -0.5) + 0.1 * rng.normal(size=200)
-    rows, node = np.arange(200), np.zeros(200, np.int64)
-    feature, cut = _best_splits(codes, rows, node, wrong, np.full(200, 0.25), 1, 4, 1.0, 1.0)
-    assert (feature[0], cut[0]) == (1, 1)
+    bins = codes + 4 * np.arange(3)
+    sums = np.array([np.bincount(bins.ravel(), np.repeat(w, 3)) for w in (wrong, 0 * wrong + 0.25)])
+    assert tuple(_best_split(np.ascontiguousarray(sums.T), 3, 4, 1.0, 1.0)) == (1, 1)
 
 
 def test_rungs_are_levels_that_a_row_can_reach():
@@ -131,6 +131,7 @@ def test_no_trees_are_grown_that_would_count_for_nothing(monkeypatch):
     monkeypatch.setattr(linear_and_trees, "_forest", lambda *_: "forest")
     monkeypatch.setattr(linear_and_trees, "_correction", lambda *_: "correction")
     monkeypatch.setattr(linear_and_trees, "_shift", lambda *_: 0.0)
+    monkeypatch.setattr(linear_and_trees, "_binned", lambda *_: (None, None))
     monkeypatch.setattr(linear_and_trees, "add_up", lambda parts, shift=0.0: parts)
     grown = [linear_and_trees.grow_beside(None, None, None, 0.2, trust, 0) for trust in (0.0, 0.5)]
     assert grown == [[(0.2, "forest")], [(0.2, "forest"), (0.4, "correction")]]

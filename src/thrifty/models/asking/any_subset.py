@@ -37,7 +37,7 @@ BINS = 16
 GROUPS = 6
 #: rows a tree is grown on
 ROWS = 4000
-#: sets of known cells, drawn once
+#: sets of known cells, drawn once; a rough model has fewer
 MASKS = 6000
 #: of them: beginnings of the order, draws that like its first; the rest are even draws
 BEGINNINGS, LIKING_FIRST = 0.4, 0.3
@@ -222,12 +222,12 @@ def _boost(
     rng: np.random.Generator, copies: int,
 ) -> None:  # fmt: skip
     """Grow the trees in place, each on rows with other cells hidden."""
-    masks = _masks(codes.shape[1], rng)
+    trees = len(model.leaf)
+    masks = _masks(codes.shape[1], MASKS * trees // TREES, rng)
     hot = np.eye(n_classes)[:, 1:] if n_classes == 2 else np.eye(n_classes)
     n_bins = max(int(codes.max()) + 1, 3)
     everyone = np.arange(codes.shape[1], dtype=np.int64)
     scores: Floats
-    trees = len(model.leaf)
     rate = min(RATE * TREES / trees, 0.25)
     for t in range(trees):
         rows = _drawn(len(codes), rng, copies)
@@ -254,17 +254,19 @@ def _drawn(n: int, rng: np.random.Generator, copies: int) -> Ints:
     return np.concatenate([np.arange(n)] * min(most // n, copies))
 
 
-def _masks(d: int, rng: np.random.Generator) -> Codes:
-    """(masks, features): which cells are known; as many small sets as large ones."""
-    size = np.floor(np.exp(rng.random(MASKS) * np.log(d + 1))).astype(np.int64)
-    kind = rng.random(MASKS)
+def _masks(d: int, n: int, rng: np.random.Generator) -> Codes:
+    """(n, features): which cells are known; as many small sets as large ones."""
+    size = np.floor(np.exp(rng.random(n) * np.log(d + 1))).astype(np.int64)
+    kind = rng.random(n)
     rank = np.arange(d)
-    draw = rng.gumbel(size=(MASKS, d))
+    draw = rng.gumbel(size=(n, d))
     liking = draw - 0.7 * np.log1p(rank)
     keys = np.where((kind < BEGINNINGS + LIKING_FIRST)[:, None], liking, draw)
     keys = np.where((kind < BEGINNINGS)[:, None], -rank.astype(np.float64), keys)
-    place = np.argsort(np.argsort(-keys, axis=1), axis=1)
-    return np.asarray(place < size[:, None], dtype=np.uint8)
+    order = np.argsort(-keys, axis=1)
+    masks = np.zeros((n, d), dtype=np.uint8)
+    np.put_along_axis(masks, order, (rank < size[:, None]).astype(np.uint8), axis=1)
+    return masks
 
 
 def _fill_groups(model: AnySubset, codes: Codes, y: Ints, weights: Floats) -> None:

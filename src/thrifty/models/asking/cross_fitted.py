@@ -78,11 +78,13 @@ class Pipelines:
 def fitted_places(lengths: Sequence[int]) -> list[int]:
     """Of these lengths, by their places: 0, 1, 2, 4, 8, 16, 64, 256, ... and the last.
 
+    Beyond 16 none that is more than an eighth of the last: those are the dearest.
+
     >>> fitted_places([0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 32, 50])
     [0, 1, 2, 4, 7, 10, 12]
     """
     found, power = {0, len(lengths) - 1}, 1
-    while power < lengths[-1]:
+    while power < lengths[-1] if power <= 16 else 8 * power <= lengths[-1]:
         found.add(next(k for k, length in enumerate(lengths) if length >= power))
         power *= 2 if power < 16 else 4
     return sorted(found)

@@ -209,8 +209,9 @@ class OrderSearch:
         spread = 0.7 * mu * (1 - mu) + 0.3 * with_it * (1 - with_it)
         worth = effects[:, 0] ** 2 * spread
         each = [self.per_price(float(w), self.price([i])) for i, w in enumerate(worth)]
+        had = set(self.owned)
         for i in np.argsort(-np.array(each), kind="stable").tolist():
-            if i not in set(self.owned):
+            if i not in had:
                 self.take((i,))
         return Order(self.named(), tuple(self.prices))
 

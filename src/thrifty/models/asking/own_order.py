@@ -43,6 +43,8 @@ CLEAR = 3.0
 HOPE = 1.0
 #: trees, and copies of the rows, of the rough model that looks first whether there is hope
 ROUGH = {"trees": 50, "copies": 1}
+#: questions that it asks
+ROUGH_STEPS = 6
 #: rows without which nothing is tried, and of each class
 LEAST_ROWS, LEAST_OF_CLASS = 120, 15
 
@@ -83,6 +85,9 @@ class Chooser:
         return np.where(done.any(axis=1), chosen, self.first)
 
     def _per_price(self, falls: Floats) -> Floats:
+        if all(len(unit) == 1 for unit in self.units):
+            worth = falls[:, [unit[0] for unit in self.units]]
+            return np.asarray(worth / np.maximum(self.prices, 1e-9) ** self.exponent)
         worth = np.zeros((len(falls), len(self.units)))
         for u, unit in enumerate(self.units):
             each = np.sort(falls[:, list(unit)], axis=1)[:, ::-1]
@@ -149,8 +154,12 @@ def own_order(
         out, found = pipes.parted[i]
         rest = table.of_rows(np.setdiff1d(np.arange(table.n_rows), out))
         chooser = _chooser(rest, found, price, len(classes), seed, exponent, rough=rough)
-        p[:, out], spent[:, out] = _walked(chooser, table, found, out, pipes, fixed, steps)
-        gains[out] = _gain(p[:, out], spent[:, out], pipes, fixed, out, table.labels)
+        walked = _walked(
+            chooser, table, found, out, pipes, fixed, min(steps, ROUGH_STEPS) if rough else steps
+        )
+        if not rough:
+            p[:, out], spent[:, out] = walked
+        gains[out] = _gain(*walked, pipes, fixed, out, table.labels)
         some = np.concatenate([one for one, _ in pipes.parted[: i + 1]])
         return _clear(gains[some], table.weights[some])
 

@@ -42,6 +42,9 @@ def _column(x: Floats, bins: int) -> Ints:
     known = ~np.isnan(x)
     if not known.any():
         return out
+    low, high = x[known].min(), x[known].max()
+    if ((x == low) | (x == high) | ~known).all():  # most often Boolean: nothing is to be sorted
+        return np.where(known, 1 + ((x == high) & (low < high)), 0)
     level, inverse, counts = np.unique(x[known], return_inverse=True, return_counts=True)
     if len(level) <= bins:
         out[known] = 1 + inverse

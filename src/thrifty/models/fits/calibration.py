@@ -42,9 +42,7 @@ class Scaling:
     most: Floats | None = None
 
     def __call__(self, p: Floats) -> Floats:
-        z = self.slope * np.log(np.clip(p, 1e-9, 1.0)) + self.shift
-        z = np.exp(z - z.max(axis=1, keepdims=True))
-        scaled = np.asarray(z / z.sum(axis=1, keepdims=True))
+        scaled = _shares(self.slope * np.log(np.clip(p, 1e-9, 1.0)) + self.shift)
         return scaled if self.most is None else _at_most(scaled, self.most)
 
     def towards(self, other: Scaling, part: float) -> Scaling:
@@ -54,6 +52,11 @@ class Scaling:
             most = (1 - part) * self.most + part * other.most
         slope = (1 - part) * self.slope + part * other.slope
         return Scaling(slope, (1 - part) * self.shift + part * other.shift, most)
+
+
+def _shares(z: Floats) -> Floats:
+    z = np.exp(z - z.max(axis=1, keepdims=True))
+    return np.asarray(z / z.sum(axis=1, keepdims=True))
 
 
 def _at_most(p: Floats, most: Floats) -> Floats:
@@ -78,7 +81,7 @@ def fit_scaling(p: Floats, y: NDArray[np.int64], weights: Floats) -> Scaling:
     few = 2.0 / len(y)  # the penalty, worth two rows; set by hand
 
     def loss(at: Floats) -> tuple[float, Floats]:
-        scaled = Scaling(float(at[0]), at[1:])(p)
+        scaled = _shares(at[0] * logs + at[1:])
         off = w[:, None] * (scaled - hot)
         pull = np.r_[at[0] - 1.0, at[1:]]
         value = -float(w @ np.log(np.maximum(scaled[np.arange(len(y)), y], 1e-12)))
@@ -113,12 +116,12 @@ def fit_scaling_cautiously(p: Floats, y: NDArray[np.int64], weights: Floats) -> 
     error = 1.0 / np.sqrt(max(rows * spread, 1e-9) + 2.0)
     lower = max(found.slope - error, 0.05)
 
-    def off(shift: Floats) -> Floats:
-        return np.asarray(share @ (Scaling(lower, shift)(p) - np.eye(p.shape[1])[y]))
-
-    shift = found.shift.copy()
+    shift, wanted = found.shift.copy(), share @ np.eye(p.shape[1])[y]
     for _ in range(50):  # the shares of the classes stay what they are
-        shift = shift - 2.0 * off(shift)
+        off = share @ _shares(lower * logs + shift) - wanted
+        shift = shift - 2.0 * off
+        if np.abs(off).max() < 1e-9:
+            break
     return Scaling(lower, shift, most_supported(Scaling(lower, shift)(p), y, weights))
 
 

@@ -234,7 +234,8 @@ def _coefficients(table: Table, rare: Bools) -> tuple[Floats, float]:
     plain, at = fit_two_classes(columns, rare, _C)
     naive = _naive_scores(apart, rare, table)
     unit = naive.std() / _NAIVE + 1e-9
-    with_naive, by = fit_two_classes(np.column_stack([columns, naive / unit]), rare, _C)
+    both = np.column_stack([columns, naive / unit])
+    with_naive, by = fit_two_classes(both, rare, _C, (np.append(plain, 0.0), at))
     by_naive = with_naive[:-1] * size + with_naive[-1] / unit * mean
     return (plain * size + by_naive) / 2, (at + by) / 2
 
@@ -243,9 +244,10 @@ def _naive_scores(apart: Floats, rare: Bools, table: Table) -> Floats:
     """The sum of believed effects on each row, without what its own looks added to them."""
     assert table.centres is not None and table.effects is not None
     mean, variance = table.effects[:, 0], table.effects[:, 1]
-    own = np.where(table.bought, table.values - _rare_rates(table), 0.0) * variance
-    counted = np.where(rare[:, None], own, 0.0)
-    scores: Floats = (apart * (mean - counted)).sum(axis=1)
+    scores: Floats = apart @ mean
+    apart_from_rare = table.values[rare] - _rare_rates(table)
+    counted = np.where(table.bought[rare], apart_from_rare, 0.0) * variance
+    scores[rare] -= (apart[rare] * counted).sum(axis=1)
     return scores
 
 

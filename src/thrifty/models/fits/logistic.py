@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from sklearn.linear_model import LogisticRegression
+from scipy.special import expit
 
 from thrifty.array_types import Bools, Floats
 
@@ -22,8 +22,8 @@ __all__ = [
 #: how far slopes are from 1 as a rule, in logarithms: its square is the .09 of docs/models.md
 #: (Numbers, categories, gaps: 4). Set when controls came; on which sets was not noted
 _SPREAD = 0.3
-#: columns up to which Newton's method is the quicker one, at some thousand rows
-_NEWTON = 64
+#: columns of two classes up to which Newton's method is the quicker one, at some thousand rows
+_FEW = 32
 
 
 def softmax(scores: Floats) -> Floats:
@@ -50,13 +50,18 @@ def fit_penalised(
     shrinkage: float,
     offset: Floats | float = 0.0,
     tolerance: float = 1e-9,
+    near: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Intercepts (c,) and coefficients (d, c); c is 1 for two classes, else one per class.
 
     The least of sum of w * log-loss + shrinkage / 2 * sum of squared coefficients; ``offset``: what
-    stands beside the scores, (n, c); ``tolerance``: of the loss, where the search ends.
+    stands beside the scores, (n, c); ``tolerance``: of the loss, where the search ends; ``near``:
+    intercepts and coefficients, one after another, at which it begins.
     """
     n, d = design.shape
+    if n_classes == 2 and d <= _FEW and isinstance(offset, float):
+        found = _by_newton(design, codes == 1, weights, shrinkage, tolerance, near)
+        return found[-1:], found[:-1, None]
     columns = 1 if n_classes == 2 else n_classes
     target = np.zeros((n, n_classes))
     target[np.arange(n), codes] = 1.0
@@ -83,48 +88,63 @@ def fit_penalised(
         steps = design.T @ wrong + shrinkage * slopes
         return float(value * scale), np.concatenate([wrong.sum(axis=0), steps.ravel()]) * scale
 
-    first = np.concatenate([start, np.zeros(d * columns)])
+    first = np.concatenate([start, np.zeros(d * columns)]) if near is None else near
     options = {"maxiter": 200, "ftol": tolerance, "gtol": 1e-6, "maxcor": 20}
     found = minimize(loss, first, jac=True, method="L-BFGS-B", options=options).x
     return found[:columns], found[columns:].reshape(d, columns)
 
 
-def fit_two_classes(columns: Floats, is_one: Bools, strength: float) -> tuple[Floats, float]:
+def fit_two_classes(
+    columns: Floats, is_one: Bools, strength: float, start: tuple[Floats, float] | None = None
+) -> tuple[Floats, float]:
     """Coefficients and intercept of least summed log-loss + |coefficients|^2 / (2 strength).
 
-    With few columns by Newton's method, a step halved while it raises the loss: scikit-learn's
-    search needs ten times as long for a handful of columns, and prefixes fit hundreds of them.
+    ``start``: some that are known to be near.
 
     >>> x, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([False, True, False, True])
     >>> fit_two_classes(x, y, 1.0)[0].round(2).tolist()
     [0.45]
     """
-    n, d = columns.shape
-    if d > _NEWTON:
-        found = LogisticRegression(C=strength, max_iter=300).fit(columns, is_one)
-        return np.asarray(found.coef_[0]), float(found.intercept_[0])
-    design = np.column_stack([columns, np.ones(n)])
-    penalty = np.append(np.full(d, 1.0 / strength), 0.0)
-    at = np.zeros(d + 1)
-    at[-1] = np.log(is_one.sum() / (~is_one).sum())
+    codes, ones = is_one.astype(np.int64), np.ones(len(is_one))
+    near = None if start is None else np.append(start[1], start[0])
+    at, found = fit_penalised(columns, codes, 2, ones, 1.0 / strength, tolerance=1e-8, near=near)
+    return found[:, 0], float(at[0])
 
-    def loss(some: Floats) -> float:
-        scores = design @ some
-        lost = np.logaddexp(0.0, scores).sum() - scores[is_one].sum()
+
+def _by_newton(
+    columns: Floats, is_one: Bools, weights: Floats, shrinkage: float, tolerance: float,
+    near: Floats | None,
+) -> Floats:  # fmt: skip
+    """Coefficients, then the intercept, by Newton's method; a step is halved while the loss rises.
+
+    ``tolerance``: of the loss, where the search ends.
+    """
+    n, d = columns.shape
+    design = np.column_stack([columns, np.ones(n)])
+    penalty = np.append(np.full(d, shrinkage), 0.0)
+    at, ones = np.zeros(d + 1), weights @ is_one
+    at[-1] = np.log(ones / (weights.sum() - ones))
+    if near is not None:
+        at = np.append(near[1:], near[0])
+
+    def loss(some: Floats, scores: Floats) -> float:
+        lost = weights @ (np.logaddexp(0.0, scores) - is_one * scores)
         return float(lost + 0.5 * penalty @ some**2)
 
-    before = loss(at)
+    scores = design @ at
+    before = loss(at, scores)
     for _ in range(50):
-        p = softmax((design @ at)[:, None])[:, 1]
-        slope = design.T @ (p - is_one) + penalty * at
-        curve = (design.T * (p * (1 - p))) @ design + np.diag(penalty + 1e-9)
+        p = expit(scores)
+        slope = design.T @ (weights * (p - is_one)) + penalty * at
+        curve = (design.T * (weights * p * (1 - p))) @ design + np.diag(penalty + 1e-9)
         step = np.linalg.solve(curve, slope)
-        while (now := loss(at - step)) > before and np.abs(step).max() > 1e-9:
-            step /= 2
-        at, fell, before = at - step, before - now, now
-        if fell <= 1e-9 * (1.0 + before):
+        moved = design @ step
+        while (now := loss(at - step, scores - moved)) > before and np.abs(step).max() > 1e-9:
+            step, moved = step / 2, moved / 2
+        at, scores, fell, before = at - step, scores - moved, before - now, now
+        if fell <= tolerance * (1.0 + before):
             break
-    return at[:-1], float(at[-1])
+    return at
 
 
 def fit_slope(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> tuple[float, float]:
@@ -180,13 +200,12 @@ def slope_losses(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> l
             aa, ab = curve.sum(axis=0), (curve * scores).sum(axis=0)
             bb, da, db = (curve * scores**2).sum(axis=0), wrong.sum(axis=0), wrong * scores
             ridge = 1e-6 * (aa + bb) + 1e-12
-            if held:
-                a = a - np.clip(da / (aa + ridge), -2.0, 2.0)
-                continue
-            inside = (aa + ridge) * (bb + ridge) - ab**2
-            steps = db.sum(axis=0)
-            a = a - np.clip(((bb + ridge) * da - ab * steps) / inside, -2.0, 2.0)
-            b = b - np.clip(((aa + ridge) * steps - ab * da) / inside, -2.0, 2.0)
+            inside, steps = (aa + ridge) * (bb + ridge) - ab**2, db.sum(axis=0)
+            move = da / (aa + ridge) if held else ((bb + ridge) * da - ab * steps) / inside
+            turn = np.zeros_like(b) if held else ((aa + ridge) * steps - ab * da) / inside
+            a, b = a - np.clip(move, -2.0, 2.0), b - np.clip(turn, -2.0, 2.0)
+            if max(np.abs(move).max(), np.abs(turn).max()) < 1e-6:
+                break
         b = np.clip(b, 0.2, 5.0)
     eta = a + b * scores
     losses = w * (np.logaddexp(0.0, eta) - codes[:, None] * eta)

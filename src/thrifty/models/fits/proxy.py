@@ -7,6 +7,8 @@ boosting as in Chen and Guestrin, *XGBoost* (KDD 2016), level by level, all rows
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,65 +28,103 @@ RIDGE = 1.0
 
 
 @jit
-def _best_splits(
-    codes: Ints, rows: Ints, node: Ints, g: Floats, h: Floats, n_nodes: int, n_bins: int,
-    ridge: float, least: float,
-) -> tuple[Ints, Ints]:  # fmt: skip
-    """For every node of a level the feature and the last bin of its lower side; -1: none."""
-    k = codes.shape[1]
-    G, H = np.zeros((n_nodes, k, n_bins)), np.zeros((n_nodes, k, n_bins))
-    for i in rows:
-        at = node[i]
-        for j in range(k):
-            G[at, j, codes[i, j]] += g[i]
-            H[at, j, codes[i, j]] += h[i]
-    feature, cut = np.full(n_nodes, -1, np.int64), np.zeros(n_nodes, np.int64)
+def _add_up(
+    sums: Floats, above: Floats, bins: Ints, train: Ints, node: Ints, g: Floats, h: Floats,
+    size: Ints, n_nodes: int,
+) -> None:  # fmt: skip
+    """Residuals and curvatures of every bin of each node of a level, in place.
+
+    Of two children the smaller is added up; the other is what is left of their parent.
+    """
+    added = np.ones(n_nodes, np.bool_)
+    for at in range(0, n_nodes - 1, 2):
+        added[at] = size[at] <= size[at + 1]
+        added[at + 1] = not added[at]
     for at in range(n_nodes):
-        best = 1e-9
-        for j in range(k):
-            whole_g, whole_h = G[at, j].sum(), H[at, j].sum()
-            base = whole_g * whole_g / (whole_h + ridge)
-            left_g = left_h = 0.0
-            for b in range(n_bins - 1):
-                left_g += G[at, j, b]
-                left_h += H[at, j, b]
-                right_g, right_h = whole_g - left_g, whole_h - left_h
-                if left_h < least or right_h < least:
-                    continue
-                gain = left_g**2 / (left_h + ridge) + right_g**2 / (right_h + ridge) - base
-                if gain > best:
-                    best, feature[at], cut[at] = gain, j, b
+        if added[at]:
+            sums[at] = 0.0
+    for i in train:
+        at = node[i]
+        if added[at]:
+            g_of, h_of = g[i], h[i]
+            for j in range(bins.shape[1]):
+                b = bins[i, j]
+                sums[at, b, 0] += g_of
+                sums[at, b, 1] += h_of
+    for at in range(n_nodes):
+        if not added[at]:
+            for b in range(sums.shape[1]):
+                sums[at, b, 0] = above[at >> 1, b, 0] - sums[at ^ 1, b, 0]
+                sums[at, b, 1] = above[at >> 1, b, 1] - sums[at ^ 1, b, 1]
+
+
+@jit
+def _best_split(sums: Floats, k: int, n_bins: int, ridge: float, least: float) -> tuple[int, int]:
+    """The feature of a node and the last bin of its lower side; -1: none."""
+    whole_g = whole_h = 0.0
+    for b in range(n_bins):
+        whole_g += sums[b, 0]
+        whole_h += sums[b, 1]
+    base = whole_g * whole_g / (whole_h + ridge)
+    best, feature, cut = 1e-9, -1, 0
+    for j in range(k):
+        left_g = left_h = 0.0
+        for b in range(n_bins - 1):
+            left_g += sums[j * n_bins + b, 0]
+            left_h += sums[j * n_bins + b, 1]
+            right_g, right_h = whole_g - left_g, whole_h - left_h
+            if right_h < least:
+                break
+            if left_h < least:
+                continue
+            gain = left_g**2 / (left_h + ridge) + right_g**2 / (right_h + ridge) - base
+            if gain > best:
+                best, feature, cut = gain, j, b
     return feature, cut
 
 
 @jit
 def _boost(
-    codes: Ints, target: Floats, weights: Floats, train: Ints, score: Floats, n_bins: int,
-    rounds: int, depth: int, rate: float, ridge: float, least: float,
+    codes: Ints, ones: Floats, weights: Floats, score: Floats, n_bins: int, rounds: int,
+    depth: int, rate: float, ridge: float, least: float,
 ) -> None:  # fmt: skip
-    """Add trees, grown on the rows of ``train``, to the log-odds of every row, in place."""
-    n = len(target)
+    """Add trees to the log-odds of every row, in place; rows without weight only follow them.
+
+    ``ones``: how much of a row's weight is of the class.
+    """
+    n, k = codes.shape
+    train: Ints = np.flatnonzero(weights)
+    bins = codes + n_bins * np.arange(k)
     g, h = np.zeros(n), np.zeros(n)
+    sums = np.zeros((2, 1 << (depth - 1), k * n_bins, 2))
     for _ in range(rounds):
         for i in train:
             p = 1.0 / (1.0 + np.exp(-score[i]))
-            g[i] = weights[i] * (target[i] - p)
+            g[i] = ones[i] - weights[i] * p
             h[i] = weights[i] * max(p * (1.0 - p), 1e-6)
-        node = np.zeros(n, np.int64)
-        n_nodes = 1
-        for _ in range(depth):
-            feature, cut = _best_splits(codes, train, node, g, h, n_nodes, n_bins, ridge, least)
+        node, n_nodes = np.zeros(n, np.int64), 1
+        size = np.zeros(1 << depth, np.int64)
+        for level in range(depth):
+            here, above = sums[level % 2], sums[1 - level % 2]
+            _add_up(here, above, bins, train, node, g, h, size, n_nodes)
+            feature, cut = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
+            for at in range(n_nodes):
+                feature[at], cut[at] = _best_split(here[at], k, n_bins, ridge, least)
             for i in range(n):
                 at = node[i]
                 right = feature[at] >= 0 and codes[i, feature[at]] > cut[at]
                 node[i] = 2 * at + (1 if right else 0)
+            size[:] = 0
+            for i in train:
+                size[node[i]] += 1
             n_nodes *= 2
         G, H = np.zeros(n_nodes), np.zeros(n_nodes)
         for i in train:
             G[node[i]] += g[i]
             H[node[i]] += h[i]
+        step = rate * G / (H + ridge)
         for i in range(n):
-            score[i] += rate * G[node[i]] / (H[node[i]] + ridge)
+            score[i] += step[node[i]]
 
 
 def proxy_out_of_fold(codes: Ints, y: Ints, weights: Floats, fold: Ints) -> Floats:
@@ -99,27 +139,44 @@ def proxy_out_of_fold(codes: Ints, y: Ints, weights: Floats, fold: Ints) -> Floa
     n_classes = int(y.max()) + 1
     weights = weights / weights.mean()
     out = np.zeros((len(y), n_classes))
-    shifted = np.ascontiguousarray(codes + 1, dtype=np.int64)  # what was not bought is bin 0
+    shifted = np.asarray(codes + 1, dtype=np.int64)  # what was not bought is bin 0
+    first, kind = _kinds(shifted)
     for i in np.unique(fold):
-        train, test = np.flatnonzero(fold != i), np.flatnonzero(fold == i)
+        train, test = fold != i, fold == i
         shares = np.bincount(y[train], weights[train], n_classes) + 1e-3
         shares = shares / shares.sum()
+        least = max(1.0, 0.002 * train.sum())
+        weigh = np.bincount(kind, weights * train, len(first)).astype(np.float64)
         for k in range(1 if n_classes == 2 else 0, n_classes):
-            out[test, k] = _one_class(shifted, y == k, weights, train, shares[k])[test]
+            told = np.bincount(kind, weights * (train & (y == k)), len(first)).astype(np.float64)
+            out[test, k] = _one_class(shifted[first], told, weigh, shares[k], least)[kind[test]]
     if n_classes == 2:
         out[:, 0] = 1 - out[:, 1]
     out = np.clip(out, 1e-4, 1 - 1e-4)
     return np.asarray(out / out.sum(axis=1, keepdims=True))
 
 
-def _one_class(
-    codes: Ints, target: NDArray[np.bool_], weights: Floats, train: Ints, share: float
-) -> Floats:
-    score = np.full(len(target), np.log(share / (1 - share)))
+def _kinds(codes: Ints) -> tuple[Ints, Ints]:
+    """A row of each kind, and the kind of each row: rows in the same bins are one to the trees.
+
+    With a few Boolean columns a thousand rows are some dozen kinds. Too many bins for a number of
+    their own: every row is a kind.
+
+    >>> [part.tolist() for part in _kinds(np.array([[1, 0], [0, 1], [1, 0]]))]
+    [[1, 0], [1, 0, 1]]
+    """
+    sizes = [int(m) + 1 for m in codes.max(axis=0, initial=0)]
+    if math.prod(sizes) >= 2**62:
+        return np.arange(len(codes)), np.arange(len(codes))
+    number = np.zeros(len(codes), dtype=np.int64)
+    for size, column in zip(sizes, codes.T):
+        number = number * size + column
+    _, first, kind = np.unique(number, return_index=True, return_inverse=True)
+    return np.asarray(first), np.asarray(kind)
+
+
+def _one_class(codes: Ints, ones: Floats, weights: Floats, share: float, least: float) -> Floats:
+    score = np.full(len(codes), np.log(share / (1 - share)))
     if codes.shape[1]:
-        least = max(1.0, 0.002 * len(train))
-        _boost(
-            codes, target.astype(np.float64), weights, train, score, int(codes.max()) + 1,
-            ROUNDS, DEPTH, RATE, RIDGE, least,
-        )  # fmt: skip
+        _boost(codes, ones, weights, score, int(codes.max()) + 1, ROUNDS, DEPTH, RATE, RIDGE, least)
     return np.asarray(1 / (1 + np.exp(-score)))

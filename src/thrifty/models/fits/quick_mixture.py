@@ -36,6 +36,8 @@ __all__ = ["Parts", "ForAllLengths", "fit_parts", "grow_for_all_classes", "mix"]
 
 #: of the usual trees so many, each learning so many times as fast
 FEWER, FASTER = 0.5, 2.0
+#: trees of a forest that is kept; half of them where it only says how parts are mixed and scaled
+OF_A_FOREST = 40
 #: trees that tell several classes at once; depth, rate and ridge as of models of any subset
 TREES, DEPTH, RATE, RIDGE, LEAST = 100, 4, 0.15, 1.0, 1.0
 #: the shares of the parts are tried in thirds
@@ -112,7 +114,8 @@ def fit_parts(
             boosted = grow_boosted_in_bins(table.for_boosting.part(rows, which), y, w, seed, how)
         else:
             boosted = grow_for_all_classes(binned, values, y, w, n_classes)
-        trees = (boosted, grow_forest_in_bins(binned, values, y, w, seed))
+        n_trees = OF_A_FOREST if kept else OF_A_FOREST // 2
+        trees = (boosted, grow_forest_in_bins(binned, values, y, w, seed, n_trees))
     return Parts(card, line.as_points(values, told) if kept else line, trees)
 
 
