@@ -7,6 +7,7 @@ import pytest
 
 from thrifty.models.asking.order import each_costs, find_order
 from thrifty.models.buying.score_test import bin_codes, gains, significant
+from thrifty.models.fits import proxy
 from thrifty.models.table import Table
 
 
@@ -146,3 +147,15 @@ def test_rows_bought_together_say_what_tells_the_same():
     apart = np.arange(400)[:, None] % 4 == np.arange(4)  # every row was asked one feature
     assert asked(apart)[:2] == [0, 1]
     assert sorted(asked(np.ones((400, 4), bool))[:2]) in ([0, 2], [1, 2])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_rows_in_the_same_bins_are_one_to_the_proxy(monkeypatch, classes):
+    """What it says of them is what it says where every row is looked at."""
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 3, (300, 3))
+    y = (codes[:, 0] + rng.integers(0, 2, 300)) % classes
+    weights, fold = rng.uniform(0.5, 2.0, 300), np.arange(300) % 4
+    together = proxy.proxy_out_of_fold(codes, y, weights, fold)
+    monkeypatch.setattr(proxy, "_kinds", lambda codes: (np.arange(300), np.arange(300)))
+    assert together == pytest.approx(proxy.proxy_out_of_fold(codes, y, weights, fold), abs=1e-9)
