@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -208,19 +209,31 @@ def _tells_as_much(
         half = _for_their_price(told, prices, _KEPT * float(prices.sum()))
         for i, some in enumerate((np.arange(values.shape[1]), half)):
             part = values[:, some]
-            lost[i] += sum(_lost(part[rest], part[out], target, rest, out) for target in targets)
+            lost[i] += _lost(part[rest], part[out], targets, rest, out)
     return bool(lost[1] <= least * lost[0])
 
 
-def _lost(values: Floats, asked: Floats, target: Target, rest: Ints, out: Ints) -> float:
-    """The square error of a line on rows left out, as a part of what there is."""
-    assert target.numbers is not None
-    learn, judge = target.known[rest], target.known[out]
-    y, told = target.numbers[rest][learn], target.numbers[out][judge]
-    if len(y) < 2 or not len(told) or y.min() == y.max():
-        return 0.0
-    line = NumberLine.fit(values[learn], y, np.ones(len(y)), (0,) * values.shape[1])
-    return float(((line.predict(asked[judge]) - told) ** 2).sum() / y.var())
+def _lost(values: Floats, asked: Floats, targets: Sequence[Target], rest: Ints, out: Ints) -> float:
+    """The square errors of lines on rows left out, as parts of what there is, summed.
+
+    Targets that are known on the same rows share the work on their columns.
+    """
+    alike: dict[bytes, list[tuple[Target, Floats]]] = {}
+    for target in targets:
+        assert target.numbers is not None
+        learn, y = target.known[rest], target.numbers[rest][target.known[rest]]
+        if len(y) > 1 and target.known[out].any() and y.min() < y.max():
+            alike.setdefault(learn.tobytes(), []).append((target, y))
+    found = 0.0
+    for some in alike.values():
+        learn, labels = some[0][0].known[rest], [y for _, y in some]
+        ones, no_sizes = np.ones(int(learn.sum())), (0,) * values.shape[1]
+        lines = NumberLine.fit_all(values[learn], labels, ones, no_sizes)
+        for (target, y), line in zip(some, lines):
+            judge, numbers = target.known[out], cast(Floats, target.numbers)[out]
+            wrong = line.predict(asked[judge]) - numbers[judge]
+            found += float((wrong**2).sum() / y.var())
+    return found
 
 
 def _for_their_price(told: Floats, prices: Floats, most: float) -> Ints:

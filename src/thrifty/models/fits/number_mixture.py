@@ -13,6 +13,7 @@ of least squares that are 0 or more (stacking: Breiman, 1996), drawn a little to
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ from thrifty.models.fits.bins import bins_from_dict
 from thrifty.models.fits.boosting import grow_boosted
 from thrifty.models.fits.folds import folds_in_turn, shuffled_folds
 from thrifty.models.fits.points import Design, Points
-from thrifty.models.fits.ridge import fit_ridge
+from thrifty.models.fits.ridge import Ridge, fit_ridge
 from thrifty.models.fits.tree_sums import TreeSum, tree_sum_from_dict
 from thrifty.models.table import Table
 from thrifty.typing import Json, JsonLike
@@ -70,6 +71,13 @@ class NumberLine:
     def fit(
         cls, values: Floats, y: Floats, weights: Floats, categories: tuple[int, ...]
     ) -> NumberLine:
+        return cls.fit_all(values, [y], weights, categories)[0]
+
+    @classmethod
+    def fit_all(
+        cls, values: Floats, labels: Sequence[Floats], weights: Floats, categories: tuple[int, ...]
+    ) -> list[NumberLine]:
+        """A line for each of several labels of the same rows."""
         middles, spreads = np.zeros(values.shape[1]), np.ones(values.shape[1])
         for j, column in enumerate(values.T):
             known = column[~np.isnan(column)]
@@ -78,8 +86,8 @@ class NumberLine:
                 unit = max(float(np.abs(known).max()), 1e-300)  # squares of huge ones overflow
                 spreads[j] = unit * max(float((known / unit).std()), 1e-12)
         empty = cls(middles, spreads, categories, np.zeros(0), 0.0)
-        coefficients, intercept = fit_ridge(empty.columns(values), y, weights)
-        return cls(middles, spreads, categories, coefficients, intercept)
+        ridge = Ridge(empty.columns(values), weights)
+        return [cls(middles, spreads, categories, *ridge.fit(y)) for y in labels]
 
     def columns(self, values: Floats) -> Floats:
         """Standardised numbers, gaps, categories."""
