@@ -228,10 +228,10 @@ def rows_of(lines: list[dict[str, object]]) -> list[dict[str, object]]:
             keys = [(name, s, "in turn", bill) for s in seeds]
             turns = [by[key] for key in keys if key in by]
             if turns:
-                gap = np.mean(
-                    [np.subtract(x["before"], x["rows on the way"]) for x in turns], axis=0
-                )
-                row["on the way, least"] = f"{gap.min():+.3f}"
+                gaps = [np.subtract(x["before"], x["rows on the way"]) for x in turns]
+                n = min(map(len, gaps))  # a split may have a label less
+                least = np.mean([gap[:n] for gap in gaps], axis=0).min()
+                row["on the way, least"] = f"{least:+.3f}"
             rows.append(row)
     return rows
 

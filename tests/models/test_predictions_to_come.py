@@ -12,6 +12,7 @@ from thrifty.errors import BadParameter
 from thrifty.labels.classes import read_classes
 from thrifty.models.asking.horizon import best_prefix
 from thrifty.models.buying.in_order import InOrder
+from thrifty.models.learning import policy_for
 from thrifty.models.memory.memory import Memory
 
 
@@ -44,6 +45,15 @@ def test_what_is_free_is_bought_on_all_rows_at_once():
     bought = InOrder().buy(cells, read_classes(y), Memory(), 2500.0, np.random.default_rng(0))
     assert {7, 8} <= set(bought.table.features.tolist())
     assert cells.receipt().cost <= 2500
+
+
+@pytest.mark.parametrize(("rows", "way"), [(239, "Halving"), (240, "InOrder")])
+def test_features_are_bought_one_by_one_where_looks_can_be_paid_for(rows, way):
+    X, y = drawn(600, 1)
+    labels = read_classes(y)
+    cells = Cells(X, spend=rows * 30.0)
+    assert type(policy_for(cells, labels, predictions=100)).__name__ == way
+    assert type(policy_for(cells, labels)).__name__ == "Halving"
 
 
 def test_the_more_predictions_the_shorter():

@@ -21,7 +21,7 @@ from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes
 from thrifty.models.buying.checked import buy_and_check
 from thrifty.models.buying.halving import Halving
-from thrifty.models.buying.in_order import InOrder
+from thrifty.models.buying.in_order import InOrder, pays_for_looks
 from thrifty.models.buying.nested import Nested, OneTable, is_told, read_known
 from thrifty.models.buying.own import buy_by
 from thrifty.models.buying.policy import Bought, Policy
@@ -271,13 +271,16 @@ def _target(task: PartlyLabelled) -> Target:
 def policy_for(cells: Cells, labels: Labels, predictions: int | None = None) -> Policy[Labels]:
     """Boolean features and two classes: the wide way; else that for numbers, categories, gaps.
 
-    Where nothing costs anything, or predictions are to come, features are bought one at a time.
+    Where nothing costs anything, or predictions are to come and there is money for looks, features
+    are bought one at a time.
     """
     if not np.any(np.asarray(cells.prices) > 0):
         return InOrder()
     if labels.n_classes == 2 and bool(cells.boolean.all()):
         return Wide()
-    return InOrder() if predictions else Halving()
+    if predictions and pays_for_looks(cells, allowance_of(cells)):
+        return InOrder()
+    return Halving()
 
 
 def _learn_rungs(

@@ -23,7 +23,7 @@ from thrifty.models.fits.proxy import proxy_out_of_fold
 from thrifty.models.memory.memory import Lesson, Memory
 from thrifty.models.table import Table
 
-__all__ = ["InOrder"]
+__all__ = ["InOrder", "pays_for_looks"]
 
 # The sizes and shares of the first look and of the probe were chosen among four on splits 11 to 14
 # of spam, `python benchmarks/predictions.py` (docs/predicting.md). The others were set by hand with
@@ -53,6 +53,22 @@ _BESIDE_BEST = 0.5
 #: a gain counts per price to this power; with orders, which fill several features, per its root
 _PRICE_POWER = 1.0
 _PRICE_POWER_WITH_ORDERS = 0.5
+
+
+def pays_for_looks(cells: Cells, allowance: float) -> bool:
+    """Whether the money is enough for a first look of its whole size; orders need it in any case.
+
+    With less the search for a table (:mod:`.halving`) is better for few predictions, too: at 5 %
+    of the cells, ten labels, three splits, with as many features +-1, the average precision of
+    yeast (chosen on) is .012 (standard error .005) higher, of nhanes .017 (.008), of emotions .027
+    (.013), of cal500 -.007 (.010). With more it is not: yeast at 30 % -.013 (.006), spam by half a
+    point of AUROC.
+
+    >>> pays_for_looks(Cells(np.zeros((600, 9))), 2160.0), pays_for_looks(Cells(np.eye(9)), 2000.0)
+    (True, False)
+    """
+    row = float(np.asarray(cells.shared_prices).sum())
+    return bool(cells.orders) or allowance >= WHOLE / FIRST_LOOK * row
 
 
 class InOrder:
