@@ -8,7 +8,9 @@ import pytest
 
 import thrifty
 from thrifty.errors import StoreError
+from thrifty.models.asking import own_order as own
 from thrifty.models.asking.any_subset import any_subset_from_dict, fit_any_subset
+from thrifty.models.asking.latent_classes import fit_latent_classes, latent_classes_from_dict
 from thrifty.models.asking.order import each_costs, find_order
 from thrifty.models.asking.own_order import own_order
 from thrifty.models.asking.prefixes import fit_prefixes
@@ -110,3 +112,74 @@ def test_a_cell_that_was_not_asked_says_nothing():
     hidden = np.zeros((2, 5), dtype=np.uint8)
     one, two = np.exp(model.logs(hidden))
     assert (one == two).all() and abs(one[1] - y.mean()) < 0.1
+
+
+def corners(n, seed, features=5):
+    """Four classes, each told by two cells of its own; all else is noise."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, n)
+    X = rng.normal(0.5, 0.3, (n, features))
+    for bit in range(2):
+        X[np.arange(n), y + bit] = ((y >> bit) & 1) + 0.1 * rng.normal(size=n)
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def latent():
+    X, y = corners(400, 0)
+    return fit_latent_classes(X, y, np.ones(400), [False] * 5, 4, 0)
+
+
+def test_latent_classes_ask_and_come_back_from_the_store(tmp_path, monkeypatch):
+    """Where they pay, which is not looked at here: cube and digits of benchmarks/afa.py show it."""
+    monkeypatch.setattr(own, "FITS", {"latent classes": fit_latent_classes})
+    monkeypatch.setattr(own, "HOPE", -np.inf)
+    monkeypatch.setattr(own, "CLEAR", -np.inf)
+    X, y = corners(140, 0)
+    new, truth = corners(200, 1)
+    with thrifty.Lifetime(store=tmp_path / "life.db", random_state=0) as life:
+        life.learn("task", X, y, spend="100 %")
+        before = life.predict("task", new.copy(), per_row=3)
+    with thrifty.Lifetime.open(tmp_path / "life.db") as again:
+        after = again.predict("task", new.copy(), per_row=3)
+        ((_, made),) = again["task"]._prefixes.values()
+    assert made is not None and made.chooser.beats == 1.0
+    assert np.allclose(before.probabilities, after.probabilities, atol=1e-6)
+    assert (after.values == truth).mean() > 0.8
+
+
+def test_a_latent_class_has_what_it_would_have_after_the_answer(latent):
+    """The expected fall of the entropy is the mean over the answers, weighted by how likely."""
+    nothing = np.zeros((1, 5), dtype=np.uint8)
+    codes, likely = latent.answers_of(2)
+    assert likely.sum() == pytest.approx(1.0)
+    after = np.repeat(nothing, len(codes), axis=0)
+    after[:, 2] = codes
+
+    def doubt(p):
+        return -(np.exp(p) * p).sum(axis=1)
+
+    fell = doubt(latent.logs(nothing))[0] - likely @ doubt(latent.logs(after))
+    assert latent.falls(nothing)[0, 2] == pytest.approx(fell, abs=0.05)
+    assert (latent.falls(after)[:, 2] == 0).all()
+
+
+def test_latent_classes_come_back_and_strange_ones_are_refused(latent):
+    data = json.loads(json.dumps(latent.to_dict()))
+    codes = latent.codes(corners(20, 2)[0])
+    assert np.allclose(latent_classes_from_dict(data).logs(codes), latent.logs(codes))
+    with pytest.raises(StoreError, match="no tables"):
+        latent_classes_from_dict({**data, "class_of": data["class_of"][:2]})
+
+
+def test_gaps_and_categories_are_values_of_latent_classes():
+    rng = np.random.default_rng(3)
+    y = np.arange(300) % 3
+    X = np.column_stack([y + 10.0, rng.normal(size=300)])
+    X[y == 1, 1] = np.nan
+    model = fit_latent_classes(X, y, np.ones(300), [True, False], 3, 0)
+    for one in range(2):
+        codes = model.codes(X)
+        codes[:, 1 - one] = 0
+        right = model.logs(codes).argmax(axis=1) == y
+        assert right[y == 1].all() and right.mean() > (0.95 if one == 0 else 0.5)

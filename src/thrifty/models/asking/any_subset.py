@@ -75,6 +75,12 @@ class AnySubset:
         found = [one.codes(x) + 1 for one, x in zip(self.bins, values.T)]
         return np.ascontiguousarray(np.array(found, dtype=np.uint8).T.reshape(values.shape))
 
+    def answers_of(self, j: int) -> tuple[Codes, Floats]:
+        """Codes that a cell may have where nothing is known, and how likely each is."""
+        shares = np.exp(self.logs(np.zeros((1, len(self.bins)), dtype=np.uint8)))[0]
+        groups = np.flatnonzero(self.groups[j])
+        return self.groups[j, groups], np.asarray(shares @ self.given[:, j, groups])
+
     def scores(self, codes: Codes) -> Floats:
         """(rows, columns)"""
         found = np.tile(self.base, (len(codes), 1))

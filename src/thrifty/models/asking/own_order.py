@@ -1,11 +1,11 @@
 """An order of its own for each row, where that pays: the next cell by what the row has shown.
 
-A model that answers from any subset says how far each waiting cell is expected to lower a row's
-entropy, per price; the row leaves the fixed order only where another cell promises half as much
-again as the next of it. The first question is the same for all rows and is found two steps ahead,
-so that a cell which says nothing itself but which of the others counts is asked first. Answered is
-from the prefix of the longest beginning of the fixed order that is known, and what the model says
-more from all that is known.
+A model that answers from any subset, trees or latent classes, says how far each waiting cell is
+expected to lower a row's entropy, per price; the row leaves the fixed order where another cell
+promises more than the next of it (of trees half as much again). The first question is the same for
+all rows and is found two steps ahead, so that a cell which says nothing itself but which of the
+others counts is asked first. Answered is from the prefix of the longest beginning of the fixed
+order that is known, and what the model says more from all that is known.
 
 Whether it pays is judged by whole pipelines without a third of the rows each: own order, own
 prefixes, own model; only if the log-loss of the rows left out is lower at the same money, three
@@ -15,19 +15,25 @@ longer prefixes follow.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
-from thrifty.models.asking.any_subset import AnySubset, Codes, fit_any_subset
+from thrifty.models.asking.any_subset import Codes, fit_any_subset
 from thrifty.models.asking.cross_fitted import Pipelines
+from thrifty.models.asking.latent_classes import fit_latent_classes
 from thrifty.models.asking.order import Order, Price
 from thrifty.models.asking.prefixes import Prefix, Prefixes
+from thrifty.models.fits.bins import Bins
 from thrifty.models.fits.calibration import fit_scaling_cautiously
 from thrifty.models.fits.fitting import which_categories
+from thrifty.models.fits.logistic import fit_slope, softmax
 from thrifty.models.table import Table
+from thrifty.typing import Json
 
 __all__ = ["Chooser", "OwnOrder", "along", "answer", "longest", "own_order"]
 
@@ -35,18 +41,38 @@ __all__ = ["Chooser", "OwnOrder", "along", "answer", "longest", "own_order"]
 MOST_STEPS = 12
 #: features of the fixed order that may be asked out of turn, for speed
 MOST_FEATURES = 64
-#: another cell must promise so many times what the next of the fixed order does; set by hand
-BEATS = 1.5
+#: another cell must promise so many times what the next of the fixed order does; set by hand. What
+#: latent classes promise is exact, as far as they are right
+BEATS = {"trees": 1.5, "latent classes": 1.0}
 #: standard errors by which rows left out must be answered better
 CLEAR = 3.0
 #: after the first pipeline it is given up below so many
 HOPE = 1.0
-#: trees, and copies of the rows, of the rough model that looks first whether there is hope
-ROUGH = {"trees": 50, "copies": 1}
+#: ways to make a model that answers from any cells, and rough ones that look whether there is hope
+FITS: dict[str, Callable[..., SubsetModel]] = {
+    "trees": fit_any_subset,
+    "latent classes": fit_latent_classes,
+}
+ROUGH: dict[str, Callable[..., SubsetModel]] = {
+    "trees": partial(fit_any_subset, trees=50, copies=1),
+    "latent classes": partial(fit_latent_classes, rounds=5),
+}
 #: questions that it asks
 ROUGH_STEPS = 6
 #: rows without which nothing is tried, and of each class
 LEAST_ROWS, LEAST_OF_CLASS = 120, 15
+
+
+class SubsetModel(Protocol):
+    """Answers from whatever cells of a row are known; codes are 0 where they are not."""
+
+    @property
+    def bins(self) -> tuple[Bins, ...]: ...
+    def codes(self, values: Floats) -> Codes: ...
+    def logs(self, codes: Codes) -> Floats: ...
+    def falls(self, codes: Codes) -> Floats: ...
+    def answers_of(self, j: int) -> tuple[Codes, Floats]: ...
+    def to_dict(self) -> Json: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +81,7 @@ class Chooser:
 
     Attributes
     ----------
-    model : AnySubset
+    model : SubsetModel
         over the first features of a fixed order, in that order
     units : tuple of tuple of int
         what is bought at once, as places in that order; in the fixed order
@@ -65,13 +91,16 @@ class Chooser:
         the unit that is asked first
     exponent : float
         the power of the price that a fall is divided by
+    beats : float
+        how many times as much as the next of the fixed order another one must promise
     """
 
-    model: AnySubset
+    model: SubsetModel
     units: tuple[tuple[int, ...], ...]
     prices: Floats
     first: int
     exponent: float
+    beats: float
 
     def choose(self, codes: Codes, known: Bools) -> Ints:
         """The next unit of each row; units of which all is known are never asked."""
@@ -80,7 +109,7 @@ class Chooser:
         per = np.where(done, -1.0, per)
         each, next_one = np.arange(len(codes)), done.argmin(axis=1)
         best = per.argmax(axis=1)
-        leaves = per[each, best] > BEATS * np.maximum(per[each, next_one], 1e-4)
+        leaves = per[each, best] > self.beats * np.maximum(per[each, next_one], 1e-4)
         chosen = np.where(leaves, best, next_one)
         return np.where(done.any(axis=1), chosen, self.first)
 
@@ -149,11 +178,11 @@ def own_order(
     spent = np.zeros((steps + 1, table.n_rows))
     gains = np.zeros(table.n_rows)
 
-    def clear_without(i: int, *, rough: bool = False) -> float:
+    def clear_without(i: int, kind: str, *, rough: bool = False) -> float:
         """Standard errors after the pipelines up to i; a rough one looks at its own rows alone."""
         out, found = pipes.parted[i]
         rest = table.of_rows(np.setdiff1d(np.arange(table.n_rows), out))
-        chooser = _chooser(rest, found, price, len(classes), seed, exponent, rough=rough)
+        chooser = _chooser(rest, found, price, len(classes), seed, exponent, kind, rough=rough)
         walked = _walked(
             chooser, table, found, out, pipes, fixed, min(steps, ROUGH_STEPS) if rough else steps
         )
@@ -163,12 +192,16 @@ def own_order(
         some = np.concatenate([one for one, _ in pipes.parted[: i + 1]])
         return _clear(gains[some], table.weights[some])
 
-    if clear_without(0, rough=True) < HOPE:
+    # with two classes neither model paid anywhere, and one look is dear enough
+    kinds = ["trees"] if len(classes) == 2 else list(FITS)
+    hopes = {kind: clear_without(0, kind, rough=True) for kind in kinds}
+    kind = max(hopes, key=lambda one: hopes[one])
+    if hopes[kind] < HOPE:
         return None
     last = len(pipes.parted) - 1
-    if any(clear_without(i) < (HOPE if i < last else CLEAR) for i in range(last + 1)):
+    if any(clear_without(i, kind) < (HOPE if i < last else CLEAR) for i in range(last + 1)):
         return None
-    chooser = _chooser(table, order, price, len(classes), seed, exponent)
+    chooser = _chooser(table, order, price, len(classes), seed, exponent, kind)
     return along(chooser, fixed, *_steps(p, spent, fixed, pipes.judged, steps))
 
 
@@ -185,7 +218,7 @@ def _units(order: Order) -> list[tuple[int, ...]]:
 
 def _chooser(
     table: Table, order: Order, price: Price, n_classes: int, seed: int, exponent: float,
-    *, rough: bool = False,
+    kind: str, *, rough: bool = False,
 ) -> Chooser:  # fmt: skip
     """Fit the model and look two steps ahead for the first question."""
     units = _units(order)
@@ -194,12 +227,11 @@ def _chooser(
     part = table.of_features(np.array([at[f] for f in names], dtype=np.int64))
     told = which_categories(part)
     kinds = [False] * part.width if told is None else told.tolist()
-    model = fit_any_subset(
-        part.filled(), part.labels, part.weights, kinds, n_classes, seed, **(ROUGH if rough else {})
-    )
+    fit = (ROUGH if rough else FITS)[kind]
+    model = fit(part.filled(), part.labels, part.weights, kinds, n_classes, seed)
     free = order.features(1)
     prices = np.array([price(free, [names[i] for i in unit]) for unit in units])
-    blind = Chooser(model, tuple(units), prices, 0, exponent)
+    blind = Chooser(model, tuple(units), prices, 0, exponent, BEATS[kind])
     return replace(blind, first=_first(blind, len(free)))
 
 
@@ -213,14 +245,12 @@ def _first(chooser: Chooser, n_free: int) -> int:
         return 0
     nothing = np.zeros((1, len(model.bins)), dtype=np.uint8)
     alone = model.falls(nothing)
-    shares = np.exp(model.logs(nothing))[0]
     ahead = np.zeros(len(chooser.units))
     for u, unit in enumerate(chooser.units):
         j = unit[0]
-        groups = np.flatnonzero(model.groups[j])
-        after = np.zeros((len(groups), len(model.bins)), dtype=np.uint8)
-        after[:, j] = model.groups[j, groups]
-        weight = shares @ model.given[:, j, groups]
+        answers, weight = model.answers_of(j)
+        after = np.zeros((len(answers), len(model.bins)), dtype=np.uint8)
+        after[:, j] = answers
         then = model.falls(after)
         then[:, list(unit)] = 0.0
         second = chooser._per_price(then)
@@ -266,11 +296,22 @@ def _gain(
 ) -> Floats:
     """Of each row left out: how much less it loses than with the fixed order at the same money."""
     each, y = np.arange(len(out)), labels[out]
-    ours = -np.log(np.clip(p[1:, each, y], 1e-6, 1.0))
+    ours = -np.log(np.clip(np.array([_stretched(one, y) for one in p[1:]])[:, each, y], 1e-6, 1.0))
     theirs = -np.log(np.clip(pipes.p[pipes.fitted][:, out, y], 1e-6, 1.0))
     prices = fixed.prices[pipes.fitted]
     alike = np.array([np.interp(spent[1:, i], prices, theirs[:, i]) for i in range(len(out))])
     return np.asarray((alike.T - ours).mean(axis=0))
+
+
+def _stretched(p: Floats, y: Ints) -> Floats:
+    """With the slope that the other half of the rows asks for: as they are scaled in the end."""
+    found, scores = np.empty_like(p), np.log(np.clip(p, 1e-6, 1.0))
+    scores = scores[:, 1:] - scores[:, :1] if p.shape[1] == 2 else scores
+    half = np.arange(len(p)) % 2 == 0
+    for some, others in ((half, ~half), (~half, half)):
+        slope, _ = fit_slope(scores[others], y[others], np.ones(int(others.sum())))
+        found[some] = softmax(slope * scores[some])
+    return found
 
 
 def _clear(gains: Floats, weights: Floats) -> float:

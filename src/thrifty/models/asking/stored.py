@@ -12,7 +12,8 @@ from thrifty.array_types import Floats
 from thrifty.errors import StoreError
 from thrifty.models.asking.any_subset import any_subset_from_dict
 from thrifty.models.asking.joint import JointPrefixes
-from thrifty.models.asking.own_order import Chooser, OwnOrder, along
+from thrifty.models.asking.latent_classes import latent_classes_from_dict
+from thrifty.models.asking.own_order import BEATS, Chooser, OwnOrder, SubsetModel, along
 from thrifty.models.asking.prefixes import Prefix, Prefixes
 from thrifty.models.fits.calibration import Scaling
 from thrifty.models.fits.fitted import classes_from_dict
@@ -116,6 +117,7 @@ def _own_to_dict(own: OwnOrder) -> Json:
         "prices": chooser.prices.tolist(),
         "first": chooser.first,
         "exponent": chooser.exponent,
+        "beats": chooser.beats,
         "steps": [
             [part.price, part.price_after, part.scaling.slope, part.scaling.shift.tolist()]
             for part in own.parts[1 : own.steps + 1]
@@ -129,12 +131,15 @@ def _own_to_dict(own: OwnOrder) -> Json:
 
 
 def _own_from_dict(data: JsonLike, fixed: Prefixes) -> OwnOrder:
-    model = any_subset_from_dict(data["model"])
+    is_latent = data["model"].get("kind") == "latent classes"
+    read = latent_classes_from_dict if is_latent else any_subset_from_dict
+    model: SubsetModel = read(data["model"])
     units = tuple(tuple(int(i) for i in unit) for unit in data["units"])
     if any(not unit or min(unit) < 0 or max(unit) >= len(model.bins) for unit in units):
         raise StoreError("an order in the store asks for features that it does not have.")
     prices = np.array(data["prices"], dtype=np.float64)
-    chooser = Chooser(model, units, prices, int(data["first"]), float(data["exponent"]))
+    beats = float(data.get("beats", BEATS["trees"]))  # stores of earlier versions have trees
+    chooser = Chooser(model, units, prices, int(data["first"]), float(data["exponent"]), beats)
     most = data.get("most") or [None] * len(data["steps"])
     steps = [
         Prefix((), float(price), None, _scaling(slope, shift, top), float(after))
