@@ -262,6 +262,65 @@ def test_a_late_answer_without_a_cost_leaves_what_the_user_said(outcome, said, s
     assert book.open_purchases() == []
 
 
+def test_a_late_answer_that_cannot_tell_leaves_what_the_user_said():
+    """Of one example it does not know whether it was billed; the user has seen the invoice."""
+    import threading
+
+    from thrifty.cells.ledger.ending import LateAnswer
+    from thrifty.cells.ledger.owner import IN_FLIGHT
+
+    asked, go = threading.Event(), threading.Event()
+
+    def look_up(ids, names):
+        asked.set()
+        assert go.wait(20)
+        return Answered([[1] for _ in ids], cost=[0, 3], failed=["unknown", ""])
+
+    lab = Source.from_callable(
+        look_up, examples=IDS, features=["x"], name="lab", prices=PriceList("4 EUR"), timeout=60
+    )
+    book = ledger()
+    cells = Cells(lab, ledger=book, task="t")
+
+    def buy():
+        with pytest.warns(LateAnswer), pytest.raises(thrifty.errors.ThriftyError):
+            cells.get([0, 1], [0])
+
+    thread = threading.Thread(target=buy)
+    thread.start()
+    assert asked.wait(20)
+    kept = set(IN_FLIGHT)
+    IN_FLIGHT.clear()  # as another machine sees it, once its time is over
+    book.resolve(1, "billed", cost="7.5 EUR")
+    IN_FLIGHT.update(kept)
+    go.set()
+    thread.join(30)
+    spent = book.book.read(lambda pages: [p.spent for p in pages.purchases()])
+    assert spent[0] == 7_500_000  # and the cells are bought again, since none came of it
+
+
+def test_a_fee_that_is_due_on_no_row_of_what_came_is_no_trouble_at_the_end_of_a_task():
+    """Twice the row that it was due on is the one that failed; then the task becomes columns."""
+    prices = PriceList({"x": 1, "z": 1}, fees={"needle": (2, ["x", "z"])}, currency="EUR")
+
+    def look_up(ids, names):
+        failed = ["not-billed" if i in ("p1", "p3") else "" for i in ids]
+        return Answered([[1 for _ in names] for _ in ids], failed=failed if any(failed) else None)
+
+    lab = Source.from_callable(
+        look_up, prices=prices, examples=IDS, features=["x", "z"], name="lab"
+    )
+    book = ledger()
+    Cells(lab, ledger=book, task="first").get([0, 2], [0])
+    cells = Cells(lab, ledger=book, task="second")
+    for rows in ([0, 1], [2, 3]):
+        with pytest.raises(thrifty.errors.ThriftyError):
+            cells.get(rows, [1])
+    book.book.write(lambda pages: book.compact(pages, "second"))
+    assert Cells(lab, ledger=book, task="third").get([0, 2], [0, 1]).tolist() == [[1, 1], [1, 1]]
+    assert book.balance().spent == 2 * 3 + 2
+
+
 def test_lines_and_rows_of_a_receipt_say_what_was_billed():
     prices = PriceList({"x": 3, "z": 1}, fees={"needle": (2, ["x", "z"])}, currency="EUR")
 

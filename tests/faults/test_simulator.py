@@ -51,7 +51,12 @@ def test_a_seed_replays_exactly():
 #: found once; what was wrong is said beside the test of it in test_asked_twice.py. 503807 was the
 #: judge's own: a user told the values of an old call, and the disk took them without saying so;
 #: 3000236 likewise, where a user gave a purchase up
-@pytest.mark.parametrize("seed", [20494, 20096, 11144, 503807, 3000236, 7000072])
+#: found among 580,000; the first two in the ledger, the others in the user who resolves and the
+#: judge: bills of another call were taken for those of a purchase
+LATER = [20124478, 20346344, 20055616, 20243025, 20334783, 20347249, 20455773]
+
+
+@pytest.mark.parametrize("seed", [20494, 20096, 11144, 503807, 3000236, 7000072, *LATER])
 def test_a_history_that_failed_once(seed):
     assert simulate(seed, shrink=False).found == ()
 

@@ -83,6 +83,8 @@ def _joined(facts: Sequence[Facts]) -> Facts:
     examples = np.concatenate([f.examples for f in facts])
     values = np.concatenate([f.values for f in facts])
     times = np.concatenate([f.times for f in facts])
+    if not len(examples):  # an order that was due on no row of any purchase
+        return facts[0]
     order = np.lexsort((times, examples))
     last = np.append(examples[order][1:] != examples[order][:-1], True)
     keep = order[last]

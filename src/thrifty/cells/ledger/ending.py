@@ -302,10 +302,13 @@ def _whole(answer: object, now: Purchase, names: Names) -> object:
     """A late answer is used whole or not at all.
 
     Neither where some of its cells failed, nor where the purchase was cut meanwhile, because some
-    failed in an answer that came before: what is left of it is not what was asked for.
+    failed in an answer that came before: what is left of it is not what was asked for. Where it
+    cannot tell what some cells cost, what somebody has said of them since stands.
     """
     cost = answer.cost if isinstance(answer, Answered) else None
     if isinstance(answer, Answered) and answer.failed is not None:
+        if now.status == "lost" and (np.asarray(answer.failed) == "unknown").any():
+            cost = None
         return Answered(MalformedAnswer("some of its cells failed, and it came late"), cost)
     if (len(now.block.examples), len(now.block.features)) != (
         len(names.examples),

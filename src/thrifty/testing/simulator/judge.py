@@ -20,10 +20,13 @@ from thrifty.testing.simulator.worker import World
 __all__ = ["after_each_write", "at_each_call", "judge"]
 
 
-def at_each_call(world: World, ids: list[str], names: list[str], key: str | None) -> bool:
+def at_each_call(
+    world: World, ids: list[str], names: list[str], key: str | None
+) -> tuple[tuple[int, str], bool]:
     """Nobody calls but for a purchase that is written down, open, its own, and not answered yet.
 
-    Returns whether nobody had billed beyond the list when the purchase became the caller's.
+    Returns which that is, and whether nobody had billed beyond the list when it became the
+    caller's.
     """
 
     def work(pages: SqlPages) -> tuple[list[Purchase], bool]:
@@ -42,10 +45,11 @@ def at_each_call(world: World, ids: list[str], names: list[str], key: str | None
     mine, believed = world.book.read(work)
     if not mine:
         world.found.append(f"called without an intent: {ids} {names}")
-        return False
+        return (0, ""), False
     if all(p.sequence for p in mine):
         world.found.append(f"called for what was answered before: {ids} {names}")
-    return world.believed.setdefault((mine[0].id, mine[0].owner), believed)
+    believed = world.believed.setdefault((mine[0].id, mine[0].owner), believed)
+    return (mine[0].id, mine[0].key), believed
 
 
 def after_each_write(plan: Plan, limits: Limits, found: list[str], pages: SqlPages) -> None:
@@ -192,13 +196,16 @@ def _given_up(
 def _twice(world: World, left: Counter[tuple[str, str]], found: list[str]) -> None:
     last: dict[tuple[str, str], float] = {}
     turned = any(step.turn for steps in world.plan.workers for step in steps)
+    heard = set(map(id, world.provider.heard))
     for bill in world.provider.log:
         for cell in ((e, n) for e in bill.ids for n in bill.names):
             before = last.get(cell)
-            last[cell] = bill.at
+            window = WINDOW if world.plan.expires and cell[1] == "w" else float("inf")
+            # a value counts from when it was heard: a late bill that was given up renews nothing
+            if before is None or window == float("inf") or id(bill) in heard:
+                last[cell] = bill.at
             if before is None:
                 continue
-            window = WINDOW if world.plan.expires and cell[1] == "w" else float("inf")
             if window < float("inf") and (turned or bill.at - before >= window):
                 continue
             if left[cell] > 0:

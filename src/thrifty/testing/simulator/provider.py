@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import TypeAlias
 
 from thrifty.cells import Answered
 from thrifty.cells.ledger.owner import process
@@ -15,6 +16,8 @@ from thrifty.errors import NotBilled
 from thrifty.testing.simulator.plan import WORDS, Plan, truth
 
 __all__ = ["Bill", "SimulatedProvider"]
+
+AtCall: TypeAlias = Callable[[list[str], list[str], str | None], tuple[tuple[int, str], bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Bill:
     failed: Mapping[str, str] = field(default_factory=dict)
     #: free by a list that nobody had reason to doubt: who does not hear of it asks again
     free: bool = False
+    #: the purchase that it was called for, and its key then
+    purchase: tuple[int, str] = (0, "")
 
     @property
     def amount(self) -> int:
@@ -48,11 +53,14 @@ class SimulatedProvider:
     def __init__(self, plan: Plan, chance: random.Random, loop: asyncio.AbstractEventLoop) -> None:
         self.plan, self.chance, self.loop = plan, chance, loop
         self.calm = False
-        #: who looks on when it is called (ids, names, key), and says whether the list is believed
-        self.at_call: Callable[[list[str], list[str], str | None], bool] = lambda *_: False
+        #: who looks on when it is called (ids, names, key), and says for which purchase that is and
+        #: whether the list is believed
+        self.at_call: AtCall = lambda *_: ((0, ""), False)
         self.log: list[Bill] = []
         #: when a living process, or a user, last heard the value of a cell
         self.told: dict[tuple[str, str], float] = {}
+        #: bills whose answer somebody heard
+        self.heard: list[Bill] = []
         self.times: Counter[tuple[str, str]] = Counter()
         self.faults: Counter[str] = Counter()
         self._had: set[tuple[str, str]] = set()
@@ -73,7 +81,7 @@ class SimulatedProvider:
             await asyncio.sleep(1.0)
 
     async def _asked(self, ids: list[str], names: list[str], key: str | None) -> object:
-        believed = self.at_call(ids, names, key)
+        purchase, believed = self.at_call(ids, names, key)
         at = 1.0 if self.calm else self.chance.random() / self.plan.faults
         kind = next((k for limit, k in _KINDS if at < limit), "answer")
         self.faults[kind] += 1
@@ -92,12 +100,16 @@ class SimulatedProvider:
             self.faults["in part"] += 1
             failed = {self.chance.choice(ids): self._word()}
         self._coming += 1
-        self.loop.call_later(first, self._bill, ids, names, key, billed, failed, believed)
+        told = (purchase, believed)
+        self.loop.call_later(first, self._bill, ids, names, key, billed, failed, told)
         await asyncio.sleep(first + second)
         if kind == "broken after":
             raise ConnectionResetError
         if kind != "malformed" and not getattr(process(), "dead", False):
-            self.told.update(((i, n), self.loop.time()) for i in ids for n in names)
+            self.heard.append(billed[0])
+            for cell in ((i, n) for i in ids for n in names):
+                # a user whose clock is ahead may have told it before: the store has that time
+                self.told[cell] = max(self.told.get(cell, 0.0), self.loop.time())
         return self._answer(billed[0], ids, kind)
 
     def _word(self) -> str:
@@ -112,9 +124,10 @@ class SimulatedProvider:
         key: str | None,
         billed: list[Bill],
         failed: Mapping[str, str],
-        believed: bool,
+        told: tuple[tuple[int, str], bool],
     ) -> None:
         self._coming -= 1
+        purchase, believed = told
         if key is not None and key in self._keys:
             billed.append(self._keys[key])
             return
@@ -128,7 +141,8 @@ class SimulatedProvider:
             self._had |= {("draw", example)} if {"b", "r"} & set(names) else set()
             self._had |= {(n, example) for n in names}
         some = tuple(ids), tuple(names), tuple(costs)
-        bill = Bill(self.loop.time(), key, *some, self.calm, failed, believed and not price)
+        free = believed and not price
+        bill = Bill(self.loop.time(), key, *some, self.calm, failed, free, purchase)
         billed.append(bill)
         self.log.append(bill)
         self.times.update((i, n) for i in ids for n in names)

@@ -206,7 +206,7 @@ async def resolve_all(world: World, ledger: Ledger, *, last: bool) -> bool:
     for purchase in waiting:
         if world.plan.keyed and purchase.status == "doubt" and not last:
             continue  # it resolves itself when somebody asks again
-        billed = _was_billed(world, ledger, purchase)
+        billed = _was_billed(world, purchase)
         try:
             _resolve(world, ledger, purchase, billed)
         except BadInput:
@@ -214,30 +214,15 @@ async def resolve_all(world: World, ledger: Ledger, *, last: bool) -> bool:
     return True
 
 
-def _was_billed(world: World, ledger: Ledger, purchase: OpenPurchase) -> int | None:
+def _was_billed(world: World, purchase: OpenPurchase) -> int | None:
     """What the provider has billed for it; None where it has not."""
     log = world.provider.log
     if world.plan.keyed:
         key = purchase.key.split("#")[0]  # of a part: the call's
         return next((b.cost_of(purchase.examples) for b in log if b.key == key), None)
-    feature = purchase.features[0]
-    for example in purchase.examples if world.plan.parts else purchase.examples[:1]:
-        mine = [b for b in log if example in b.ids and feature in b.names]
-        accounted = ledger.book.read(lambda pages, e=example: _counted(pages, e, feature))  # type: ignore[misc]
-        if len(mine) > accounted:
-            return mine[accounted].cost_of(purchase.examples)
-    return None
-
-
-def _counted(pages: object, example: str, feature: str) -> int:
-    """How many bills of a cell the ledger has written down already."""
-    e = int(pages.numbers("example", [example])[0])  # type: ignore[attr-defined]
-    f = int(pages.numbers("feature", [feature], "lab")[0])  # type: ignore[attr-defined]
-    ended = ("settled", "failed", "lost", "late")
-    return sum(
-        p.status in ended and e in p.block.examples.tolist() and f in p.block.features.tolist()
-        for p in pages.purchases()  # type: ignore[attr-defined]
-    )
+    call = purchase.key.split("#")[0]
+    mine = [b for b in log if b.purchase[0] == purchase.id or b.purchase[1] == call]
+    return mine[-1].cost_of(purchase.examples) if mine else None
 
 
 def _resolve(world: World, ledger: Ledger, purchase: OpenPurchase, billed: int | None) -> None:
