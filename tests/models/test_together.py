@@ -229,6 +229,22 @@ class _Greedy:
     ("what", "said"),
     [("too much", "spend|budget"), ("unread", "did not buy"), ("other", "other values")],
 )
+def test_the_rare_rows_of_a_later_task_are_bought_whatever_others_own():
+    """Earlier tasks own a part of most rows; the later one has 24 of its own class."""
+    rng = np.random.default_rng(0)
+    n = 1200
+    X, rare = rng.random((n, 60)) < 0.2, np.zeros(n, dtype=int)
+    rare[rng.permutation(n)[:24]] = 1
+    X[rare == 1, 5] = True
+    source = thrifty.Source.from_array(X, examples=[f"p{i}" for i in range(n)], name="s")
+    life = thrifty.Lifetime(thrifty.Models(random_state=0), random_state=0)
+    for j in range(4):
+        y = X[:, 10 + j] ^ (rng.random(n) < 0.1)
+        life.learn(f"task {j}", source, y.astype(int), spend="8 %")
+    table = life.learn("rare", source, rare, spend="3 %").model.table_
+    assert table.bought[table.labels == 1].mean() > 0.9
+
+
 def test_a_way_to_buy_of_ones_own_keeps_to_what_it_bought(what, said):
     X, Y = made()
     life = thrifty.Lifetime(thrifty.Models(buying=_Greedy(what)))
