@@ -225,10 +225,6 @@ class _Greedy:
         )
 
 
-@pytest.mark.parametrize(
-    ("what", "said"),
-    [("too much", "spend|budget"), ("unread", "did not buy"), ("other", "other values")],
-)
 def test_the_rare_rows_of_a_later_task_are_bought_whatever_others_own():
     """Earlier tasks own a part of most rows; the later one has 24 of its own class."""
     rng = np.random.default_rng(0)
@@ -245,6 +241,10 @@ def test_the_rare_rows_of_a_later_task_are_bought_whatever_others_own():
     assert table.bought[table.labels == 1].mean() > 0.9
 
 
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [("too much", "spend|budget"), ("unread", "did not buy"), ("other", "other values")],
+)
 def test_a_way_to_buy_of_ones_own_keeps_to_what_it_bought(what, said):
     X, Y = made()
     life = thrifty.Lifetime(thrifty.Models(buying=_Greedy(what)))
