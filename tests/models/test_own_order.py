@@ -148,6 +148,14 @@ def test_latent_classes_ask_and_come_back_from_the_store(tmp_path, monkeypatch):
     assert (after.values == truth).mean() > 0.8
 
 
+@pytest.mark.parametrize("odd", [-1, 10**9])
+def test_a_group_of_no_class_is_refused_before_room_is_made_for_it(latent, odd):
+    told = latent.to_dict()
+    told["class_of"] = [odd, *told["class_of"][1:]]
+    with pytest.raises(StoreError, match="groups of no class"):
+        latent_classes_from_dict(told)
+
+
 def test_a_latent_class_has_what_it_would_have_after_the_answer(latent):
     """The expected fall of the entropy is the mean over the answers, weighted by how likely."""
     nothing = np.zeros((1, 5), dtype=np.uint8)

@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from thrifty.array_types import Floats, Ints
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
@@ -123,7 +124,7 @@ class LatentClasses:
         found = np.tile(self.share, (len(codes), 1))
         for j in np.flatnonzero(codes.any(axis=0)).tolist():
             found += self.told.T[self.begin[j] + codes[:, j]]
-        return _shares(found)
+        return np.asarray(softmax(found, axis=1))
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
@@ -141,11 +142,6 @@ def _logged(p: Floats) -> Floats:
     return np.asarray(p * np.log(np.maximum(p, 1e-12)))
 
 
-def _shares(scores: Floats) -> Floats:
-    top = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(top / top.sum(axis=1, keepdims=True))
-
-
 def latent_classes_from_dict(data: JsonLike) -> LatentClasses:
     """The inverse of :meth:`LatentClasses.to_dict`; numbers that are no tables are refused."""
     arrays = unpack_arrays(base64.b64decode(data["arrays"], validate=True))
@@ -153,7 +149,10 @@ def latent_classes_from_dict(data: JsonLike) -> LatentClasses:
     class_of = np.array(data["class_of"], dtype=np.int64)
     n, width = len(class_of), sum(len(one) + 1 for one in bins)
     share, told = arrays["share"], arrays["told"]
-    if not n or class_of.min() < 0 or share.shape != (n,) or told.shape != (n * width,):
+    # every class has a group: a larger number would be room for classes that are not there
+    if not n or not 0 <= class_of.min() <= class_of.max() < n:
+        raise StoreError("a model of latent classes in the store has groups of no class.")
+    if share.shape != (n,) or told.shape != (n * width,):
         raise StoreError("a model of latent classes in the store has no tables.")
     return LatentClasses(bins, class_of, share, told.reshape(n, width))
 
@@ -226,7 +225,7 @@ def _fitted(
         logs = np.log(tables.of(counted.T @ hot, its, OF_CLASS))
         size = np.log(counted.sum(axis=0) + 1.0)
         size -= np.log(np.exp(size).sum())
-        groups = _shares(hot @ logs.T + size)
+        groups = np.asarray(softmax(hot @ logs.T + size, axis=1))
     return size, logs
 
 
