@@ -1,4 +1,4 @@
-"""A model as a JSON file that ten lines predict from, without Thrifty and without pickle.
+"""A model as a JSON file that twenty lines predict from, without Thrifty and without pickle.
 
 Whatever the model is, the file holds a sum of small decision trees: a card is a tree for each
 feature, a linear score too, a decision tree is one whose leaves are shares. A leaf is a list, what
@@ -8,7 +8,13 @@ it adds for each class. A node is ``{"feature", "yes", "no"}`` with one question
 - ``"in": [...]``: is it one of these?
 
 ``"gap"`` says whether a gap goes to "yes"; a model that allows none has no such key. A value that
-is not in ``"known"``, where that is given, counts as a gap. The function is in docs/serving.md.
+is not in ``"known"``, where that is given, counts as a gap.
+
+A model of several tasks' table has rows beside its trees. ``"columns"`` say what becomes of values:
+a number between ``"low"`` and ``"high"``, less ``"centre"``, times ``"scale"``; ``"yes"`` or
+``"no"`` of a category; ``"gap"`` of a gap. ``"rows"`` are pairs: where a row stands in these
+columns, and what it adds for each class, times exp(-d^2) at distance d. The function is in
+docs/serving.md.
 """
 
 from __future__ import annotations
@@ -30,6 +36,9 @@ from thrifty.typing import AnyArray, Json
 
 __all__ = ["serving_model"]
 
+#: of files that have rows beside trees
+_WITH_ROWS = "thrifty model 2"
+
 
 def serving_model(model: Any) -> dict[str, object]:
     """A model of ours as plain data for serving.
@@ -43,7 +52,8 @@ def serving_model(model: Any) -> dict[str, object]:
     if isinstance(model, ModelClassifier):
         names = [model.feature_names_[f] for f in model.features_.tolist()]
         found = model.estimator_.as_trees(names, model.words_)
-        return _file(names, model.classes_[found.codes], found.base, found.trees)
+        whole = _file(names, model.classes_[found.codes], found.base, found.trees)
+        return whole if found.near is None else {**whole, "format": _WITH_ROWS, **found.near}
     if isinstance(model, ScorecardClassifier):
         names = list(getattr(model, "feature_names_in_", []))
         names = names or [f"x{f}" for f in range(model.n_features_in_)]

@@ -48,7 +48,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Write family, representation, models and receipts as JSON; or the cells as CSV.
 
-        With --task: one model alone, in a form that ten lines predict from (docs/serving.md).
+        With --task: one model alone, in a form that twenty lines predict from (docs/serving.md).
         """
         if cells and task is not None:
             raise BadParameter("give --cells or --task: the cells of a store, or a task's model.")

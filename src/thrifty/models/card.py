@@ -167,7 +167,7 @@ def plain(label: Hashable) -> Hashable:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def card_in_mixture(line: float, trees: float, n_trees: int) -> str:
+def card_in_mixture(line: float, trees: float, n_trees: int, kernel: float = 0.0) -> str:
     """What a model is of which a card is a part, in a sentence.
 
     >>> card_in_mixture(0.0, 0.0, 0)
@@ -177,11 +177,13 @@ def card_in_mixture(line: float, trees: float, n_trees: int) -> str:
     """
     others = [f"{line:.0%} straight lines over the same values"] if line else []
     others += [f"{trees:.0%} trees ({n_trees:,} of them)"] if trees and n_trees else []
+    others += [f"{kernel:.0%} rows that are like it (kernel ridge)"] if kernel else []
     if not others:
         return "A scorecard: add up the points."
-    near = "close to it, and not the same" if line + trees <= _NEAR else "a rough picture of it"
+    beside = line + trees + kernel
+    near = "close to it, and not the same" if beside <= _NEAR else "a rough picture of it"
     return (
-        f"A mixture: {1 - line - trees:.0%} this scorecard, {', '.join(others)}, not shown. "
+        f"A mixture: {max(1 - beside, 0.0):.0%} this scorecard, {', '.join(others)}, not shown. "
         f"The card alone is {near}."
     ).replace("%", " %")
 

@@ -163,7 +163,12 @@ class _Mixed:
         return replace(
             own,
             trees=add_up([(part / of_trees, one) for part, one in trees]),
-            shares=(rest * own.shares[0] / whole, rest * own.shares[1] / whole, of_trees / whole),
+            shares=(
+                rest * own.shares[0] / whole,
+                rest * own.shares[1] / whole,
+                of_trees / whole,
+                0.0,
+            ),
             slope=whole,
             intercepts=(1 - self.share) * own.intercepts + self.shift,
         )

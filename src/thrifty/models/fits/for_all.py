@@ -17,6 +17,7 @@ import numpy as np
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.models.fits.folds import shuffled_folds
 from thrifty.models.fits.forest_for_all import ForestForAll
+from thrifty.models.fits.kernel_ridge import KernelRidge, fit_kernel
 from thrifty.models.fits.line import LineDesign, line_left_out
 from thrifty.models.fits.logistic import fit_intercepts, fit_slope, shrink_slope, softmax
 from thrifty.models.fits.mixture import Mixture
@@ -47,6 +48,10 @@ _USUAL = 0.75
 _PULL, _PULL_ROWS = 0.02, 4.0
 #: rows of every class that a task needs to have a say in the shares
 _FEW = 6
+#: the share of kernel ridge, whatever rows left out say: they ask for more of it than serves
+_KERNEL = 1 / 3
+#: rows beyond which there is none: its work goes with their cube
+_MOST_ROWS = 1500
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +125,8 @@ def fit_for_all(
     forest = ForestForAll(filled, dense, ones, named, seed)
     design, lines = Design.of(filled, ones, named, _BINS), LineDesign.of(filled, named)
     beside = [_beside(design, lines, task, folds) for task in tasks]
-    own = [_Parts(task, scores, more) for task, scores, more in zip(tasks, left_out, beside)]
+    near = _near(lines, forest.importances, tasks)
+    own = [_Parts(*each) for each in zip(tasks, left_out, beside, near)]
     share = _share([part for part in own if part.judges])
     return [
         _of_classes(filled, design, lines, part, forest.tree_sum(t), share, named, seed)
@@ -207,6 +213,29 @@ def _beside(design: Design, lines: LineDesign, task: _Task, folds: Ints) -> Floa
     return np.asarray((card + line) / 2)
 
 
+#: a kernel, and what it says of each row left out alone
+_Near = tuple[KernelRidge, Floats]
+
+
+def _near(lines: LineDesign, importances: Floats, tasks: Sequence[_Task]) -> list[_Near | None]:
+    """A kernel ridge of each task; those with labels on the same rows share the work."""
+    alike: dict[bytes, list[int]] = {}
+    for t, task in enumerate(tasks):
+        if task.judges and len(task.at) <= _MOST_ROWS and len(lines.columns.feature):
+            alike.setdefault(task.at.tobytes(), []).append(t)
+    found: list[_Near | None] = [None] * len(tasks)
+    for some in alike.values():
+        hot = [np.eye(tasks[t].n_classes)[tasks[t].codes] for t in some]
+        labels = [one if one.shape[1] > 2 else one[:, 1:] for one in hot]
+        made = lines.made[tasks[some[0]].at]
+        kernel, left_out = fit_kernel(lines.columns, made, importances, np.hstack(labels))
+        ends = np.cumsum([one.shape[1] for one in labels])
+        for t, end, one in zip(some, ends.tolist(), labels):
+            mine = slice(end - one.shape[1], end)
+            found[t] = kernel.of_labels(mine), left_out[:, mine]
+    return found
+
+
 class _Rows:
     """Some rows of the designs that all tasks share."""
 
@@ -217,22 +246,29 @@ class _Rows:
 
 
 class _Parts:
-    """What forest, and card and line, say of a task's rows left out, each stretched as they ask."""
+    """What each part says of a task's rows left out, stretched as they ask.
 
-    def __init__(self, task: _Task, left_out: Floats, beside: Floats) -> None:
-        self.task, self.forest, self.beside = task, left_out[task.at], beside
-        self.slopes = (1.0, 1.0)
-        self.judges = task.judges
+    Forest; card and line; a kernel, where there is one.
+    """
+
+    def __init__(self, task: _Task, left_out: Floats, beside: Floats, near: _Near | None) -> None:
+        self.task, self.judges = task, task.judges
+        self.kernel = None if near is None else near[0]
+        self.said = [left_out[task.at], beside, *([] if near is None else [near[1]])]
+        self.slopes = [1.0] * len(self.said)
         if task.judges:
-            self.slopes = (
-                fit_slope(self.forest, task.codes, task.weights)[0],
-                fit_slope(beside, task.codes, task.weights)[0],
-            )
+            self.slopes = [fit_slope(one, task.codes, task.weights)[0] for one in self.said]
+
+    def stretched(self, share: float) -> list[float]:
+        """What each part is multiplied by, with so much of the forest beside card and line."""
+        near = 0.0 if self.kernel is None else _KERNEL
+        shares = ((1 - near) * share, (1 - near) * (1 - share), near)
+        return [part * slope for part, slope in zip(shares, self.slopes)]
 
     def mixed(self, share: float) -> Floats:
         """With so much of the forest."""
-        forest, beside = self.slopes
-        return np.asarray(share * forest * self.forest + (1 - share) * beside * self.beside)
+        found = sum(times * said for times, said in zip(self.stretched(share), self.said))
+        return np.asarray(found)
 
 
 def _share(judges: Sequence[_Parts]) -> float:
@@ -272,16 +308,17 @@ def _of_classes(
     shift = fit_intercepts(slope * outside, task.codes, task.weights)
     left_out = softmax(slope * outside + shift)
     quality = quality_of(left_out, task.codes, task.weights, seed)
-    of_forest, rest = share * part.slopes[0], (1 - share) * part.slopes[1] / 2
-    whole = max(of_forest + 2 * rest, 1e-9)
+    of_forest, rest, near = (*part.stretched(share), 0.0)[:3]
+    whole = max(of_forest + rest + near, 1e-9)
     made = Mixture(
         task.classes,
         card,
         line,
         trees,
-        (rest / whole, rest / whole, of_forest / whole),
+        (rest / 2 / whole, rest / 2 / whole, of_forest / whole, near / whole),
         slope * whole,
         shift,
         quality,
+        part.kernel,
     )
     return OnOneTable(made, task.at, left_out)

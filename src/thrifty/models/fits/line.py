@@ -12,17 +12,21 @@ the card .833, .850, .865. Of twelve equal effects 40 rows find .78 with three t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.array_types import Floats, Ints
+from thrifty.errors import StoreError
 from thrifty.models.fits.bins import Bins
 from thrifty.models.fits.logistic import fit_penalised
+from thrifty.models.fits.plain_trees import Words
 from thrifty.models.fits.points import Points
+from thrifty.typing import Json, JsonLike
 
-__all__ = ["Line", "LineDesign", "line_left_out"]
+__all__ = ["Columns", "Line", "LineDesign", "columns_from_dict", "line_left_out"]
 
 #: what a column holds: a number, whether there is a gap, whether it is one category
 _NUMBER, _GAP, _CATEGORY = 0, 1, 2
@@ -106,6 +110,42 @@ class Columns:
         found[:, is_gap] = gaps[:, is_gap]
         found[:, is_category] = x[:, is_category] == self.low[is_category]
         return np.asarray((found - self.centre) / self.spread)
+
+    def to_dict(self) -> Json:
+        """Plain data, for JSON."""
+        return {name: getattr(self, name).tolist() for name in _KEPT}
+
+    def as_questions(self, names: Sequence[str], words: Words, times: Floats) -> list[Json]:
+        """What becomes of a row's values, column by column, for serving; each times so much."""
+        found: list[Json] = []
+        for i, f in enumerate(self.feature.tolist()):
+            name, scale = str(names[f]), float(times[i] / self.spread[i])
+            no, yes = (float((x - self.centre[i]) * scale) for x in (0.0, 1.0))
+            texts = words.get(name)
+            if self.holds[i] == _GAP:
+                found.append({"feature": name, "in": [], "gap": yes, "no": no})
+            elif self.holds[i] == _CATEGORY:
+                code = self.low[i] if texts is None else texts[int(self.low[i])]
+                found.append({"feature": name, "in": [code], "gap": no, "yes": yes, "no": no})
+            else:
+                low, high, centre = (float(x[i]) for x in (self.low, self.high, self.centre))
+                kept = {"low": low, "high": high, "centre": centre, "scale": scale, "gap": 0.0}
+                found.append({"feature": name, **kept})
+        return found
+
+
+#: what is kept of columns
+_KEPT = ("feature", "holds", "low", "high", "centre", "spread")
+
+
+def columns_from_dict(data: JsonLike) -> Columns:
+    """The inverse of :meth:`Columns.to_dict`."""
+    kept = [
+        np.array(data[name], dtype=np.int64 if i < 2 else float) for i, name in enumerate(_KEPT)
+    ]
+    if len({part.shape for part in kept}) > 1 or kept[0].ndim != 1:
+        raise StoreError("the columns of a model in the store are not of one length.")
+    return Columns(*kept)
 
 
 def _limits(x: Floats) -> tuple[float, float]:
@@ -217,10 +257,7 @@ class LineDesign:
         some = replace(
             self.columns,
             feature=place[self.columns.feature[chosen]],
-            **{
-                name: getattr(self.columns, name)[chosen]
-                for name in ("holds", "low", "high", "centre", "spread")
-            },
+            **{name: getattr(self.columns, name)[chosen] for name in _KEPT[1:]},
         )
         return LineDesign(some, self.made[:, chosen])
 

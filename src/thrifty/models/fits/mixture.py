@@ -21,6 +21,7 @@ from thrifty.errors import BadInput
 from thrifty.models.card import Card, card_in_mixture
 from thrifty.models.fits.boosting import forest_weight, grow_boosted, grow_extra_trees, how_to_grow
 from thrifty.models.fits.folds import stratified_folds
+from thrifty.models.fits.kernel_ridge import KernelRidge, kernel_from_dict
 from thrifty.models.fits.line import LineDesign, line_left_out
 from thrifty.models.fits.logistic import (
     fit_intercepts,
@@ -84,26 +85,29 @@ class Mixture:
         the three, the line as points in fine steps; trees, boosted ones and those of a forest as
         they were mixed, is None where there were too few rows for them
     shares : tuple of float
-        of card, line and trees in the mixture
+        of card, line, trees and kernel in the mixture
     slope, intercepts : float and array of float
         what makes the mixture's probabilities honest
     quality : Quality or None
         measured on rows left out; None where there were too few
+    kernel : KernelRidge or None
+        of tables that several tasks share
     """
 
     classes_: Ints
     card: Points
     line: Points
     trees: TreeSum | None
-    shares: tuple[float, float, float]
+    shares: tuple[float, float, float, float]
     slope: float
     intercepts: Floats
     quality: Quality | None = None
+    kernel: KernelRidge | None = None
 
     def scores(self, values: Floats) -> Floats:
         """(rows, c) logits; c is 1 for two classes."""
         found = np.zeros((len(values), len(self.intercepts)))
-        for part, share in zip((self.card, self.line, self.trees), self.shares):
+        for part, share in zip((self.card, self.line, self.trees, self.kernel), self.shares):
             if part is not None and share > 0:
                 found += share * part.scores(values)
         return self.slope * found + self.intercepts
@@ -124,23 +128,28 @@ class Mixture:
 
     def summary(self) -> str:
         """What it is, in a sentence."""
-        _, line, trees = self.shares
-        return card_in_mixture(line, trees, 0 if self.trees is None else len(self.trees.roots))
+        _, line, trees, kernel = self.shares
+        n_trees = 0 if self.trees is None else len(self.trees.roots)
+        return card_in_mixture(line, trees, n_trees, kernel)
 
     def scorecard(self, names: Sequence[str], words: Words, classes: Sequence[Hashable]) -> Card:
         """The card that is a part of it."""
         return self.card.card(names, words, [classes[code] for code in self.classes_.tolist()])
 
     def as_trees(self, names: Sequence[str], words: Words) -> PlainTrees:
-        """The same scores as a sum of small trees."""
-        card, line, share = self.shares
+        """The same scores as a sum of small trees, and of what rows say that are near."""
+        card, line, share, near = self.shares
         base, trees = self.card.as_trees(names, words, self.slope * card)
         more, steps = self.line.as_trees(names, words, self.slope * line)
         base, trees = base + more, trees + steps
         if self.trees is not None and share:
             more, grown = tree_sum_as_trees(self.trees, names, words, self.slope * share)
             base, trees = base + more, trees + grown
-        return PlainTrees(self.classes_, base + self.intercepts, trees)
+        base = base + self.intercepts
+        if self.kernel is None:
+            return PlainTrees(self.classes_, base, trees)
+        more, rows = self.kernel.as_rows(names, words, self.slope * near)
+        return PlainTrees(self.classes_, base + more, trees, rows)
 
     def to_dict(self) -> Json:
         """Plain data, for JSON; "Stack" is what stores have always called it."""
@@ -154,20 +163,24 @@ class Mixture:
             "slope": self.slope,
             "intercepts": self.intercepts.tolist(),
             "quality": None if self.quality is None else self.quality.to_dict(),
+            **({} if self.kernel is None else {"kernel": self.kernel.to_dict()}),
         }
 
 
 def mixture_from_dict(data: JsonLike) -> Mixture:
-    """The inverse of :meth:`Mixture.to_dict`."""
+    """The inverse of :meth:`Mixture.to_dict`; those of 0.2 have no share of a kernel."""
+    card, line, trees, kernel = map(float, (*data["shares"], 0.0)[:4])
+    near = data.get("kernel")
     return Mixture(
         np.array(data["classes"], dtype=np.int64),
         points_from_dict(data["card"]),
         points_from_dict(data["line"]),
         None if data["trees"] is None else tree_sum_from_dict(data["trees"]),
-        (float(data["shares"][0]), float(data["shares"][1]), float(data["shares"][2])),
+        (card, line, trees, kernel),
         float(data["slope"]),
         np.array(data["intercepts"], dtype=np.float64),
         quality_from_dict(data.get("quality")),
+        None if near is None else kernel_from_dict(near),
     )
 
 
@@ -243,7 +256,9 @@ def fit_mixture_left_out(
     if folds is None:
         own = (design.scores(card, everything) + line.scores(values)) / 2
         shift = fit_intercepts(own, codes, weights)
-        return Mixture(classes, card, line, None, (0.5, 0.5, 0.0), 1.0, shift), softmax(own + shift)
+        return Mixture(classes, card, line, None, (0.5, 0.5, 0.0, 0.0), 1.0, shift), softmax(
+            own + shift
+        )
     left_out = [
         oof_scores(design, codes, n_classes, soft, shrinkage, folds),
         line_left_out(lines, codes, n_classes, soft, folds),
@@ -276,7 +291,7 @@ def mixture_of(
 ) -> Mixture:
     """A mixture of parts; ``trees`` with their shares, ``shares`` those of card and line."""
     grown, share = _together([tree for _, tree in trees], [part for part, _ in trees])
-    return Mixture(classes, card, line, grown, (shares[0], shares[1], share), slope, shift)
+    return Mixture(classes, card, line, grown, (shares[0], shares[1], share, 0.0), slope, shift)
 
 
 def _judges(

@@ -1,4 +1,4 @@
-"""A fitted model as a sum of small decision trees, in plain data that ten lines can read.
+"""A fitted model as a sum of small decision trees, in plain data that twenty lines can read.
 
 A leaf is a list, what it adds for each class; a node asks one question. The format is that of
 :mod:`thrifty.serving`, which writes the file.
@@ -30,11 +30,15 @@ Words = Mapping[str, Sequence[object]]
 
 @dataclass(frozen=True, eq=False)
 class PlainTrees:
-    """Scores of the classes with these codes: a base, and what every tree adds."""
+    """Scores of the classes with these codes: a base, what every tree adds, and rows that are near.
+
+    ``near``: how values become columns, and the rows as columns with what each of them says.
+    """
 
     codes: Ints
     base: Floats
     trees: list[Node]
+    near: Json | None = None
 
 
 def no_plain_trees(own: object) -> BadInput:

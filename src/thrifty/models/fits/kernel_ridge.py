@@ -1,0 +1,153 @@
+"""Kernel ridge regression: rows speak for rows that are like them.
+
+    f(x) = mean + sum over rows i of a_i exp(-|z - z_i|^2 / d)
+
+z: the columns of the line (:mod:`.line`: numbers cut off and standardised, gaps, categories), each
+times the root of what its feature told a forest, so that features that tell little count little;
+d: the median of |z_i - z_j|^2. Where a forest cuts a number in two, this goes from row to row
+without a step, and errs elsewhere. One decomposition of the rows' kernel serves any number of
+labels; the penalty is the one that leaves least square error on each row left out alone, summed
+over the labels, which is known without fitting again (Allen, 1974; Wahba, *Spline Models for
+Observational Data*, 1990).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from thrifty.array_types import Floats
+from thrifty.errors import StoreError
+from thrifty.models.fits.line import Columns, columns_from_dict
+from thrifty.models.fits.plain_trees import Words, both
+from thrifty.typing import Json, JsonLike
+
+__all__ = ["KernelRidge", "fit_kernel", "kernel_from_dict"]
+
+#: penalties that are tried, on a kernel that is 1 for the same row
+_PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+#: how much narrower than the median distance a kernel may be, each tried
+_NARROWER = (0.25, 0.5, 1.0, 2.0, 4.0)
+#: rows on which that is found, the first: it takes most of the time
+_ROWS = 400
+#: the power of a feature's importance that its columns are multiplied by
+_BY_IMPORTANCE = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRidge:
+    """What was fitted.
+
+    Attributes
+    ----------
+    columns : Columns
+        how values become columns
+    scale : array of float
+        (m,) what each column is multiplied by; the kernel is exp(-distance^2) of the result
+    rows : array of float
+        (n, m) the rows as columns, scaled
+    coefficients, means : array of float
+        (n, c) what each row says of each label; (c,) what is said far from all rows
+    """
+
+    columns: Columns
+    scale: Floats
+    rows: Floats
+    coefficients: Floats
+    means: Floats
+
+    def scores(self, values: Floats) -> Floats:
+        """(rows, c): what is said of each label."""
+        z = self.columns.matrix(values) * self.scale
+        found = np.empty((len(z), len(self.means)))
+        for at in range(0, len(z), _AT_ONCE):
+            part = slice(at, at + _AT_ONCE)
+            found[part] = np.exp(-_squares(z[part], self.rows)) @ self.coefficients
+        return found + self.means
+
+    def of_labels(self, which: slice) -> KernelRidge:
+        """Some of the labels alone."""
+        return replace(self, coefficients=self.coefficients[:, which], means=self.means[which])
+
+    def as_rows(self, names: Sequence[str], words: Words, times: float) -> tuple[Floats, Json]:
+        """What is said far from all rows, and the rows with what they say, for serving."""
+        asked = self.columns.as_questions(names, words, self.scale)
+        said = [both(times * one) for one in self.coefficients]
+        rows = [list(pair) for pair in zip(self.rows.tolist(), said)]
+        return times * self.means, {"columns": asked, "rows": rows}
+
+    def to_dict(self) -> Json:
+        """Plain data, for JSON."""
+        kept = {name: getattr(self, name).tolist() for name in _KEPT}
+        return {"columns": self.columns.to_dict(), **kept}
+
+
+#: what is kept of a fit, beside its columns
+_KEPT = ("scale", "rows", "coefficients", "means")
+#: rows that are asked at a time, for memory alone
+_AT_ONCE = 2048
+
+
+def kernel_from_dict(data: JsonLike) -> KernelRidge:
+    """The inverse of :meth:`KernelRidge.to_dict`."""
+    columns = columns_from_dict(data["columns"])
+    scale, rows, coefficients, means = (np.array(data[name], dtype=np.float64) for name in _KEPT)
+    n, m, c = len(rows), len(columns.feature), len(means)
+    if (scale.shape, rows.shape, coefficients.shape) != ((m,), (n, m), (n, c)):
+        raise StoreError("the rows of a kernel in the store do not fit its columns and labels.")
+    return KernelRidge(columns, scale, rows, coefficients, means)
+
+
+def fit_kernel(
+    columns: Columns, made: Floats, importances: Floats, labels: Floats
+) -> tuple[KernelRidge, Floats]:
+    """Fit (n, c) labels to n rows, given as the columns made of them.
+
+    And what would be said of each row had it alone been left out.
+
+    >>> x = np.linspace(-3, 3, 60)[:, None]
+    >>> columns = Columns.of(x, np.array([False]))
+    >>> wave, left_out = fit_kernel(columns, columns.matrix(x), np.ones(1), np.sin(2 * x))
+    >>> bool(np.abs(wave.scores(x) - np.sin(2 * x)).max() < 0.3)
+    True
+    """
+    told = importances / max(float(importances.mean()), 1e-300)
+    by = told[columns.feature] ** _BY_IMPORTANCE
+    z = made * by
+    apart = _squares(z, z)
+    wide = float(np.median(apart[np.triu_indices(len(z), 1)])) if len(z) > 1 else 1.0
+    unit = np.sqrt(wide) if wide > 0 else 1.0
+    some = slice(0, _ROWS)
+    tried = [_Fit(apart[some, some] * (n / unit**2), labels[some]) for n in _NARROWER]
+    narrower = _NARROWER[int(np.argmin([fit.wrong for fit in tried]))]
+    fit = tried[_NARROWER.index(narrower)]
+    if len(z) > _ROWS:
+        fit = _Fit(apart * (narrower / unit**2), labels)
+    times = np.sqrt(narrower) / unit
+    return KernelRidge(columns, by * times, z * times, fit.coefficients, fit.means), fit.left_out
+
+
+class _Fit:
+    """Coefficients of one kernel, with the penalty that rows left out ask for."""
+
+    def __init__(self, apart: Floats, labels: Floats) -> None:
+        self.means = labels.mean(axis=0)
+        size, v = np.linalg.eigh(np.exp(-apart))
+        along, each = v.T @ (labels - self.means), v * v
+        spread = np.maximum(labels.var(axis=0), 1e-300)
+        self.wrong = np.inf
+        for penalty in _PENALTIES:
+            kept = 1 / (size + penalty)
+            found = v @ (kept[:, None] * along)
+            off = found / (each @ kept)[:, None]
+            wrong = float(((off**2).mean(axis=0) / spread).sum())
+            if wrong < self.wrong:
+                self.wrong, self.coefficients, self.left_out = wrong, found, labels - off
+
+
+def _squares(a: Floats, b: Floats) -> Floats:
+    """(rows of a, rows of b) squared distances."""
+    found = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None, :] - 2 * a @ b.T
+    return np.asarray(np.maximum(found, 0.0))
