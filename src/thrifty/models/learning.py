@@ -30,7 +30,7 @@ from thrifty.models.buying.rungs import buy_rungs, free_features, free_tables
 from thrifty.models.buying.wide import Wide
 from thrifty.models.fits.boosting import in_one_thread
 from thrifty.models.fits.fitted import FittedClasses, FittedNumbers
-from thrifty.models.fits.fitting import fit_classes, fit_regressor, fit_regressor_left_out
+from thrifty.models.fits.fitting import fit_classes, fit_regressor, fit_regressors_left_out
 from thrifty.models.fits.for_all import fit_for_all, how_many_tell
 from thrifty.models.fits.rungs import Rungs, fit_rungs, lower_rung, tells_enough
 from thrifty.models.fits.target import Target, target_of_classes, target_of_numbers, target_of_rows
@@ -216,18 +216,15 @@ def fit_one_table(
         if classes and estimator is None
         else ()
     )
+    tables = [_part(cells, target, last, few, estimator) for target in targets]
+    told = [table for table, target in zip(tables, targets) if target.numbers is not None]
+    numbers = iter(fit_regressors_left_out(told, estimator, seed=seed))
     found: list[LearnedTable] = []
-    for target in targets:
-        numbers = target.numbers is not None
-        part = last if numbers else few
-        table = part.table(target)
-        if numbers or estimator is not None:  # the rows that were bought together
-            sizes = _sizes(cells, part)
-            table = replace(table, categories=sizes if any(sizes) else ()).block()
+    for target, table in zip(targets, tables):
         lesson = Lesson(useful=one.features[:_USEFUL])
         bought, words = _with_words(Bought(table, lesson, {"way": "together"}), cells)
-        if numbers:
-            model, said = fit_regressor_left_out(table, estimator, seed=seed)
+        if target.numbers is not None:
+            model, said = next(numbers)
             found.append(LearnedNumbers(bought, model, words=words, left_out=said))
         elif estimator is not None:
             found.append(
@@ -238,6 +235,18 @@ def fit_one_table(
             fitted = cast(FittedClasses, each.model)
             found.append(LearnedClasses(bought, fitted, words=words, left_out=each.left_out))
     return found
+
+
+def _part(
+    cells: Cells, target: Target, last: OneTable, few: OneTable, estimator: EstimatorLike | None
+) -> Table:
+    """What a target is fitted on; numbers and a user's estimator: what was bought together."""
+    part = few if target.numbers is None else last
+    table = part.table(target)
+    if target.numbers is None and estimator is None:
+        return table
+    sizes = _sizes(cells, part)
+    return replace(table, categories=sizes if any(sizes) else ()).block()
 
 
 def _sizes(cells: Cells, one: OneTable) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from thrifty.models.fits.fitted import FittedClasses, FittedNumbers
 from thrifty.models.fits.linear_and_trees import fit_wide, joint_rows
 from thrifty.models.fits.linear_score import fit_linear
 from thrifty.models.fits.mixture import fit_mixture_left_out
-from thrifty.models.fits.number_mixture import fit_numbers, fit_numbers_left_out
+from thrifty.models.fits.number_mixture import fit_numbers, fit_numbers_left_out, kernels_of
 from thrifty.models.fits.quality import quality_of
 from thrifty.models.fits.quality_wide import quality_of_wide
 from thrifty.models.fits.rungs import fit_rungs
@@ -23,7 +24,7 @@ __all__ = [
     "default_fit",
     "fit_classes",
     "fit_regressor",
-    "fit_regressor_left_out",
+    "fit_regressors_left_out",
     "fit_unmeasured",
     "which_categories",
 ]
@@ -43,13 +44,14 @@ def fit_regressor(
     return fit_numbers(table, seed) if estimator is None else fit_user(table, estimator, seed)
 
 
-def fit_regressor_left_out(
-    table: Table, estimator: EstimatorLike | None = None, *, seed: int = 0
-) -> tuple[FittedNumbers, Floats | None]:
-    """And what ours would say of its rows had it not seen them."""
+def fit_regressors_left_out(
+    tables: Sequence[Table], estimator: EstimatorLike | None = None, *, seed: int = 0
+) -> list[tuple[FittedNumbers, Floats | None]]:
+    """Of several labels; and what ours would say of their rows had they not seen them."""
     if estimator is not None:
-        return fit_user(table, estimator, seed), None
-    return fit_numbers_left_out(table, seed)
+        return [(fit_user(table, estimator, seed), None) for table in tables]
+    near = kernels_of(tables, seed)
+    return [fit_numbers_left_out(table, seed, one) for table, one in zip(tables, near)]
 
 
 def fit_unmeasured(

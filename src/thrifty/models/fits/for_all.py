@@ -17,7 +17,7 @@ import numpy as np
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.models.fits.folds import shuffled_folds
 from thrifty.models.fits.forest_for_all import ForestForAll
-from thrifty.models.fits.kernel_ridge import KernelRidge, fit_kernel
+from thrifty.models.fits.kernel_ridge import Near, fit_kernels
 from thrifty.models.fits.line import LineDesign, line_left_out
 from thrifty.models.fits.logistic import fit_intercepts, fit_slope, shrink_slope, softmax
 from thrifty.models.fits.mixture import Mixture
@@ -50,8 +50,6 @@ _PULL, _PULL_ROWS = 0.02, 4.0
 _FEW = 6
 #: the share of kernel ridge, whatever rows left out say: they ask for more of it than serves
 _KERNEL = 1 / 3
-#: rows beyond which there is none: its work goes with their cube
-_MOST_ROWS = 1500
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +123,7 @@ def fit_for_all(
     forest = ForestForAll(filled, dense, ones, named, seed)
     design, lines = Design.of(filled, ones, named, _BINS), LineDesign.of(filled, named)
     beside = [_beside(design, lines, task, folds) for task in tasks]
-    near = _near(lines, forest.importances, tasks)
+    near = fit_kernels(lines, forest.importances, [_labels(task) for task in tasks])
     own = [_Parts(*each) for each in zip(tasks, left_out, beside, near)]
     share = _share([part for part in own if part.judges])
     return [
@@ -213,27 +211,12 @@ def _beside(design: Design, lines: LineDesign, task: _Task, folds: Ints) -> Floa
     return np.asarray((card + line) / 2)
 
 
-#: a kernel, and what it says of each row left out alone
-_Near = tuple[KernelRidge, Floats]
-
-
-def _near(lines: LineDesign, importances: Floats, tasks: Sequence[_Task]) -> list[_Near | None]:
-    """A kernel ridge of each task; those with labels on the same rows share the work."""
-    alike: dict[bytes, list[int]] = {}
-    for t, task in enumerate(tasks):
-        if task.judges and len(task.at) <= _MOST_ROWS and len(lines.columns.feature):
-            alike.setdefault(task.at.tobytes(), []).append(t)
-    found: list[_Near | None] = [None] * len(tasks)
-    for some in alike.values():
-        hot = [np.eye(tasks[t].n_classes)[tasks[t].codes] for t in some]
-        labels = [one if one.shape[1] > 2 else one[:, 1:] for one in hot]
-        made = lines.made[tasks[some[0]].at]
-        kernel, left_out = fit_kernel(lines.columns, made, importances, np.hstack(labels))
-        ends = np.cumsum([one.shape[1] for one in labels])
-        for t, end, one in zip(some, ends.tolist(), labels):
-            mine = slice(end - one.shape[1], end)
-            found[t] = kernel.of_labels(mine), left_out[:, mine]
-    return found
+def _labels(task: _Task) -> tuple[Ints, Floats] | None:
+    """Rows and labels for a kernel: one column of two classes, else one for each."""
+    if not task.judges:
+        return None
+    hot = np.eye(task.n_classes)[task.codes]
+    return task.at, hot if task.n_classes > 2 else hot[:, 1:]
 
 
 class _Rows:
@@ -251,7 +234,7 @@ class _Parts:
     Forest; card and line; a kernel, where there is one.
     """
 
-    def __init__(self, task: _Task, left_out: Floats, beside: Floats, near: _Near | None) -> None:
+    def __init__(self, task: _Task, left_out: Floats, beside: Floats, near: Near | None) -> None:
         self.task, self.judges = task, task.judges
         self.kernel = None if near is None else near[0]
         self.said = [left_out[task.at], beside, *([] if near is None else [near[1]])]
