@@ -10,7 +10,7 @@ it adds for each class. A node is ``{"feature", "yes", "no"}`` with one question
 ``"gap"`` says whether a gap goes to "yes"; a model that allows none has no such key. A value that
 is not in ``"known"``, where that is given, counts as a gap.
 
-A model of several tasks' table has rows beside its trees. ``"columns"`` say what becomes of values:
+A mixture has rows beside its trees. ``"columns"`` say what becomes of values:
 a number between ``"low"`` and ``"high"``, less ``"centre"``, times ``"scale"``; ``"yes"`` or
 ``"no"`` of a category; ``"gap"`` of a gap. ``"rows"`` are pairs: where a row stands in these
 columns, and what it adds for each class, times exp(-d^2) at distance d. The function is in

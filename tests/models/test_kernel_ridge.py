@@ -13,7 +13,7 @@ from thrifty.errors import StoreError
 from thrifty.models.fits.for_all import fit_for_all
 from thrifty.models.fits.kernel_ridge import KernelRidge, fit_kernel, kernel_from_dict
 from thrifty.models.fits.line import Columns
-from thrifty.models.fits.mixture import mixture_from_dict
+from thrifty.models.fits.mixture import fit_mixture_left_out, mixture_from_dict
 from thrifty.models.fits.target import Target
 
 
@@ -132,6 +132,18 @@ def test_few_rows_of_a_class_have_none_and_models_of_0_2_open() -> None:
     data["shares"] = data["shares"][:3]  # as 0.2 has written it
     again = mixture_from_dict(json.loads(json.dumps(data)))
     np.testing.assert_array_equal(again.predict_proba(X), one.model.predict_proba(X))
+
+
+def test_a_task_of_its_own_has_a_fifth_and_rows_of_groups_have_none() -> None:
+    X = rows(200)
+    y = (X[:, 1] > 0).astype(np.int64)
+    made, left_out = fit_mixture_left_out(X, y, np.ones(200), categories=NAMED)
+    assert made.kernel is not None and sum(made.shares) == pytest.approx(1)
+    # left out it is said of each row what the whole says, within what a row of 200 can change
+    assert np.abs(left_out - made.predict_proba(X)).mean() < 0.1
+    groups = np.arange(200) // 4
+    apart, _ = fit_mixture_left_out(X, y, np.ones(200), categories=NAMED, groups=groups)
+    assert apart.kernel is None and apart.shares[3] == 0
 
 
 def test_a_store_keeps_it(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.models.fits.folds import shuffled_folds
 from thrifty.models.fits.forest_for_all import ForestForAll
-from thrifty.models.fits.kernel_ridge import Near, fit_kernels
+from thrifty.models.fits.kernel_ridge import Near, columns_of, fit_kernels
 from thrifty.models.fits.line import LineDesign, line_left_out
 from thrifty.models.fits.logistic import fit_intercepts, fit_slope, shrink_slope, softmax
 from thrifty.models.fits.mixture import Mixture
@@ -123,7 +123,10 @@ def fit_for_all(
     forest = ForestForAll(filled, dense, ones, named, seed)
     design, lines = Design.of(filled, ones, named, _BINS), LineDesign.of(filled, named)
     beside = [_beside(design, lines, task, folds) for task in tasks]
-    near = fit_kernels(lines, forest.importances, [_labels(task) for task in tasks])
+    asked = [
+        (task.at, columns_of(task.codes, task.n_classes)) if task.judges else None for task in tasks
+    ]
+    near = fit_kernels(lines, forest.importances, asked)
     own = [_Parts(*each) for each in zip(tasks, left_out, beside, near)]
     share = _share([part for part in own if part.judges])
     return [
@@ -209,14 +212,6 @@ def _beside(design: Design, lines: LineDesign, task: _Task, folds: Ints) -> Floa
     card = oof_scores(ours.design, task.codes, task.n_classes, soft, 1.0, apart)
     line = line_left_out(ours.lines, task.codes, task.n_classes, soft, apart)
     return np.asarray((card + line) / 2)
-
-
-def _labels(task: _Task) -> tuple[Ints, Floats] | None:
-    """Rows and labels for a kernel: one column of two classes, else one for each."""
-    if not task.judges:
-        return None
-    hot = np.eye(task.n_classes)[task.codes]
-    return task.at, hot if task.n_classes > 2 else hot[:, 1:]
 
 
 class _Rows:

@@ -25,7 +25,7 @@ from thrifty.models.fits.line import Columns, LineDesign, columns_from_dict
 from thrifty.models.fits.plain_trees import Words, both
 from thrifty.typing import Json, JsonLike
 
-__all__ = ["KernelRidge", "Near", "fit_kernel", "fit_kernels", "kernel_from_dict"]
+__all__ = ["KernelRidge", "Near", "columns_of", "fit_kernel", "fit_kernels", "kernel_from_dict"]
 
 #: penalties that are tried, on a kernel that is 1 for the same row
 _PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -134,6 +134,16 @@ def fit_kernel(
         fit = _Fit(apart * (narrower / unit**2), labels)
     times = np.sqrt(narrower) / unit
     return KernelRidge(columns, by * times, z * times, fit.coefficients, fit.means), fit.left_out
+
+
+def columns_of(codes: Ints, n_classes: int) -> Floats:
+    """Classes as labels: one column of two classes, else one for each.
+
+    >>> columns_of(np.array([0, 1]), 2).tolist(), columns_of(np.array([0, 2]), 3).tolist()
+    ([[0.0], [1.0]], [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    """
+    hot = np.eye(n_classes)[codes]
+    return hot if n_classes > 2 else hot[:, 1:]
 
 
 def fit_kernels(
