@@ -25,8 +25,8 @@ from thrifty.models.buying.in_order import InOrder, pays_for_looks
 from thrifty.models.buying.nested import Nested, OneTable, is_told, read_known
 from thrifty.models.buying.own import buy_by
 from thrifty.models.buying.policy import Bought, Policy
-from thrifty.models.buying.purses import owns_rows, share_of_rows
-from thrifty.models.buying.rungs import buy_rungs, free_features, free_tables
+from thrifty.models.buying.purses import free_features, owns_rows, share_of_rows
+from thrifty.models.buying.rungs import buy_rungs, free_tables
 from thrifty.models.buying.wide import Wide
 from thrifty.models.fits.boosting import in_one_thread
 from thrifty.models.fits.fitted import FittedClasses, FittedNumbers

@@ -39,6 +39,7 @@ __all__ = [
     "Account",
     "Basket",
     "Sheet",
+    "free_features",
     "gap_leads",
     "round_robin",
     "share_of_rows",
@@ -48,6 +49,12 @@ __all__ = [
     "rows_known",
     "to_pay",
 ]
+
+
+def free_features(cells: Cells) -> Ints:
+    """Features that cost nothing on any row, and are there."""
+    free = (np.asarray(cells.prices) <= 0) & ~np.asarray(cells.absent)
+    return np.flatnonzero(free)
 
 
 def owns_rows(cells: Cells) -> bool:

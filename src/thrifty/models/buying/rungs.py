@@ -14,20 +14,14 @@ import numpy as np
 from thrifty.array_types import Bools, Ints
 from thrifty.cells import Cells
 from thrifty.models.buying.nested import Purse, read_cells, rows_in_order, what_is_known
-from thrifty.models.buying.purses import share_of_rows
+from thrifty.models.buying.purses import free_features, share_of_rows
 from thrifty.models.fits.target import Target
 from thrifty.models.table import Table
 
-__all__ = ["buy_rungs", "free_features", "free_tables"]
+__all__ = ["buy_rungs", "free_tables"]
 
 #: rows of each class of every task without which nothing is bought
 _FEWEST = 6
-
-
-def free_features(cells: Cells) -> Ints:
-    """Features that cost nothing on any row, and are there."""
-    free = (np.asarray(cells.prices) <= 0) & ~np.asarray(cells.absent)
-    return np.flatnonzero(free)
 
 
 def buy_rungs(cells: Cells, targets: Sequence[Target], allowance: float) -> list[Table]:

@@ -14,6 +14,7 @@ mixture.
 from __future__ import annotations
 
 import sys
+import warnings
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -52,6 +53,9 @@ __all__ = [
     "how_to_grow",
     "in_one_thread",
     "middle_of",
+    "told_by_trees",
+    "where_gaps_stand",
+    "without_gaps",
 ]
 
 #: trees; 80 or 150 of them, or half of them random forests, were within .1 % (docs/models.md, What
@@ -66,6 +70,12 @@ _LEAVES = 150
 _PLENTY = 1500
 #: rows' worth of the classes' shares that every leaf is shrunk by; set by hand
 _PRIOR = 1.0
+#: trees that say what features tell, and their leaves at most, about; as of forests for all tasks
+_TO_TELL, _TO_TELL_LEAVES = 60, 250
+#: how far below the least number a gap stands, as a part of their spread; set by hand
+_GAP = 0.2
+#: what single precision, in which trees are grown, can hold with room
+_LARGEST = 1e37
 
 
 def in_one_thread(where: bool = True) -> AbstractContextManager[object]:
@@ -254,6 +264,39 @@ def grow_random_trees(
         return trees.by_builder()
     except (ImportError, TypeError):  # a scikit-learn whose builder is called in another way
         return trees.by_estimators()
+
+
+def where_gaps_stand(values: Floats) -> tuple[Floats, Floats]:
+    """Of each column its least number, and where gaps stand: below all; if there are none, amid.
+
+    >>> where_gaps_stand(np.array([[0.0, 1.0], [5.0, 1.0], [np.nan, 3.0]]))[1].tolist()
+    [-1.0, 1.0]
+    """
+    known = np.clip(values, -_LARGEST, _LARGEST)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a column of nothing but gaps
+        low, high = np.nanmin(known, axis=0), np.nanmax(known, axis=0)
+    low, high = np.nan_to_num(low), np.nan_to_num(high)
+    far = low - np.maximum(_GAP * (high - low), 1e-3 * np.abs(low) + 1e-3)
+    middle = np.array([middle_of(column) for column in known.T])
+    return low, np.where(np.isnan(known).any(axis=0), far, middle)
+
+
+def without_gaps(values: Floats, middle: Floats) -> NDArray[np.float32]:
+    """Numbers as trees are grown on them, gaps where they are to stand."""
+    known = np.clip(values, -_LARGEST, _LARGEST)
+    return np.ascontiguousarray(np.where(np.isnan(known), middle, known), np.float32)
+
+
+def told_by_trees(values: Floats, codes: Ints, seed: int) -> Floats:
+    """How much each feature tells a forest of the classes."""
+    whole, y = without_gaps(values, where_gaps_stand(values)[1]), codes[:, None]
+    trees = grow_random_trees(
+        whole, y.astype(np.float64) if y.max() < 2 else y, np.ones(len(codes)),
+        n_trees=_TO_TELL, tried=max(1, int(np.sqrt(whole.shape[1]))),
+        in_leaf=max(2, len(codes) // _TO_TELL_LEAVES), seed=seed,
+    )  # fmt: skip
+    return np.asarray(np.sum([tree.compute_feature_importances() for tree in trees], axis=0))
 
 
 def category_sets(

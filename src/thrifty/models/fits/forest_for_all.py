@@ -12,7 +12,6 @@ cut at quantiles, of which boosted trees are as good, forests lost .005 on whole
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -22,7 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.array_types import Bools, Floats, Ints
-from thrifty.models.fits.boosting import category_sets, grow_random_trees, middle_of
+from thrifty.models.fits.boosting import (
+    category_sets,
+    grow_random_trees,
+    where_gaps_stand,
+    without_gaps,
+)
 from thrifty.models.fits.target import Target
 from thrifty.models.fits.tree_sums import TreeSum, add_up
 
@@ -43,12 +47,8 @@ _IN_LEAF, _IN_LEAF_OF_MANY = 2, 1
 _LEAVES = 250
 #: rows' worth of what a task's rows are on average that a leaf is shrunk by
 _PRIOR = 1.0
-#: how far below the least number a gap stands, as a part of their spread; set by hand
-_GAP = 0.2
 #: of the features, what a cut may choose from where labels are numbers; set by hand
 _TRIED_FOR_NUMBERS = 1 / 3
-#: what single precision, in which trees are grown, can hold with room
-_LARGEST = 1e37
 
 
 class ForestForAll:
@@ -94,30 +94,17 @@ class ForestForAll:
     ) -> None:
         self._values, self._categories, self._targets = values, categories, tuple(targets)
         self._weights = weights
-        known = np.clip(values, -_LARGEST, _LARGEST)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # a column of nothing but gaps
-            low, high = np.nanmin(known, axis=0), np.nanmax(known, axis=0)
-        low, high = np.nan_to_num(low), np.nan_to_num(high)
-        self._least = low
-        self._far = low - np.maximum(_GAP * (high - low), 1e-3 * np.abs(low) + 1e-3)
-        middle = np.array([middle_of(column) for column in known.T])
-        self._middle = np.where(np.isnan(known).any(axis=0), self._far, middle)
-        whole = self._numbers(values)
+        self._least, self._middle = where_gaps_stand(values)
+        whole = without_gaps(values, self._middle)
         self._grown = _trees(whole, targets, weights, seed, n_trees)
         self._leaves = [tree.apply(whole) for tree in self._grown]
         self.importances: Floats = np.sum(
             [tree.compute_feature_importances() for tree in self._grown], axis=0
         )
 
-    def _numbers(self, values: Floats) -> NDArray[np.float32]:
-        """A gap stands below all numbers; where none was seen, in their middle."""
-        known = np.clip(values, -_LARGEST, _LARGEST)
-        return np.ascontiguousarray(np.where(np.isnan(known), self._middle, known), np.float32)
-
     def scores(self, values: Floats) -> list[Floats]:
         """Of each target (rows, columns): what the trees say of each row."""
-        whole = self._numbers(values)
+        whole = without_gaps(values, self._middle)
         found: list[Floats] = []
         leaves = [tree.apply(whole) for tree in self._grown]
         for t in range(len(self._targets)):

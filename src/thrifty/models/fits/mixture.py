@@ -21,9 +21,14 @@ import numpy as np
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.errors import BadInput
 from thrifty.models.card import Card, card_in_mixture
-from thrifty.models.fits.boosting import forest_weight, grow_boosted, grow_extra_trees, how_to_grow
+from thrifty.models.fits.boosting import (
+    forest_weight,
+    grow_boosted,
+    grow_extra_trees,
+    how_to_grow,
+    told_by_trees,
+)
 from thrifty.models.fits.folds import stratified_folds
-from thrifty.models.fits.forest_for_all import ForestForAll
 from thrifty.models.fits.kernel_ridge import (
     KernelRidge,
     Near,
@@ -42,7 +47,6 @@ from thrifty.models.fits.logistic import (
 from thrifty.models.fits.plain_trees import PlainTrees, Words, tree_sum_as_trees
 from thrifty.models.fits.points import Design, Points, oof_scores, points_from_dict
 from thrifty.models.fits.quality import Quality, quality_from_dict
-from thrifty.models.fits.target import Target
 from thrifty.models.fits.tree_sums import TreeSum, add_up, tree_sum_from_dict
 from thrifty.typing import Json, JsonLike
 
@@ -82,8 +86,6 @@ _JUDGES = 30
 #: the share of kernel ridge, in the same way. Chosen on yeast, spam and cal500, confirmed on
 #: emotions, nhanes, thyroid0387_cost and physionet_icu (docs/models.md, Kernel ridge)
 KERNEL = 0.2
-#: trees of the forest that says what features tell, for the kernel
-_TO_RANK = 60
 #: the most bins of a number in the card, as a ScorecardClassifier has; set by hand before 0.2
 BINS = 12
 
@@ -289,7 +291,7 @@ def fit_mixture_left_out(
         outside = (1 - of_forest) * outside + of_forest * by_trees[1]
     near = None
     if grow and groups is None:
-        near = _kernel(lines, values, categories, codes, seed)
+        near = _kernel(lines, values, codes, seed)
     if near is not None:
         stretch = fit_slope(near[1][again], says, counts)[0]
         outside = (1 - KERNEL) * outside + KERNEL * stretch * near[1]
@@ -303,15 +305,11 @@ def fit_mixture_left_out(
     return made, softmax(slope * outside + shift)
 
 
-def _kernel(
-    lines: LineDesign, values: Floats, categories: Bools, codes: Ints, seed: int
-) -> Near | None:
+def _kernel(lines: LineDesign, values: Floats, codes: Ints, seed: int) -> Near | None:
     """Kernel ridge of the classes, and what it says of each row left out alone."""
     every, n_classes = np.arange(len(codes)), int(codes.max()) + 1
-    forest = ForestForAll(
-        values, [Target(codes, n_classes)], np.ones(len(codes)), categories, seed, _TO_RANK
-    )
-    return fit_kernels(lines, forest.importances, [(every, columns_of(codes, n_classes))])[0]
+    told = told_by_trees(values, codes, seed)
+    return fit_kernels(lines, told, [(every, columns_of(codes, n_classes))])[0]
 
 
 def _with_kernel(made: Mixture, kernel: KernelRidge, stretch: float) -> Mixture:

@@ -118,7 +118,7 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
             del self.feature_names_in_
         #: what the numbers of category features stand for
         self.words_ = {name: tuple(said) for name, said in words.items()}
-        self._words = in_words(self.estimator)
+        self._words = None if self.estimator is None else in_words(self.estimator)
         self._prefixes: dict[object, P] = {}
         self._certificates: dict[object, Certificate] = {}
         self._keeper: Keeper | None = None
