@@ -139,7 +139,7 @@ def _draw_curves(axes: Any, curves: dict[str, Curve]) -> None:
     axes.axhline(1, color="black", linewidth=0.9, linestyle="--")
     bills = sorted({point[0] for curve in curves.values() for point in curve})
     axes.text(
-        100 * bills[-1], 1.008, "the best model on every cell", ha="right", va="bottom", fontsize=9
+        100 * bills[0], 1.008, "the best model on every cell", ha="left", va="bottom", fontsize=9
     )
     axes.set_xscale("log")
     axes.set_xticks([100 * bill for bill in bills], [f"{100 * bill:g} %" for bill in bills])
