@@ -236,6 +236,10 @@ class _Parts:
         self.slopes = [1.0] * len(self.said)
         if task.judges:
             self.slopes = [fit_slope(one, task.codes, task.weights)[0] for one in self.said]
+        if near is not None:  # on the forest's scale, so that its share is what it is
+            factor = self.slopes[2] / self.slopes[0]
+            self.kernel, self.said[2] = near[0].times(factor), factor * near[1]
+            self.slopes[2] = self.slopes[0]
 
     def stretched(self, share: float) -> list[float]:
         """What each part is multiplied by, with so much of the forest beside card and line."""

@@ -76,6 +76,10 @@ class KernelRidge:
         """Some of the labels alone."""
         return replace(self, coefficients=self.coefficients[:, which], means=self.means[which])
 
+    def times(self, factor: float) -> KernelRidge:
+        """All that it says times so much, so that it stands on the scale of other parts."""
+        return replace(self, coefficients=factor * self.coefficients, means=factor * self.means)
+
     def as_rows(self, names: Sequence[str], words: Words, times: float) -> tuple[Floats, Json]:
         """What is said far from all rows, and the rows with what they say, for serving."""
         asked = self.columns.as_questions(names, words, self.scale)

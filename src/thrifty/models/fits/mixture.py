@@ -301,7 +301,7 @@ def fit_mixture_left_out(
     grown = list(zip((*shares[2:], of_forest), [way(values, codes, soft) for way in grow]))
     made = mixture_of(classes, card, line, grown, shares[:2], slope, shift)
     if near is not None:
-        made = _with_kernel(made, near[0], stretch)
+        made = _with_kernel(made, near[0].times(stretch))
     return made, softmax(slope * outside + shift)
 
 
@@ -312,13 +312,10 @@ def _kernel(lines: LineDesign, values: Floats, codes: Ints, seed: int) -> Near |
     return fit_kernels(lines, told, [(every, columns_of(codes, n_classes))])[0]
 
 
-def _with_kernel(made: Mixture, kernel: KernelRidge, stretch: float) -> Mixture:
-    """The mixture with its share of a kernel, which is stretched so much."""
-    near = KERNEL * stretch
-    whole = (1 - KERNEL) * sum(made.shares) + near
-    card, line, trees = ((1 - KERNEL) * share / whole for share in made.shares[:3])
-    shares = (card, line, trees, near / whole)
-    return replace(made, kernel=kernel, shares=shares, slope=whole * made.slope)
+def _with_kernel(made: Mixture, kernel: KernelRidge) -> Mixture:
+    """The mixture with its share of a kernel."""
+    card, line, trees = ((1 - KERNEL) * share for share in made.shares[:3])
+    return replace(made, kernel=kernel, shares=(card, line, trees, KERNEL))
 
 
 def mixture_of(
