@@ -107,12 +107,13 @@ def judge(world: World) -> list[str]:
             found.append("purchases do not sum to the balance")
         _values(pages, found)
         left = _given_up(world, pages, purchases)
+        left.update((e, n) for b in unheard for e in b.ids for n in b.names)
         # asked again, it costs nothing by the list; what was said of its end, if anything, is lost
         heard = set(map(id, world.provider.heard))
-        nothing = [
-            b for b in log if b.free and (not b.amount or (asked_again and id(b) not in heard))
-        ]
-        left.update((e, n) for b in unheard + nothing for e in b.ids for n in b.names)
+        for b in (b for b in log if b.free):
+            lost = asked_again and id(b) not in heard
+            nothing = [e for e, cost in zip(b.ids, b.costs) if lost or not cost]
+            left.update((e, n) for e in nothing for n in b.names)
         _twice(world, left, found)
         ours.update(_accounts(world, pages))
 
