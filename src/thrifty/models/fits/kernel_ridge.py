@@ -26,7 +26,15 @@ from thrifty.models.fits.line import Columns, LineDesign, columns_from_dict
 from thrifty.models.fits.plain_trees import Words, both
 from thrifty.typing import Json, JsonLike
 
-__all__ = ["KernelRidge", "Near", "columns_of", "fit_kernel", "fit_kernels", "kernel_from_dict"]
+__all__ = [
+    "KernelRidge",
+    "Near",
+    "columns_of",
+    "fit_kernel",
+    "fit_kernels",
+    "kernel_from_dict",
+    "takes",
+]
 
 #: penalties that are tried, on a kernel that is 1 for the same row
 _PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -141,6 +149,11 @@ def fit_kernel(
     return KernelRidge(columns, by * times, z * times, fit.coefficients, fit.means), fit.left_out
 
 
+def takes(n_rows: int) -> bool:
+    """Whether so many rows are enough for a kernel, and not too many."""
+    return _FEWEST <= n_rows <= _MOST
+
+
 def columns_of(codes: Ints, n_classes: int) -> Floats:
     """Classes as labels: one column of two classes, else one for each.
 
@@ -161,7 +174,7 @@ def fit_kernels(
     """
     alike: dict[bytes, list[tuple[int, Ints, Floats]]] = {}
     for t, task in enumerate(asked):
-        if task is not None and _FEWEST <= len(task[0]) <= _MOST and len(lines.columns.feature):
+        if task is not None and takes(len(task[0])) and len(lines.columns.feature):
             alike.setdefault(task[0].tobytes(), []).append((t, *task))
     found: list[Near | None] = [None] * len(asked)
     for some in alike.values():

@@ -35,6 +35,7 @@ from thrifty.models.fits.kernel_ridge import (
     columns_of,
     fit_kernels,
     kernel_from_dict,
+    takes,
 )
 from thrifty.models.fits.line import LineDesign, line_left_out
 from thrifty.models.fits.logistic import (
@@ -289,8 +290,8 @@ def fit_mixture_left_out(
     if grow:
         shares = tuple((1 - of_forest) * share for share in shares)
         outside = (1 - of_forest) * outside + of_forest * by_trees[1]
-    near = None
-    if grow and groups is None:
+    near: Near | None = None
+    if grow and groups is None and takes(len(codes)):
         near = _kernel(lines, values, codes, seed)
     if near is not None:
         stretch = fit_slope(near[1][again], says, counts)[0]

@@ -28,7 +28,7 @@ from thrifty.models.fits.bins import bins_from_dict
 from thrifty.models.fits.boosting import grow_boosted
 from thrifty.models.fits.folds import folds_in_turn, shuffled_folds
 from thrifty.models.fits.forest_for_all import ForestForAll
-from thrifty.models.fits.kernel_ridge import KernelRidge, Near, fit_kernels, kernel_from_dict
+from thrifty.models.fits.kernel_ridge import KernelRidge, Near, fit_kernels, kernel_from_dict, takes
 from thrifty.models.fits.line import LineDesign
 from thrifty.models.fits.points import Design, Points
 from thrifty.models.fits.ridge import Ridge, fit_ridge
@@ -288,7 +288,8 @@ def kernels_of(tables: Sequence[Table], seed: int = 0) -> list[Near | None]:
     """
     alike: dict[tuple[bytes, bytes], list[int]] = {}
     for t, table in enumerate(tables):
-        if table.groups is None and table.width and len(set(table.labels.tolist())) > 1:
+        told = takes(table.n_rows) and table.width and len(set(table.labels.tolist())) > 1
+        if told and table.groups is None:
             key = table.rows.tobytes(), table.features.tobytes()
             alike.setdefault(key, []).append(t)
     found: list[Near | None] = [None] * len(tables)
