@@ -96,7 +96,7 @@ def test_rows_that_are_all_alike(same: float) -> None:
 
 def test_kept_as_plain_data() -> None:
     X, _, kernel, _ = fitted()
-    again = kernel_from_dict(json.loads(json.dumps(kernel.to_dict())))
+    again = kernel_from_dict(json.loads(json.dumps(kernel.to_dict())), 3)
     np.testing.assert_array_equal(again.scores(X), kernel.scores(X))
 
 
@@ -105,11 +105,19 @@ def test_a_kernel_that_does_not_fit_is_refused(part: str) -> None:
     data = fitted()[2].to_dict()
     data[part] = data[part][:-1]
     with pytest.raises(StoreError, match="do not fit"):
-        kernel_from_dict(data)
+        kernel_from_dict(data, 3)
     data = fitted()[2].to_dict()
     data["columns"]["low"] = data["columns"]["low"][:-1]
-    with pytest.raises(StoreError, match="not of one length"):
-        kernel_from_dict(data)
+    with pytest.raises(StoreError, match="must have one length"):
+        kernel_from_dict(data, 3)
+
+
+@pytest.mark.parametrize("feature", [-1, 3, 10**9])
+def test_a_kernel_that_asks_for_what_is_not_there_is_refused(feature: int) -> None:
+    data = fitted()[2].to_dict()
+    data["columns"]["feature"][0] = feature
+    with pytest.raises(StoreError, match="asks for feature"):
+        kernel_from_dict(data, 3)
 
 
 def test_labels_on_other_rows_have_a_kernel_of_their_own() -> None:
@@ -132,6 +140,18 @@ def test_few_rows_of_a_class_have_none_and_models_of_0_2_open() -> None:
     data["shares"] = data["shares"][:3]  # as 0.2 has written it
     again = mixture_from_dict(json.loads(json.dumps(data)))
     np.testing.assert_array_equal(again.predict_proba(X), one.model.predict_proba(X))
+
+
+def test_in_a_mixture_it_stands_on_the_scale_of_log_odds() -> None:
+    """Alone it says 0 to 1; beside trees that would be next to nothing, whatever its share."""
+    X, _, kernel, _ = fitted()
+    np.testing.assert_allclose(kernel.times(3.0).scores(X), 3 * kernel.scores(X))
+    X = rows(200)
+    y = (X[:, 1] > 0).astype(np.int64)
+    alone, _ = fit_mixture_left_out(X, y, np.ones(200), categories=NAMED)
+    (shared,) = fit_for_all(X, [Target(y, 2)], [np.ones(200)], (0, 0, 3), 0)
+    for made in (alone, shared.model):
+        assert made.kernel is not None and np.ptp(made.kernel.scores(X)) > 2
 
 
 def test_a_task_of_its_own_has_a_fifth_and_rows_of_groups_have_none() -> None:

@@ -109,13 +109,23 @@ _KEPT = ("scale", "rows", "coefficients", "means")
 _AT_ONCE = 2048
 
 
-def kernel_from_dict(data: JsonLike) -> KernelRidge:
-    """The inverse of :meth:`KernelRidge.to_dict`."""
+def kernel_from_dict(data: JsonLike, n_features: int) -> KernelRidge:
+    """The inverse of :meth:`KernelRidge.to_dict`, for a model of so many features."""
     columns = columns_from_dict(data["columns"])
     scale, rows, coefficients, means = (np.array(data[name], dtype=np.float64) for name in _KEPT)
     n, m, c = len(rows), len(columns.feature), len(means)
     if (scale.shape, rows.shape, coefficients.shape) != ((m,), (n, m), (n, c)):
-        raise StoreError("the rows of a kernel in the store do not fit its columns and labels.")
+        raise StoreError(
+            f"the rows of a kernel in the store do not fit its {m} columns and {c} labels: scale "
+            f"{scale.shape}, rows {rows.shape}, coefficients {coefficients.shape}. The store was "
+            "changed by hand or damaged: open a copy of it."
+        )
+    astray = columns.feature[(columns.feature < 0) | (columns.feature >= n_features)]
+    if len(astray):
+        raise StoreError(
+            f"a kernel in the store asks for feature {int(astray[0])} of a model that "
+            f"has {n_features}. The store was changed by hand or damaged: open a copy of it."
+        )
     return KernelRidge(columns, scale, rows, coefficients, means)
 
 

@@ -144,7 +144,11 @@ def columns_from_dict(data: JsonLike) -> Columns:
         np.array(data[name], dtype=np.int64 if i < 2 else float) for i, name in enumerate(_KEPT)
     ]
     if len({part.shape for part in kept}) > 1 or kept[0].ndim != 1:
-        raise StoreError("the columns of a model in the store are not of one length.")
+        sizes = ", ".join(f"{name} {part.shape}" for name, part in zip(_KEPT, kept))
+        raise StoreError(
+            f"the columns of a model in the store must have one length; got {sizes}. The store was "
+            "changed by hand or damaged: open a copy of it."
+        )
     return Columns(*kept)
 
 

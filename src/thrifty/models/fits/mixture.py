@@ -188,17 +188,17 @@ class Mixture:
 def mixture_from_dict(data: JsonLike) -> Mixture:
     """The inverse of :meth:`Mixture.to_dict`; those of 0.2 have no share of a kernel."""
     card, line, trees, kernel = map(float, (*data["shares"], 0.0)[:4])
-    near = data.get("kernel")
+    near, points = data.get("kernel"), points_from_dict(data["card"])
     return Mixture(
         np.array(data["classes"], dtype=np.int64),
-        points_from_dict(data["card"]),
+        points,
         points_from_dict(data["line"]),
         None if data["trees"] is None else tree_sum_from_dict(data["trees"]),
         (card, line, trees, kernel),
         float(data["slope"]),
         np.array(data["intercepts"], dtype=np.float64),
         quality_from_dict(data.get("quality")),
-        None if near is None else kernel_from_dict(near),
+        None if near is None else kernel_from_dict(near, len(points.bins)),
     )
 
 

@@ -230,7 +230,7 @@ def number_mix_from_dict(data: JsonLike) -> NumberMix:
         np.array([*data["weights"], 0.0][:4], dtype=np.float64),
         float(data["middle"]),
         np.nan if data["error"] is None else float(data["error"]),
-        None if kernel is None else kernel_from_dict(kernel),
+        None if kernel is None else kernel_from_dict(kernel, len(line.middles)),
     )
 
 
