@@ -146,10 +146,10 @@ def test_in_a_mixture_it_stands_on_the_scale_of_log_odds() -> None:
     """Alone it says 0 to 1; beside trees that would be next to nothing, whatever its share."""
     X, _, kernel, _ = fitted()
     np.testing.assert_allclose(kernel.times(3.0).scores(X), 3 * kernel.scores(X))
-    X = rows(200)
-    y = (X[:, 1] > 0).astype(np.int64)
-    alone, _ = fit_mixture_left_out(X, y, np.ones(200), categories=NAMED)
-    (shared,) = fit_for_all(X, [Target(y, 2)], [np.ones(200)], (0, 0, 3), 0)
+    X = rows(300)
+    y = (X[:, 1] + np.random.default_rng(1).normal(size=300) > 0).astype(np.int64)
+    alone, _ = fit_mixture_left_out(X, y, np.ones(300), categories=NAMED)
+    (shared,) = fit_for_all(X, [Target(y, 2)], [np.ones(300)], (0, 0, 3), 0)
     for made in (alone, shared.model):
         assert made.kernel is not None and np.ptp(made.kernel.scores(X)) > 2
 
