@@ -14,9 +14,10 @@ import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
+from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
 from thrifty.models.buying.policy import Bought
-from thrifty.models.buying.purses import Sheet
+from thrifty.models.buying.purses import Basket
 from thrifty.models.buying.score_test import bin_codes, gains
 from thrifty.models.fits.folds import stratified_k_folds
 from thrifty.models.fits.proxy import proxy_out_of_fold
@@ -91,93 +92,100 @@ class InOrder:
         allowance: float,
         rng: np.random.Generator,
     ) -> Bought:
-        search = _OrderedSearch(cells, np.asarray(labels.codes, dtype=np.int64), allowance, rng)
-        search.groups = labels.groups
+        search = _OrderedSearch(cells, labels, allowance, rng)
         search.run()
         table = search.table()
         return Bought(table, Lesson(useful=table.features), {"way": "in order"})
 
 
 class _OrderedSearch:
-    """One task: a purse, what is still a candidate, what was taken."""
+    """One task: a basket, what is still a candidate, what was taken.
+
+    ``rows``: the first of the basket's order that the features are bought on.
+    """
 
     def __init__(
-        self, cells: Cells, codes: Ints, allowance: float, rng: np.random.Generator
+        self, cells: Cells, labels: Labels, allowance: float, rng: np.random.Generator
     ) -> None:
-        self.cells, self.y = cells, codes
+        codes = np.asarray(labels.codes, dtype=np.int64)
+        self.cells, self.groups = cells, labels.groups
         self.counts = np.bincount(codes)
-        self.prices = np.asarray(cells.prices, dtype=np.float64)
-        self.sheet = Sheet(cells, codes, allowance, rng)
-        self.alive = np.arange(cells.n_features)
-        self.taken: list[int] = []
-        self.rows = self._rows(OTHERS)
-        #: of all rows of the task, where some belong together
-        self.groups: Ints | None = None
+        self.rarest = int(self.counts[self.counts > 0].min())
+        self.basket = Basket(cells, codes, allowance, rng)
+        paid = np.asarray(cells.prices) > 0
+        self.taken, self.alive = np.flatnonzero(~paid).tolist(), np.flatnonzero(paid)
+        self.rows = self._balanced(OTHERS * self.rarest)
 
-    def _rows(self, others: float) -> Ints:
-        """The rarest class whole, and at most so many rows of each other class for each of it."""
-        most = int(np.ceil(others * self.counts[self.counts > 0].min()))
-        return np.sort(self.sheet.balanced(most))
+    def _balanced(self, each: float) -> int:
+        """Rows, the first, that hold so many of each class, or all of it."""
+        return int(np.minimum(self.counts, int(np.ceil(each))).sum())
 
     def run(self) -> None:
-        start = self.sheet.left
-        free = np.flatnonzero(self.prices <= 0)
-        if len(free):
-            self.sheet.buy(self.rows, free)
-            self.taken.extend(free.tolist())
-        self.alive = np.flatnonzero(self.prices > 0)
+        start = self.basket.left
+        if self.taken:  # what is free
+            self.basket.buy(np.array(self.taken), self.rows)
         self._first_look(FIRST_LOOK * start)
         probe = self._probe(FOR_PROBE * start)
-        self._fewer_rows(len(probe) // len(self.counts))
+        self._fewer_rows(probe)
         while len(self.alive) and self._one_more(probe):
             pass
+        if not self.taken:
+            raise BadInput(
+                f"not one feature can be paid for on {self.rows} rows with {start:g}: raise spend= "
+                "or the budget."
+            )
 
     def _first_look(self, most: float) -> None:
         """Whole rows, half of each class; half of the features stay."""
-        k = len(self.counts)
-        each = max(WHOLE // k, 2)
-        while each > 2 and self.sheet.price(self.sheet.balanced(each), self.alive) > most:
+        each = max(WHOLE // len(self.counts), 2)
+        while each > 2 and self.basket.price(self.alive, self._balanced(each)) > most:
             each -= 1
-        rows = self.sheet.balanced(each)
-        if len(self.alive) < 4 or not self.sheet.buy(rows, self.alive):
+        rows = self._balanced(each)
+        if len(self.alive) < 4 or not self.basket.buy(self.alive, rows):
             return
-        found = self._gains(rows, self.alive, None)
+        found = self._gains(rows, None)
         best = np.argsort(-found, kind="stable")[: (len(self.alive) + 1) // 2]
         self.alive = self.alive[np.sort(best)]
 
-    def _probe(self, most: float) -> Ints:
-        each = PROBE
-        while each > 5 and self.sheet.price(self.sheet.balanced(each), self.alive) > most:
+    def _probe(self, most: float) -> int:
+        """Rows on which features are compared, some of those they are to be bought on."""
+        each = min(PROBE, OTHERS * self.rarest)
+        while each > 5 and self.basket.price(self.alive, self._balanced(each)) > most:
             each = int(each * _FEWER)
-        rows = self.sheet.balanced(each)
-        if not self.sheet.buy(rows, self.alive):
-            rows = self.sheet.balanced(max(WHOLE // len(self.counts), 2))
-        return rows
+        self.basket.buy(self.alive, self._balanced(each))
+        return min((self.basket.bought(f) for f in self.alive.tolist()), default=0)
 
-    def _fewer_rows(self, least: int) -> None:
+    def _fewer_rows(self, probe: int) -> None:
         """So few rows that several features can be bought on them; the probe's rows stay."""
-        others, rarest = float(OTHERS), self.counts[self.counts > 0].min()
-        wanted = min(FEATURES, len(self.alive))
-        price = wanted * float(np.mean(self.prices[self.alive])) if wanted else 0.0
-        left = self.sheet.left
-        while len(self.rows) * price > left and _FEWER * others * rarest >= max(least, 2):
+        prices, wanted = np.asarray(self.cells.prices)[self.alive], min(FEATURES, len(self.alive))
+        others, price = float(OTHERS), wanted * float(prices.mean()) if wanted else 0.0
+        while self.rows * price > self.basket.left:
             others *= _FEWER
-            self.rows = self._rows(others)
+            fewer = self._balanced(others * self.rarest)
+            if fewer < max(probe, 2 * len(self.counts)):
+                break
+            self.rows = fewer
 
-    def _gains(self, rows: Ints, features: Ints, present: Floats | None) -> Floats:
-        """The gain of each feature on some rows, weighted to the shares of the classes."""
-        y = self.y[rows]
-        ours = np.bincount(y, minlength=len(self.counts))
-        weights = (self.counts / np.maximum(ours, 1))[y]
+    def _gains(self, rows: int, present: Floats | None) -> Floats:
+        """The gain of each feature on the first rows, weighted to the shares of the classes."""
+        if not rows:  # there was no money for a look: the cheapest goes first
+            return np.ones(len(self.alive))
+        y = self.basket.codes[:rows]
+        weights = self._weights(y)
         weights = weights / weights.mean()
         hot = np.eye(len(self.counts))[y]
         p = np.average(hot, axis=0, weights=weights)[None, :] if present is None else present
-        which = features.tolist()
-        codes = bin_codes(self.sheet.values(rows, which), self.sheet.known(rows, which), COARSE)
+        values = self.basket.values(self.alive, rows)
+        codes = bin_codes(values, np.ones(values.shape, dtype=bool), COARSE)
         found = gains(codes, hot - p, np.broadcast_to(p * (1 - p), hot.shape), weights)
         return np.asarray(found[:, 0])
 
-    def _present(self, probe: Ints) -> Floats | None:
+    def _weights(self, y: Ints) -> Floats:
+        """How many rows of its class each of these stands for."""
+        ours = np.bincount(y, minlength=len(self.counts))
+        return np.asarray((self.counts / np.maximum(ours, 1))[y])
+
+    def _present(self, probe: int) -> Floats | None:
         """What the features bought so far say of the probe's rows, out of fold."""
         if not self.taken:
             return None
@@ -186,15 +194,14 @@ class _OrderedSearch:
         together = None if self.groups is None else self.groups[table.rows]
         fold = stratified_k_folds(table.labels, _FOLDS, 0, together)
         p = proxy_out_of_fold(codes, table.labels, table.weights, fold)
-        place = np.searchsorted(table.rows, probe)
-        return np.asarray(p[place])
+        return np.asarray(p[np.searchsorted(table.rows, self.basket.order[:probe])])
 
-    def _one_more(self, probe: Ints) -> bool:
+    def _one_more(self, probe: int) -> bool:
         """Buy what gains most per root of its price on all rows; False: no money is left.
 
         One feature, or all that an order fills: its best and half of the others count.
         """
-        found = dict(zip(self.alive.tolist(), self._gains(probe, self.alive, self._present(probe))))
+        found = dict(zip(self.alive.tolist(), self._gains(probe, self._present(probe))))
         wanted: list[tuple[int, ...]] = [(f,) for f in found]
         wanted += [
             left
@@ -204,13 +211,13 @@ class _OrderedSearch:
         power = _PRICE_POWER_WITH_ORDERS if self.cells.orders else _PRICE_POWER
         worth = []
         for features in wanted:
-            price = self.sheet.price(self.rows, np.array(features)) / len(self.rows)
+            price = self.basket.price(np.array(features), self.rows) / self.rows
             gain = sorted((float(found[f]) for f in features), reverse=True)
             both = gain[0] + _BESIDE_BEST * sum(gain[1:])
             worth.append(both / max(price, 1e-9) ** power)
         for i in np.argsort(-np.array(worth), kind="stable").tolist():
             chosen = np.array(wanted[i], dtype=np.int64)
-            if self.sheet.buy(self.rows, chosen):
+            if self.basket.buy(chosen, self.rows):
                 self.alive = self.alive[~np.isin(self.alive, chosen)]
                 self.taken.extend(wanted[i])
                 return True
@@ -218,11 +225,8 @@ class _OrderedSearch:
 
     def table(self) -> Table:
         """What was bought on all rows; what only the probe saw is left out."""
-        rows = self.rows
-        features = np.array(self.taken, dtype=np.int64)
-        values = self.sheet.values(rows, self.taken)
-        ours = np.bincount(self.y[rows], minlength=len(self.counts))
-        weights = (self.counts / np.maximum(ours, 1))[self.y[rows]]
-        return Table(
-            features, rows, values, np.ones(values.shape, dtype=bool), weights, self.y[rows]
-        )
+        features, order = np.array(self.taken, dtype=np.int64), self.basket.order[: self.rows]
+        at = np.argsort(order)
+        values, y = self.basket.values(features, self.rows)[at], self.basket.codes[at]
+        bought = np.ones(values.shape, dtype=bool)
+        return Table(features, order[at], values, bought, self._weights(y), y)

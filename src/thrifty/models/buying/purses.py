@@ -1,17 +1,12 @@
 """Purses: what a task has bought, what is left to spend, and in which order its rows are taken.
 
-Three of them stand here, and are to become one: they differ in the order of the rows and in what
-they remember of it.
-
-- :class:`Basket` (:mod:`.halving`, :mod:`.long_tables`): one order of all rows, round robin over
-  the classes: any beginning of it is as balanced as the classes allow. A feature is bought on a
+- :class:`Basket` (:mod:`.halving`, :mod:`.in_order`): one order of all rows, round robin over the
+  classes: any beginning of it is as balanced as the classes allow. A feature is bought on a
   beginning, and its values are kept.
 - :class:`Account` (:mod:`.wide`): an order for the rare class and one for the others; a feature is
   bought on a beginning of each, and only counts are kept.
-- :class:`Sheet` (:mod:`.in_order`): an order for each class, features bought on any rows, values
-  and where they are known.
 
-In each a later, longer look at a feature contains the earlier one, which is not paid for again.
+In both a later, longer look at a feature contains the earlier one, which is not paid for again.
 
 Tasks that share rows take them for the class that has least of its due. A class's due goes with the
 root of its rows, over all tasks: rare classes are there early whichever task they belong to,
@@ -38,7 +33,6 @@ from thrifty.models.stairs import StairCells
 __all__ = [
     "Account",
     "Basket",
-    "Sheet",
     "free_features",
     "gap_leads",
     "round_robin",
@@ -466,59 +460,6 @@ class Account:
             self.b + background_looks,
             self.b_ones + background_ones,
         )
-
-
-class Sheet:
-    """Cells of one task on any rows, within an allowance; rows of a class in one random order.
-
-    >>> sheet = Sheet(Cells(np.arange(12.0).reshape(4, 3)), np.array([0, 0, 1, 1]), 5.0,
-    ...               np.random.default_rng(0))
-    >>> sheet.buy(np.array([0, 2]), np.array([1, 2])), sheet.left
-    (True, 1.0)
-    >>> sheet.buy(np.array([1, 3]), np.array([1])), sheet.known(np.array([0, 1]), [1]).tolist()
-    (False, [[True], [False]])
-    """
-
-    def __init__(
-        self, cells: Cells, codes: Ints, allowance: float, rng: np.random.Generator
-    ) -> None:
-        self.cells, self.left, self.n_rows = cells, allowance, len(codes)
-        order = rng.permutation(len(codes))
-        self.by_class = [order[codes[order] == k] for k in range(len(np.bincount(codes)))]
-        self._values: dict[int, Floats] = {}
-        self._known: dict[int, Bools] = {}
-
-    def balanced(self, each: int) -> Ints:
-        """So many rows of each class, the first of its order."""
-        return np.concatenate([rows[:each] for rows in self.by_class])
-
-    def price(self, rows: Ints, features: Ints) -> float:
-        """What it costs to have these features on these rows."""
-        return self.cells.price_of(rows, features) if len(rows) and len(features) else 0.0
-
-    def buy(self, rows: Ints, features: Ints) -> bool:
-        """Have these features on these rows; False, and nothing bought, if too dear."""
-        price = self.price(rows, features)
-        if price > self.left + _CENT:
-            return False
-        found = np.asarray(self.cells.get(rows, features), dtype=np.float64)
-        self.left -= price
-        for f, column in zip(features.tolist(), found.T):
-            if f not in self._values:
-                self._values[f] = np.full(self.n_rows, np.nan)
-                self._known[f] = np.zeros(self.n_rows, dtype=bool)
-            self._values[f][rows] = column
-            self._known[f][rows] = True
-        return True
-
-    def values(self, rows: Ints, features: Sequence[int]) -> Floats:
-        """(rows, features) of what was bought; NaN elsewhere."""
-        columns = [self._values[f][rows] for f in features]
-        return np.column_stack(columns) if columns else np.zeros((len(rows), 0))
-
-    def known(self, rows: Ints, features: Sequence[int]) -> Bools:
-        """(rows, features) what was bought."""
-        return np.column_stack([self._known[f][rows] for f in features])
 
 
 def _mask(members: Sequence[int], n: int) -> Bools:
