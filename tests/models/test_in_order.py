@@ -50,4 +50,3 @@ def test_little_money_is_spent_or_refused_with_a_word(spend):
     else:
         assert len(bought.table.features)
         assert cells.receipt().cost <= spend + 1e-6
-

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from thrifty.models.asking.order import each_costs, find_order
-from thrifty.models.buying.score_test import bin_codes, gains, significant
 from thrifty.models.fits import proxy
+from thrifty.models.fits.score_test import bin_codes, gains, significant
 from thrifty.models.table import Table
 
 

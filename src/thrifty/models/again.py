@@ -8,9 +8,9 @@ from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.labels.numbers import Numbers
 from thrifty.labels.partly import PartlyLabelled
-from thrifty.models.buying.nested import read_cells, what_is_known
 from thrifty.models.held.classifier import ModelClassifier
 from thrifty.models.held.regressor import ModelRegressor
+from thrifty.models.known import read_cells, what_is_known
 from thrifty.models.learning import LearnedTable
 from thrifty.models.table import Table
 

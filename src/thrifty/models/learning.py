@@ -22,10 +22,10 @@ from thrifty.models.asking.prefixes import fit_prefixes
 from thrifty.models.buying.checked import buy_and_check
 from thrifty.models.buying.halving import Halving
 from thrifty.models.buying.in_order import InOrder, pays_for_looks
-from thrifty.models.buying.nested import Nested, OneTable, is_told, read_known
+from thrifty.models.buying.nested import Nested
 from thrifty.models.buying.own import buy_by
 from thrifty.models.buying.policy import Bought, Policy
-from thrifty.models.buying.purses import free_features, owns_rows, share_of_rows
+from thrifty.models.buying.purses import free_features, owns_rows
 from thrifty.models.buying.rungs import buy_rungs, free_tables
 from thrifty.models.buying.wide import Wide
 from thrifty.models.fits.boosting import in_one_thread
@@ -34,6 +34,7 @@ from thrifty.models.fits.fitting import fit_classes, fit_regressor, fit_regresso
 from thrifty.models.fits.for_all import fit_for_all, how_many_tell
 from thrifty.models.fits.rungs import Rungs, fit_rungs, lower_rung, tells_enough
 from thrifty.models.fits.target import Target, target_of_classes, target_of_numbers, target_of_rows
+from thrifty.models.known import OneTable, read_known
 from thrifty.models.memory.memory import Lesson, Memory, words_of
 from thrifty.models.stairs import StairCells, Step, find_steps, on_stairs
 from thrifty.models.table import Table
@@ -204,9 +205,9 @@ def fit_one_table(
     all of the rows; else rows left out say how many features classes need.
     """
     classes = [target for target in targets if target.numbers is None]
-    also = [target for target in beside if target.numbers is None and is_told(target, one.rows)]
+    also = [target for target in beside if target.numbers is None and target.is_told_by(one.rows)]
     ours = [target.of_rows(one.rows) for target in (*classes, *also)]
-    weights = [share_of_rows(target, one.rows) for target in (*classes, *also)]
+    weights = [target.stands_for(one.rows) for target in (*classes, *also)]
     last = one.often_known(np.asarray(cells.shared_prices)[one.features] > 0)
     few = last
     if classes and not fresh:

@@ -13,7 +13,7 @@ import numpy as np
 
 from thrifty.array_types import Floats
 from thrifty.models.asking.order import ONE_AT_A_TIME, Order, OrderSearch, Price
-from thrifty.models.buying.score_test import significant
+from thrifty.models.fits.score_test import significant
 from thrifty.models.table import Table
 
 __all__ = ["find_joint_order"]

@@ -15,9 +15,9 @@ from functools import cached_property
 import numpy as np
 
 from thrifty.array_types import Floats, Ints
-from thrifty.models.buying.score_test import bin_codes, gains, significant
 from thrifty.models.fits.folds import stratified_k_folds
 from thrifty.models.fits.proxy import proxy_out_of_fold
+from thrifty.models.fits.score_test import bin_codes, gains, significant
 from thrifty.models.table import Table
 
 __all__ = ["Order", "OrderSearch", "Price", "each_costs", "find_order"]

@@ -38,7 +38,7 @@ from thrifty.models.buying.class_evidence import ClassEvidence
 from thrifty.models.buying.long_tables import is_long, rank_whole_rows
 from thrifty.models.buying.number_evidence import NumberEvidence
 from thrifty.models.buying.policy import Bought
-from thrifty.models.buying.purses import Basket, to_pay
+from thrifty.models.buying.purses import CENT, Basket, to_pay
 from thrifty.models.buying.worth import (
     Curve,
     Shape,
@@ -71,8 +71,6 @@ _PILOT = 0.5
 #: where asking itself costs, features of the second part for each root of the cells that it could
 #: buy, and at most. Set by hand (python benchmarks/questions.py)
 _WIDTH, _MOST = 0.7, 300
-#: what may be missing for a purchase: prices are sums of floats
-_CENT = 1e-9
 
 
 class Evidence(Protocol):
@@ -189,19 +187,17 @@ class _Search:
         """
         every, least = self.alive, min(self.shape.kinds * self.shape.least_look, self.n_rows)
         price, money = self.basket.price(every, least), self.basket.left
-        if price > money + _CENT:
+        if price > money + CENT:
             raise BadInput(
                 f"spend={money:g} is too small for a first look at {len(every)} features; the "
                 f"smallest useful is {price:g}, {self.shape.said}."
             )
         kept = money - max(_PILOT * money, price)
-        self.basket.left -= kept
-        rows = self._further(every, 0)
-        self.basket.left += kept
+        rows = self.basket.further(every, 0, saved=kept)
         self._check_values()
         ranked, k = rank(rows)
         self.chosen = ranked[:k].tolist()
-        self.rows = self._further(self.features, rows)
+        self.rows = self.basket.further(self.features, rows)
         if self.rows == self.n_rows and self.cells.call_price <= 0:
             for f in ranked[k:].tolist():  # all rows are there: what is left buys features
                 if not self.basket.buy(np.array([f]), self.rows):
@@ -215,14 +211,6 @@ class _Search:
         row = float(cells.shared_prices.sum()) - sum(fee for fee, _ in cells.fees)
         wanted = _WIDTH * (self.basket.left / max(row / cells.n_features, 1e-12)) ** 0.5
         return ranked, int(np.clip(wanted, 1, min(_MOST, cells.n_features)))
-
-    def _further(self, features: Ints, rows: int) -> int:
-        """As many further rows as can be paid for; again while calls cost less than they might."""
-        while True:
-            upto = self.basket.most_rows(features, rows, self.n_rows)
-            if upto == rows or not self.basket.buy(features, upto):
-                return rows
-            rows = upto
 
     def _looks(self) -> tuple[int, int]:
         """How often the features are halved, and rows of the first look, for each kind of label."""
@@ -419,8 +407,8 @@ def _check_allowance(cells: Cells, shape: Shape, allowance: float) -> None:
     prices = np.asarray(cells.prices, dtype=np.float64)
     rows = min(shape.kinds * shape.least_look, cells.n_examples)
     least = rows * (float(prices.min()) + float(prices.mean()))
-    enough = min(least, float(prices.sum()) * cells.n_examples) - _CENT
-    if allowance < enough and allowance < to_pay(cells) - _CENT:
+    enough = min(least, float(prices.sum()) * cells.n_examples) - CENT
+    if allowance < enough and allowance < to_pay(cells) - CENT:
         raise BadInput(
             f"a first look needs {shape.said} on some features, at least {least:g}; what may be "
             f"spent is {allowance:g}. Raise spend= or the budget."

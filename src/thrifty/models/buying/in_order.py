@@ -18,9 +18,9 @@ from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
 from thrifty.models.buying.policy import Bought
 from thrifty.models.buying.purses import Basket
-from thrifty.models.buying.score_test import bin_codes, gains
 from thrifty.models.fits.folds import stratified_k_folds
 from thrifty.models.fits.proxy import proxy_out_of_fold
+from thrifty.models.fits.score_test import bin_codes, gains
 from thrifty.models.memory.memory import Lesson, Memory
 from thrifty.models.table import Table
 

@@ -6,12 +6,13 @@ Joint rows: the best features completed on the same rows, so that a fit sees the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.models.belief import CHUNK, Looked, believe, knowledge_gradient, overall_rate
-from thrifty.models.buying.purses import Account
+from thrifty.models.buying.purses import Account, most
 
 __all__ = ["Background", "complete_rows", "look_around", "look_once"]
 
@@ -111,19 +112,14 @@ def look_around(account: Account, background: Background, spend: float, ratio: f
 def look_once(account: Account, spend: float) -> None:
     """Look at every feature on the same rows, as many of both kinds: where asking itself costs."""
     every = np.flatnonzero(account.there)
-    low, high = 1, max(len(account.rare), len(account.others))
 
     def sizes(n: int) -> tuple[Ints, Ints]:
         a = np.full(len(every), min(n, len(account.rare)))
         return a, np.full(len(every), min(n, len(account.others)))
 
-    while low < high:
-        middle = (low + high + 1) // 2
-        if account.cost(every, *sizes(middle)).sum() <= spend:
-            low = middle
-        else:
-            high = middle - 1
-    account.look(every, *sizes(low))
+    rows = max(len(account.rare), len(account.others))
+    n = most(1, rows, lambda n: bool(account.cost(every, *sizes(n)).sum() <= spend))
+    account.look(every, *sizes(n))
 
 
 def complete_rows(
@@ -142,17 +138,12 @@ def complete_rows(
         a = min(len(account.rare), int(np.ceil(n / others_each)))
         return np.full(k, a), np.full(k, min(n, len(account.others)))
 
-    rows = 0
+    def can_pay(money: float, n: int) -> bool:
+        return bool(account.cost(best, *sizes(n)).sum() <= money)
+
+    rows, high = 0, max(len(account.others), int(len(account.rare) * others_each) + 1)
     for part in account.parts:
-        left = part * (account.left - kept)
-        low, high = rows, max(len(account.others), int(len(account.rare) * others_each) + 1)
-        while low < high:  # as many rows as the money lasts
-            middle = (low + high + 1) // 2
-            if account.cost(best, *sizes(middle)).sum() <= left:
-                low = middle
-            else:
-                high = middle - 1
-        rows = low
+        rows = most(rows, high, partial(can_pay, part * (account.left - kept)))
         account.look(best, *sizes(rows))
     a, b = sizes(rows)
     return k + _further(account, ranked[k:], int(a[0]), int(b[0]), kept)

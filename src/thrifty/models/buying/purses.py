@@ -20,7 +20,7 @@ at once.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -33,10 +33,12 @@ from thrifty.models.stairs import StairCells
 __all__ = [
     "Account",
     "Basket",
+    "CENT",
+    "Purse",
     "free_features",
     "gap_leads",
+    "most",
     "round_robin",
-    "share_of_rows",
     "shared_order",
     "owned_first",
     "owns_rows",
@@ -125,14 +127,6 @@ def _members(targets: Sequence[Target]) -> Bools:
     )
 
 
-def share_of_rows(target: Target, rows: Ints) -> Floats:
-    """How many rows of the task each of these stands for, by its class; 0 without a label."""
-    codes = target.codes[rows]
-    ours = np.bincount(codes[codes >= 0], minlength=target.n_codes)
-    weight = np.append(target.sizes / np.maximum(ours, 1), 0.0)  # -1 is the last
-    return np.asarray(weight[codes], dtype=np.float64)
-
-
 #: parts of what is left that joint rows are bought in, where prices are expectations: what tells
 #: most is asked of the dear one most often, and cells that money ends before would be guesses
 _CAUTIOUS = (0.5, 0.5, 0.5, 0.5)
@@ -147,7 +141,7 @@ _MOSTLY, _LEAST_SEEN, _LEAST_THERE, _ASTRAY, _SPARED = 0.5, 16, 3, 0.05, 0.3
 #: features among which panels are looked for at most
 _MOST_IN_PANELS = 400
 #: what may be missing for a purchase: prices are sums of floats
-_CENT = 1e-9
+CENT = 1e-9
 
 
 def round_robin(
@@ -211,8 +205,64 @@ def gap_leads(features: Ints, values: Floats) -> dict[int, int]:
     return leads
 
 
-class Basket:
-    """Cells of one task, bought along the order, within an allowance.
+def most(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """The largest number up to high for which it holds; low where it holds for no larger one."""
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle - 1)
+    return low
+
+
+class Purse:
+    """What is left to spend, and buying features on the first rows of an order."""
+
+    def __init__(self, cells: Cells, order: Ints, allowance: float) -> None:
+        self.cells, self.order, self.left = cells, order, float(allowance)
+
+    def price(self, features: Ints, upto: int) -> float:
+        """What it costs at most to have these features on the first rows."""
+        return self.cells.price_of(self.order[:upto], features)
+
+    def most_rows(
+        self, features: Ints, start: int = 0, stop: int | None = None, saved: float = 0.0
+    ) -> int:
+        """The most rows, from start to stop, on which these features can still be paid for.
+
+        ``saved`` of the money is for something else.
+        """
+        bill = np.cumsum(self.cells.row_costs(self.order[:stop], features))
+        n = int(np.searchsorted(bill, self.left - saved + CENT, side="right"))
+        return max(n, start)
+
+    def buy(self, features: Ints, upto: int) -> bool:
+        """Have these features on the first rows; False, and nothing bought, if too dear."""
+        price = self.price(features, upto)
+        if price > self.left + CENT:
+            return False
+        could = self.cells.allowance
+        self._get(features, upto)
+        can = self.cells.allowance
+        # what a call really cost may be less than what was set aside for it
+        self.left -= price if could is None or can is None else min(price, could - can)
+        return True
+
+    def _get(self, features: Ints, upto: int) -> None:
+        if upto and len(features):
+            self.cells.get(self.order[:upto], features)
+
+    def further(
+        self, features: Ints, rows: int, stop: int | None = None, saved: float = 0.0
+    ) -> int:
+        """As many further rows as can be paid for; again while calls cost less than they might."""
+        while True:
+            upto = self.most_rows(features, rows, stop, saved)
+            if upto <= rows or not self.buy(features, upto):
+                return rows
+            rows = upto
+
+
+class Basket(Purse):
+    """A purse of one task that keeps the values, in an order in which its classes take turns.
 
     >>> basket = Basket(Cells(np.arange(12.0).reshape(4, 3)), np.array([0, 0, 1, 1]), 8.0,
     ...                 np.random.default_rng(0))
@@ -231,8 +281,7 @@ class Basket:
         others: float = 1.0,
         panels: bool = False,
     ) -> None:
-        self.cells, self.left = cells, float(allowance)
-        self.order = round_robin(codes, rng, others, cells)
+        super().__init__(cells, round_robin(codes, rng, others, cells), allowance)
         self.codes = codes[self.order]
         self.columns: dict[int, Floats] = {}
         #: of a feature the one without which it is missing, too: it is bought only where that is
@@ -273,12 +322,7 @@ class Basket:
             for at, which in self._missing(features, upto)
         )
 
-    def buy(self, features: Ints, upto: int) -> bool:
-        """Have these features on the first rows; False, and nothing bought, if too dear."""
-        price = self.price(features, upto)
-        if price > self.left + _CENT:
-            return False
-        could = self.cells.allowance
+    def _get(self, features: Ints, upto: int) -> None:
         led = np.array([f in self.leads for f in features.tolist()], dtype=bool)
         for some in (features[~led], features[led]):
             for at, which in self._missing(some, upto):
@@ -290,12 +334,8 @@ class Basket:
                     whole[: self.bought(f)] = self.columns.get(f, np.zeros(0))
                     whole[at] = column
                     self.columns[f] = whole
-        can = self.cells.allowance
-        # What a call really cost may be less than what was set aside for it.
-        self.left -= price if could is None or can is None else min(price, could - can)
         if self._panels:
             self._learn_panels()
-        return True
 
     def _learn_panels(self) -> None:
         """Which features are missing together, once more was seen of them."""
@@ -311,16 +351,11 @@ class Basket:
         lead = self.leads.get(feature)
         return 1.0 if lead is None else float((~np.isnan(self.columns[lead])).mean())
 
-    def most_rows(self, features: Ints, start: int, stop: int) -> int:
-        """The most rows, from start to stop, on which these features can still be paid for."""
-        low, high = start, stop
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self.price(features, middle) <= self.left + _CENT:
-                low = middle
-            else:
-                high = middle - 1
-        return low
+    def most_rows(
+        self, features: Ints, start: int = 0, stop: int | None = None, saved: float = 0.0
+    ) -> int:
+        stop = len(self.order) if stop is None else stop
+        return most(start, stop, lambda n: self.price(features, n) <= self.left - saved + CENT)
 
     def values(self, features: Ints, upto: int) -> Floats:
         """(rows, features) of what was bought."""

@@ -13,9 +13,10 @@ import numpy as np
 
 from thrifty.array_types import Bools, Ints
 from thrifty.cells import Cells
-from thrifty.models.buying.nested import Purse, read_cells, rows_in_order, what_is_known
-from thrifty.models.buying.purses import free_features, share_of_rows
+from thrifty.models.buying.nested import rows_in_order
+from thrifty.models.buying.purses import Purse, free_features
 from thrifty.models.fits.target import Target
+from thrifty.models.known import read_cells, what_is_known
 from thrifty.models.table import Table
 
 __all__ = ["buy_rungs", "free_tables"]
@@ -37,11 +38,9 @@ def buy_rungs(cells: Cells, targets: Sequence[Target], allowance: float) -> list
     """
     free = free_features(cells)
     paid = np.setdiff1d(np.arange(cells.n_features), np.append(free, np.flatnonzero(cells.absent)))
-    order = rows_in_order(cells, targets, allowance)
-    purse = Purse(cells, allowance)
-    n = purse.most_rows(order, paid)
-    if _enough(targets, order[:n]):
-        purse.buy(order[:n], paid)
+    purse = Purse(cells, rows_in_order(cells, targets, allowance), allowance)
+    if _enough(targets, purse.order[: purse.most_rows(paid)]):
+        purse.further(paid, 0)
     known = what_is_known(cells)
     whole = np.zeros(len(known), dtype=bool)
     if len(paid):
@@ -72,6 +71,5 @@ def _table(cells: Cells, target: Target, free: Ints, paid: Ints, whole: Bools) -
     bought = np.ones((len(rows), len(features)), dtype=bool)
     bought[:, len(free) :] = some[:, None]
     values, middles = read_cells(cells, rows, features, bought)
-    labels = target.codes[rows] if target.numbers is None else target.numbers[rows]
-    weights = share_of_rows(target, rows)
+    weights, labels = target.stands_for(rows), target.labels_of(rows)
     return Table(features, rows, values, bought, weights, labels, middles, rungs=True)

@@ -9,10 +9,12 @@ import numpy as np
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.typing import AnyArray
 
-__all__ = ["Target", "target_of_classes", "target_of_numbers", "target_of_rows"]
+__all__ = ["LEAST", "Target", "target_of_classes", "target_of_numbers", "target_of_rows"]
 
 #: groups into which numbers are cut for drawing rows and growing trees: fifths; set by hand
 _GROUPS = 5
+#: rows of a class without which it is not told from others
+LEAST = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,29 @@ class Target:
         """Of some rows."""
         numbers = None if self.numbers is None else self.numbers[rows]
         return Target(self.codes[rows], self.n_codes, numbers)
+
+    def labels_of(self, rows: Ints) -> AnyArray:
+        """What a model of these rows is to say."""
+        return self.codes[rows] if self.numbers is None else self.numbers[rows]
+
+    def is_told_by(self, rows: Ints) -> bool:
+        """Whether these rows hold enough of two classes, so that there is something to tell."""
+        codes = self.codes[rows]
+        ours = np.bincount(codes[codes >= 0], minlength=self.n_codes)
+        return int((ours >= LEAST).sum()) >= 2
+
+    def stands_for(self, rows: Ints) -> Floats:
+        """How many rows of the task each of these stands for, by its class; 0 without a label."""
+        codes = self.codes[rows]
+        ours = np.bincount(codes[codes >= 0], minlength=self.n_codes)
+        weight = np.append(self.sizes / np.maximum(ours, 1), 0.0)  # -1 is the last
+        return np.asarray(weight[codes], dtype=np.float64)
+
+    def of_present_classes(self) -> Target:
+        """With codes of the classes alone that are there."""
+        present, codes = np.unique(self.codes, return_inverse=True)
+        start = int((present < 0).sum())
+        return Target(codes.reshape(-1) - start, max(len(present) - start, 1), self.numbers)
 
 
 def target_of_classes(codes: Ints, n_classes: int) -> Target:
