@@ -178,3 +178,12 @@ def test_a_store_keeps_it(tmp_path: Path) -> None:
     life.close()
     again = thrifty.Lifetime.open(tmp_path / "a.db")
     np.testing.assert_array_equal(again.predict("up", asked).probabilities, told)
+
+
+def test_importances_just_below_zero_are_none():
+    """Sums of what cuts gain may round to less than nothing, whose root is no number."""
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    columns = Columns.of(x, np.zeros(2, dtype=bool))
+    told = [np.array([1.0, least]) for least in (0.0, -3e-18)]
+    made = [fit_kernel(columns, columns.matrix(x), one, x[:, :1]) for one in told]
+    assert np.array_equal(made[0][1], made[1][1])

@@ -24,8 +24,9 @@ __all__ = ["OneTable", "correlations", "read_cells", "read_known", "what_is_know
 _TREES = 60
 #: features that a model may have
 _MOST = 300
-#: of the features that are known at all, what must be known of a row for it to be in the table
-_KNOWN = 0.25
+#: of the features that are known at all, what must be known of a row for it to be in the table, and
+#: how many are enough in any case: of a wide table few are bought on most rows
+_KNOWN, _ENOUGH = 0.25, 25
 #: rows on which a feature must be known to count as known at all
 _SEEN = 8
 #: values further from the mean than so many spreads count as that far
@@ -99,8 +100,10 @@ def what_is_known(cells: Cells) -> Bools:
     return np.asarray(known)
 
 
-def read_known(cells: Cells, targets: Sequence[Target], beside: Sequence[Target] = ()) -> OneTable:
-    """All that is known of the rows, as one table; reading it costs nothing."""
+def read_known(
+    cells: Cells, targets: Sequence[Target], beside: Sequence[Target] = (), most: int = _MOST
+) -> OneTable:
+    """All that is known of the rows, as one table of at most so many features, for nothing."""
     known = what_is_known(cells)
     rows, features = _in_the_table(known, targets, np.asarray(cells.shared_prices) > 0)
     bought = known[np.ix_(rows, features)]
@@ -117,7 +120,7 @@ def read_known(cells: Cells, targets: Sequence[Target], beside: Sequence[Target]
     if numbers:
         alone = np.where(categories, 0.0, correlations(values, numbers))
         told = told / max(told.sum(), 1e-300) + alone / max(alone.sum(), 1e-300)
-    best = np.argsort(-told, kind="stable")[:_MOST]
+    best = np.argsort(-told, kind="stable")[:most]
     return OneTable(
         features[best], rows, values[:, best], bought[:, best], middles[best], told[best]
     )
@@ -163,8 +166,8 @@ def _in_the_table(known: Bools, targets: Sequence[Target], paid: Bools) -> tuple
     labelled = np.any([target.known for target in targets], axis=0)
     known = known & labelled[:, None]
     seen = known.sum(axis=0) >= min(_SEEN, max(int(known.sum(axis=0).max(initial=0)), 1))
-    share = known[:, seen].mean(axis=1) if seen.any() else np.zeros(len(known))
-    rows = np.flatnonzero(share >= _KNOWN)
+    enough = min(_KNOWN * int(seen.sum()), _ENOUGH)
+    rows = np.flatnonzero(known[:, seen].sum(axis=1) >= max(enough, 1))
     if all(target.numbers is not None for target in targets) and known[:, paid].any():
         rows = np.flatnonzero(known[:, paid].any(axis=1))
     if not all(target.is_told_by(rows) for target in targets):

@@ -38,8 +38,10 @@ _MOST = 300
 _ROWS_EACH = 64
 #: of the money, what is for whole rows; and where all labels are numbers
 _WHOLE, _WHOLE_FOR_NUMBERS = 0.5, 1 / 3
-#: the features that are bought on further rows make up this share of a row's price
-_KEPT = 0.5
+#: the features that are bought on further rows make up this share of a row's price at most, and are
+#: so few that there is so much of a row for each of them: a table that is square at least. Chosen on
+#: bibtex, slashdot and tmc2007_500 (docs/models.md, Labels at once)
+_KEPT, _TALL = 0.5, 1.0
 # Numbers (docs/models.md, Numbers as labels): the features are halved a second and a third time
 # where a line of half of them has at most so many times the square error on rows left out. Chosen
 # on made tables, yeast and support2.
@@ -86,7 +88,8 @@ class Nested:
         if n < least:  # all of the money, where its part would not show two rows of every class
             n = purse.further(every, n, stop=least)
         if purse.left > 0 and n < cells.n_examples:
-            better = _better(cells, read_known(cells, targets, beside), every, _KEPT)
+            one = read_known(cells, targets, beside, cells.n_features)
+            better = _better(cells, one, every, purse.left / _TALL)
             if numbers:
                 better = _narrower(cells, targets, purse, better)
             purse.further(better, 0)
@@ -98,13 +101,13 @@ def _narrower(cells: Cells, targets: Sequence[Target], purse: Purse, better: Int
     """Numbers: half of the money for these features, and again, while half of them tell as much."""
     for least in _AS_GOOD:
         purse.further(better, 0, saved=purse.left / 2)
-        one = read_known(cells, targets)
+        one = read_known(cells, targets, most=cells.n_features)
         prices = np.asarray(cells.shared_prices, dtype=np.float64)[one.features]
         at = np.flatnonzero(np.isin(one.features, better))
         ours = [target.of_rows(one.rows) for target in targets]
         if not _tells_as_much(one.values[:, at], one.bought[:, at], ours, prices[at], least):
             break
-        better = _better(cells, one, better, _KEPT)
+        better = _better(cells, one, better)
     return better
 
 
@@ -119,7 +122,7 @@ def _tells_as_much(
     for fold in range(_FOLDS):
         rest, out = rows[folds != fold], rows[folds == fold]
         told = correlations(values[rest], [target.of_rows(rest) for target in targets])
-        half = _for_their_price(told, prices, _KEPT * float(prices.sum()))
+        half = _for_their_price(told, prices)
         for i, some in enumerate((np.arange(values.shape[1]), half)):
             part = values[:, some]
             lost[i] += _lost(part[rest], part[out], targets, rest, out)
@@ -149,21 +152,24 @@ def _lost(values: Floats, asked: Floats, targets: Sequence[Target], rest: Ints, 
     return found
 
 
-def _for_their_price(told: Floats, prices: Floats, most: float) -> Ints:
-    """The features that tell most for their price, free ones first, for at most so much."""
+def _for_their_price(told: Floats, prices: Floats, square: float = np.inf) -> Ints:
+    """The features that tell most for their price, free ones first, for half of what all cost.
+
+    ``square``: their number times their price is at most that.
+    """
     free = prices <= 0
     worth = np.where(free, np.inf, told / np.where(free, 1.0, prices))
     ranked = np.argsort(-worth, kind="stable")
-    n = int(np.searchsorted(np.cumsum(prices[ranked]), most + CENT, side="right"))
-    return ranked[: max(n, 1)]
+    bill, paid = np.cumsum(prices[ranked]), np.cumsum(~free[ranked])
+    fits = (bill <= _KEPT * float(prices.sum()) + CENT) & (paid * bill <= square + CENT)
+    return ranked[: max(int(fits.sum()), 1)]
 
 
-def _better(cells: Cells, one: OneTable, among: Ints, share: float) -> Ints:
-    """Of some features those that tell most for their price, up to a share of their price."""
+def _better(cells: Cells, one: OneTable, among: Ints, square: float = np.inf) -> Ints:
+    """Of some features those that tell most for their price; see :func:`_for_their_price`."""
     some = np.flatnonzero(np.isin(one.features, among))
     prices = np.asarray(cells.shared_prices, dtype=np.float64)[one.features[some]]
-    best = _for_their_price(one.importances[some], prices, share * float(prices.sum()))
-    return one.features[some[best]]
+    return one.features[some[_for_their_price(one.importances[some], prices, square)]]
 
 
 def rows_in_order(cells: Cells, targets: Sequence[Target], allowance: float) -> Ints:

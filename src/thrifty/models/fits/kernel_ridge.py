@@ -142,7 +142,8 @@ def fit_kernel(
     >>> bool(np.abs(wave.scores(x) - np.sin(2 * x)).max() < 0.3)
     True
     """
-    told = importances / max(float(importances.mean()), 1e-300)
+    told = np.maximum(importances, 0.0)  # of cuts that gain nothing they may be just below 0
+    told = told / max(float(told.mean()), 1e-300)
     by = told[columns.feature] ** _BY_IMPORTANCE
     z = made * by
     apart = _squares(z, z)
