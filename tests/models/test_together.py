@@ -50,6 +50,19 @@ def test_labels_at_once_use_what_is_known_on_all_rows_alone():
         assert one.model.table_.width == 8 and one.model.table_.bought.all()
 
 
+def test_rows_that_were_bought_are_learned_from_however_wide_the_table_is():
+    """Of 1,200 features a few dozen are bought on most rows: less than a quarter of each."""
+    rng = np.random.default_rng(0)
+    X = rng.random((500, 1200)) < 0.1
+    X[:, :8] = rng.random((500, 8)) < 0.5
+    Y = {"a": (X[:, :4].sum(axis=1) > 2).astype(int), "b": (X[:, 4:8].sum(axis=1) > 2).astype(int)}
+    life = thrifty.Lifetime()
+    learned = life.learn(["a", "b"], X, Y, spend="5 %")
+    whole_rows = 0.05 * 500
+    for one in learned.values():
+        assert len(one.model.table_.rows) > 2 * whole_rows
+
+
 def test_numbers_at_once_have_few_features_on_many_rows_where_few_tell():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(900, 48))
