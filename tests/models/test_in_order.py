@@ -23,13 +23,13 @@ def _task(n=600, n_features=12, rare=40, seed=0):
 def test_features_are_compared_on_rows_that_they_are_bought_on(monkeypatch):
     """A probe of 150 rows of each class, where three for each of 40 rare ones are bought."""
     seen = []
-    real = in_order._OrderedSearch._one_more
+    real = in_order._FewFeatures._one_more
 
-    def one_more(self, probe):
-        seen.append((probe, self.rows))
-        return real(self, probe)
+    def one_more(self):
+        seen.append((self.looked, self.rows))
+        return real(self)
 
-    monkeypatch.setattr(in_order._OrderedSearch, "_one_more", one_more)
+    monkeypatch.setattr(in_order._FewFeatures, "_one_more", one_more)
     X, y = _task()
     cells = Cells(X)
     bought = InOrder().buy(cells, read_classes(y), Memory(), 0.6 * X.size, np.random.default_rng(0))

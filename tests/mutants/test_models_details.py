@@ -16,7 +16,7 @@ from thrifty.models import learning
 from thrifty.models.asking.certificate import RUNGS
 from thrifty.models.asking.joint_order import _JointSearch
 from thrifty.models.buying.class_evidence import ClassEvidence
-from thrifty.models.buying.halving import _Search
+from thrifty.models.buying.halving import Search
 from thrifty.models.buying.looks import look_once
 from thrifty.models.buying.purses import Account, rows_known
 from thrifty.models.fits import linear_and_trees
@@ -60,7 +60,7 @@ def test_what_no_row_has_said_is_not_taken_out_of_a_belief():
 
 def _search(cells, y, spend, rng):
     evidence = ClassEvidence(cells, read_classes(y), Memory(), float(spend), rng)
-    return _Search(cells, evidence, Memory(), rng)
+    return Search(cells, evidence, Memory(), rng)
 
 
 def test_looking_costs_no_more_than_its_share():

@@ -51,7 +51,7 @@ from thrifty.models.memory.memory import Lesson, Memory
 from thrifty.models.table import Table
 from thrifty.typing import JsonLike
 
-__all__ = ["Evidence", "Halving"]
+__all__ = ["Evidence", "Halving", "Search"]
 
 #: a first score counts up to 1 + this times where every earlier task found the feature useful. Set
 #: by hand
@@ -134,7 +134,7 @@ class Halving:
             evidence = NumberEvidence(cells, labels, memory, allowance, rng)
         else:
             evidence = ClassEvidence(cells, labels, memory, allowance, rng, alone=once or long)
-        search = _Search(cells, evidence, memory, rng)
+        search = Search(cells, evidence, memory, rng)
         if once:
             search.pilot(search.by_scores)
         elif long:
@@ -147,7 +147,7 @@ class Halving:
         return Bought(table, evidence.lesson(table), {"way": way, **evidence.told(table)})
 
 
-class _Search:
+class Search:
     """One task: what is bought, what is still a candidate, what was chosen."""
 
     def __init__(
@@ -245,9 +245,12 @@ class _Search:
                 if self.shape.at_first < 1:
                     self.mean_score = float(self._scores(self.alive, None).mean())
             if level < self.rounds:
-                found = self._scores(self.alive, None)
-                keep = max(1, -(-len(self.alive) // 2))
-                self.alive = self.alive[np.argsort(-found, kind="stable")[:keep]]
+                self.keep_half(self._scores(self.alive, None))
+
+    def keep_half(self, scores: Floats) -> None:
+        """Go on with the features that have the best scores."""
+        keep = max(1, -(-len(self.alive) // 2))
+        self.alive = self.alive[np.argsort(-scores, kind="stable")[:keep]]
 
     def _check_values(self) -> None:
         """A look that found nothing but gaps is the end of it."""

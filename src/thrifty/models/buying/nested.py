@@ -39,7 +39,7 @@ _ROWS_EACH = 64
 #: of the money, what is for whole rows; and where all labels are numbers
 _WHOLE, _WHOLE_FOR_NUMBERS = 0.5, 1 / 3
 #: the features that are bought on further rows make up this share of a row's price at most, and are
-#: so few that there is so much of a row for each of them: a table that is square at least. Chosen on
+#: so few that there are so many rows for each of them: a table that is square at least. Chosen on
 #: bibtex, slashdot and tmc2007_500 (docs/models.md, Labels at once)
 _KEPT, _TALL = 0.5, 1.0
 # Numbers (docs/models.md, Numbers as labels): the features are halved a second and a third time
