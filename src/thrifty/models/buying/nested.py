@@ -22,7 +22,7 @@ import numpy as np
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
-from thrifty.models.buying.purses import CENT, Purse, most, owns_rows, shared_order
+from thrifty.models.buying.purses import CENT, Purse, most, owns_rows, shared_order, to_pay
 from thrifty.models.fits.folds import folds_in_turn
 from thrifty.models.fits.number_mixture import NumberLine
 from thrifty.models.fits.target import LEAST, Target
@@ -89,7 +89,10 @@ class Nested:
             n = purse.further(every, n, stop=least)
         if purse.left > 0 and n < cells.n_examples:
             one = read_known(cells, targets, beside, cells.n_features)
-            better = _better(cells, one, every, purse.left / _TALL)
+            # earlier tasks' cells are of the same table: beside theirs one task's share is little
+            row = float(np.asarray(cells.shared_prices).sum())
+            known = row * cells.n_examples - to_pay(cells)
+            better = _better(cells, one, every, max(purse.left, known / 2) / _TALL)
             if numbers:
                 better = _narrower(cells, targets, purse, better)
             purse.further(better, 0)
