@@ -35,12 +35,14 @@ def test_an_easy_label_is_learned_for_a_part_of_the_limit(kind):
 
 
 def test_where_rows_still_teach_most_of_the_limit_is_spent():
-    """Sixty weak features: rows go on lowering the loss, and all of them are bought."""
+    """Sixty weak features: all of them, and rows beyond the half that are had while they wait."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 60))
     y = (X @ rng.normal(size=60) * 0.2 + rng.logistic(size=700) > 0).astype(int)
     learned = thrifty.Lifetime(thrifty.Models(random_state=0)).learn("t", X, y)
-    assert 20_000 < learned.receipt.cells <= 30_000 and learned.model.table_.n_rows == 700
+    assert 28_000 < learned.receipt.cells <= 30_000
+    table = learned.model.table_
+    assert table.n_rows > 450 and len(table.features) > 50
 
 
 def test_labels_that_are_numbers_stop_too():
