@@ -218,7 +218,7 @@ def test_an_oracle_that_fails_on_some_rows_for_good(life):
         life.answer("other", X, oracle=oracle, agree=0.99, random_state=0)
 
 
-@pytest.mark.parametrize(("rows", "said"), [(60, True), (400, False)])
+@pytest.mark.parametrize(("rows", "said"), [(40, True), (400, False)])
 def test_fewer_rows_than_a_certificate_needs_are_said_with_how_many_it_takes(life, rows, said):
     """Of 59 rows without an error it follows, with confidence .95, that 95 in 100 are right."""
     X, y = made(rows)

@@ -1,7 +1,7 @@
 """One table for several tasks: whole rows first, then the better half of the features on more rows.
 
 What is owned or free is taken first and costs nothing. Half of the money buys whole rows, in the
-order that the tasks share (:func:`.shared_order`); all of it where half would not show two rows of
+order that the tasks share (:func:`.rows_in_order`); all of it where half would not show two rows of
 every class. A forest for all tasks on what is then known says
 which features tell most for their price; those that make up half of a row's price are bought on as
 many further rows as the other half pays for. What was not bought stands at the middle of what was.
@@ -22,20 +22,16 @@ import numpy as np
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
-from thrifty.models.buying.purses import CENT, Purse, most, owns_rows, shared_order, to_pay
+from thrifty.models.buying.purses import CENT, Purse, most, rows_in_order, to_pay
 from thrifty.models.fits.folds import folds_in_turn
 from thrifty.models.fits.number_mixture import NumberLine
 from thrifty.models.fits.target import LEAST, Target
 from thrifty.models.known import OneTable, correlations, read_known, what_is_known
 
-__all__ = ["Nested", "rows_in_order"]
+__all__ = ["Nested"]
 
-#: of the common order of rows
-_SALT = 26
 #: features whose own price is asked where there is little money
 _MOST = 300
-#: rows of each class that are put in order at least; after them any order will do
-_ROWS_EACH = 64
 #: of the money, what is for whole rows; and where all labels are numbers
 _WHOLE, _WHOLE_FOR_NUMBERS = 0.5, 1 / 3
 #: the features that are bought on further rows make up this share of a row's price at most, and are
@@ -173,24 +169,6 @@ def _better(cells: Cells, one: OneTable, among: Ints, square: float = np.inf) ->
     some = np.flatnonzero(np.isin(one.features, among))
     prices = np.asarray(cells.shared_prices, dtype=np.float64)[one.features[some]]
     return one.features[some[_for_their_price(one.importances[some], prices, square)]]
-
-
-def rows_in_order(cells: Cells, targets: Sequence[Target], allowance: float) -> Ints:
-    """The rows as tasks on them take them: of each class those of which more is owned come first.
-
-    So a later task's rare rows are bought though others are owned: where owned rows came first
-    whatever their class, a label of 1 in 50 that came last had no more of it than chance had
-    bought (tmc2007_500 at 40 %, one after another: docs/models.md, Labels at once).
-    """
-    row = float(np.asarray(cells.shared_prices).sum())
-    most = cells.n_examples if row <= 0 else int(4 * allowance / row)
-    first = max(most, _ROWS_EACH * sum(target.n_codes for target in targets))
-    base = cells.row_order(_SALT)
-    if owns_rows(cells):
-        costs = cells.row_costs(base, np.arange(cells.n_features))
-        base = base[np.argsort(costs, kind="stable")]
-        first += int((costs < costs.max(initial=0.0)).sum())
-    return shared_order(base, targets, min(first, cells.n_examples))
 
 
 def _least_rows(order: Ints, targets: Sequence[Target]) -> int:

@@ -13,8 +13,7 @@ import numpy as np
 
 from thrifty.array_types import Bools, Ints
 from thrifty.cells import Cells
-from thrifty.models.buying.nested import rows_in_order
-from thrifty.models.buying.purses import Purse, free_features
+from thrifty.models.buying.purses import Purse, free_features, rows_in_order
 from thrifty.models.fits.target import Target
 from thrifty.models.known import read_cells, what_is_known
 from thrifty.models.table import Table
