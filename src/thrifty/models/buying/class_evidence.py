@@ -39,9 +39,8 @@ _CELLS = 450.0
 _SLIM = 2.0
 _POWER = 0.5
 _SLIMMEST = 7.0
-#: and at most this part of the rows there are, while features wait. Chosen on yeast, emotions and
-#: nhanes (six labels, three splits, 20 / 40 %: +.010 +.008, +.013 +.026, +.003 -.009 of average
-#: precision); cal500 +.048 +.016, digits +.004 +.001, crime's numbers above a quarter -.005 -.002
+#: and at most this part of the rows there are, where more than a few features are chosen. Chosen on
+#: yeast, emotions and nhanes (docs/models.md, *Numbers, categories, gaps, more than two classes*)
 _ROWS_OF_ALL = 0.5
 #: the share of the bill that halving may take, rows of each class in the last look at most and in
 #: the first one at least, how often features are halved (both set by hand), and the rows the table
@@ -116,6 +115,7 @@ class ClassEvidence:
             most_rounds=_MOST_ROUNDS,
             start=_START,
             at_first=_AT_FIRST,
+            rows_of_all=_ROWS_OF_ALL,
             width=lambda n: n**0.5 / slimness(n),
             whole=labels.n_classes == 2,
             said=f"two rows of each of {labels.n_classes} classes",
@@ -183,7 +183,7 @@ class ClassEvidence:
         earlier tasks, known in part, are not worth that: without the task's own others
         thyroid0387 fell from .80 to .78 at 3 %, nhanes from 1.03 to 1.00 at 10 %.
         """
-        enough = float(min(slimness(cells) * cells**0.5, _ROWS_OF_ALL * len(self.basket.order)))
+        enough = float(slimness(cells) * cells**0.5)
         if self.controls is None or self.controls.whole < _COHORT:
             return enough
         rare = float(self.sizes.min())

@@ -104,9 +104,10 @@ class Shape:
     ``least_look``, ``most_looks``: rows of each kind in the first look at least, in the last at
     most; ``most_rounds``: how often features are halved; ``start``: the table begins with so many
     rows that a feature costs this share of what is left; ``at_first``: and with this part of the
-    most rows at least; ``width``: features of a table of so many cells; ``most_features``: of a
-    model where all cells can be had; None: they are chosen all the same; ``whole``: whether rows
-    are bought whole where most cells are gaps.
+    most rows at least; ``rows_of_all``: the part of all rows that it has at most while features
+    wait, unless few are chosen; ``width``: features of a table of so many cells;
+    ``most_features``: of a model where all cells can be had; None: they are chosen all the same;
+    ``whole``: whether rows are bought whole where most cells are gaps.
     """
 
     kinds: int
@@ -118,6 +119,7 @@ class Shape:
     start: float
     width: Callable[[float], float]
     at_first: float = 1.0
+    rows_of_all: float = 1.0
     most_features: int | None = None
     whole: bool = False
 
