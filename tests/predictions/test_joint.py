@@ -45,14 +45,23 @@ def new_rows(seed=1, n=200):
 
 @pytest.mark.slow
 def test_one_walk_serves_all_tasks_for_fewer_cells_than_one_after_another(life):
+    """Cells for each answer that stops as sure; one after another reads what others bought, too.
+
+    Cells alone would not compare them: more rows are sure in one walk (.79 of them, .63 without).
+    """
     source, X, Y = new_rows(1)
     answers = life.predict(NAMES, source, stop=thrifty.Sure(0.8))
     assert answers.joint and list(answers) == NAMES
-    one_by_one = 0
+    bought, asked, sure = 0, 0, 0
     renamed = thrifty.Source.from_array(X, examples=[f"m{i}" for i in range(200)], name="ward")
     for name in NAMES:
-        one_by_one += life.predict(name, renamed, stop=thrifty.Sure(0.8)).receipt.cells
-    assert answers.receipt.cells <= one_by_one
+        one = life.predict(name, renamed, stop=thrifty.Sure(0.8))
+        bought += one.receipt.cells
+        asked += one.receipt.cells + one.receipt.reused_cells
+        sure += int((np.array(one.stopped) == "sure").sum())
+    ours = sum(int((np.array(answers[name].stopped) == "sure").sum()) for name in NAMES)
+    assert answers.receipt.cells / ours <= 0.95 * bought / sure
+    assert answers.receipt.cells <= 0.65 * asked
     for name, y in zip(NAMES, Y.T):
         assert (answers[name].values == y).mean() > 0.75
         assert set(answers[name].stopped) <= {"sure", "finished"}
