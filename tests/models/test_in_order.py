@@ -45,7 +45,7 @@ def test_little_money_is_spent_or_refused_with_a_word(spend):
     try:
         bought = InOrder().buy(cells, read_classes(y), Memory(), spend, np.random.default_rng(0))
     except BadInput as error:
-        assert "raise spend=" in str(error)
+        assert "which costs" in str(error) and "Raise spend=" in str(error)
         assert cells.receipt().cost == 0
     else:
         assert len(bought.table.features)

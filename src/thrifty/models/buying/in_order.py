@@ -120,9 +120,10 @@ class _FewFeatures(Search):
         while len(self.alive) and self._one_more():
             pass
         if not self.chosen:
+            each = [self.basket.price(np.array([f]), self.rows) for f in self.alive.tolist()]
             raise BadInput(
-                f"not one feature can be paid for on {self.rows} rows with {money:g}: raise spend= "
-                "or the budget."
+                f"a model needs one feature on {self.rows} rows at least, which costs "
+                f"{min(each):g}; what may be spent is {money:g}. Raise spend= or the budget."
             )
 
     def _balanced(self, each: float) -> int:

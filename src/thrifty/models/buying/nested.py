@@ -4,7 +4,9 @@ What is owned or free is taken first and costs nothing. Half of the money buys w
 order that the tasks share (:func:`.rows_in_order`); all of it where half would not show two rows of
 every class. A forest for all tasks on what is then known says
 which features tell most for their price; those that make up half of a row's price are bought on as
-many further rows as the other half pays for. What was not bought stands at the middle of what was.
+many further rows as the other half pays for, fewer where those rows would be fewer than they (a
+table that is square at least; chosen on bibtex, slashdot and tmc2007_500). What was not bought
+stands at the middle of what was.
 Where all labels are numbers a third of the money is for whole rows, the features are halved up to
 three times, as long as rows left out say that half tells as much, and correlations have a say
 beside the forest.
@@ -34,10 +36,8 @@ __all__ = ["Nested"]
 _MOST = 300
 #: of the money, what is for whole rows; and where all labels are numbers
 _WHOLE, _WHOLE_FOR_NUMBERS = 0.5, 1 / 3
-#: the features that are bought on further rows make up this share of a row's price at most, and are
-#: so few that there are so many rows for each of them: a table that is square at least. Chosen on
-#: bibtex, slashdot and tmc2007_500 (docs/models.md, Labels at once)
-_KEPT, _TALL = 0.5, 1.0
+#: the features that are bought on further rows make up this share of a row's price at most
+_KEPT = 0.5
 # Numbers (docs/models.md, Numbers as labels): the features are halved a second and a third time
 # where a line of half of them has at most so many times the square error on rows left out. Chosen
 # on made tables, yeast and support2.
@@ -88,7 +88,7 @@ class Nested:
             # earlier tasks' cells are of the same table: beside theirs one task's share is little
             row = float(np.asarray(cells.shared_prices).sum())
             known = row * cells.n_examples - to_pay(cells)
-            better = _better(cells, one, every, max(purse.left, known / 2) / _TALL)
+            better = _better(cells, one, every, max(purse.left, known / 2))
             if numbers:
                 better = _narrower(cells, targets, purse, better)
             purse.further(better, 0)

@@ -1,12 +1,13 @@
 """Purses: what a task has bought, what is left to spend, and in which order its rows are taken.
 
-- :class:`Basket` (:mod:`.halving`, :mod:`.in_order`): one order of all rows, round robin over the
-  classes: any beginning of it is as balanced as the classes allow. A feature is bought on a
-  beginning, and its values are kept.
+- :class:`Purse` (:mod:`.nested`, :mod:`.rungs`): an order of rows that is given, what is left to
+  spend, and no values: the door gives what was paid for again.
+- :class:`Basket` (:mod:`.halving`, :mod:`.in_order`), a purse of one task: its order is round robin
+  over the classes, so that any beginning is as balanced as they allow, and it keeps the values.
 - :class:`Account` (:mod:`.wide`): an order for the rare class and one for the others; a feature is
   bought on a beginning of each, and only counts are kept.
 
-In both a later, longer look at a feature contains the earlier one, which is not paid for again.
+In each a later, longer look at a feature contains the earlier one, which is not paid for again.
 
 Tasks that share rows take them for the class that has least of its due. A class's due goes with the
 root of its rows, over all tasks: rare classes are there early whichever task they belong to,
@@ -134,8 +135,8 @@ def rows_in_order(cells: Cells, targets: Sequence[Target], allowance: float) -> 
     bought (tmc2007_500 at 40 %, one after another: docs/models.md, Labels at once).
     """
     row = float(np.asarray(cells.shared_prices).sum())
-    most = cells.n_examples if row <= 0 else int(4 * allowance / row)
-    first = max(most, _ROWS_EACH * sum(target.n_codes for target in targets))
+    whole = cells.n_examples if row <= 0 else int(4 * allowance / row)
+    first = max(whole, _ROWS_EACH * sum(target.n_codes for target in targets))
     base = cells.row_order(_SALT)
     if owns_rows(cells):
         costs = cells.row_costs(base, np.arange(cells.n_features))
