@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from thrifty.cells import Cells, PriceList, as_source
+from thrifty.cells import Cells, PriceList, Source, as_source
 from thrifty.errors import BadInput
 from thrifty.labels.classes import read_classes
+from thrifty.labels.numbers import Numbers
 from thrifty.models.buying.halving import Halving
 from thrifty.models.buying.purses import Basket
 from thrifty.models.fits.mixture import fit_mixture
@@ -145,3 +146,18 @@ def test_a_memory_keeps_how_values_are_spread_and_what_was_useful():
     assert note["gaps"] == pytest.approx(0.1, abs=0.06)
     again = Memory.from_dict(memory.to_dict())
     assert memory.useful[7] == 3 and again.sketch(7) == note
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_panel_is_bought_as_what_it_is(numbers):
+    # 3 for six features that tell, where each alone costs 2: one at a time three were as dear
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(1200, 30))
+    score = X[:, :6].sum(axis=1) + rng.normal(size=1200)
+    names = [f"x{i}" for i in range(30)]
+    prices = PriceList(dict.fromkeys(names, 2.0), orders={"panel": (3.0, names[:6])})
+    cells = Cells(Source.from_array(X, feature_names=names), prices, spend=3000.0)
+    labels = Numbers(score) if numbers else read_classes((score > 0).astype(int))
+    bought = Halving().buy(cells, labels, Memory(), 3000.0, np.random.default_rng(0))
+    assert set(range(6)) <= set(bought.table.features[:7].tolist())
+    assert cells.receipt().cost <= 3000.0

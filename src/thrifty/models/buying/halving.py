@@ -23,7 +23,7 @@ and ``benchmarks/regression.py`` measure with them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -64,6 +64,8 @@ _MORE_ROWS = 0.5
 #: half of the rows made tables of 5 features that tell among 60 to 210 have 120 to 190 for each,
 #: yeast, nhanes, digits and crime's numbers 15 to 50. Without it the made ones lose .025
 _ROWS_EACH = 80
+#: of an order's features beyond the best, this part of what they gain counts. Set by hand
+_BESIDE_BEST = 0.5
 #: what is free counts as this part of the mean price: it is worth a look whatever its score
 _FREE = 1e-3
 #: of the cells, what may be values where rows are bought whole instead of columns chosen, and the
@@ -161,7 +163,8 @@ class Search:
         self.basket, self.shape = evidence.basket, evidence.shape
         self.n_rows = len(self.basket.order)
         prices = np.asarray(cells.shared_prices, dtype=np.float64)
-        self.prices = np.maximum(prices, _FREE * max(float(prices.mean()), 1e-9))
+        self.least = _FREE * max(float(prices.mean()), 1e-9)
+        self.prices = np.maximum(prices, self.least)
         self.alive = np.arange(cells.n_features)
         self.rounds, self.first = self._looks()
         self.useful = memory.usefulness(cells.n_features) / max(memory.tasks, 1)
@@ -298,12 +301,14 @@ class Search:
             scores = self._scores(waiting, present)
             if self.judges and (self._hopeless() or not still_falls(self.losses, self.fall)):
                 break
-            by_feature = self._gain_of_features(waiting, scores)
+            offers, prices = self.offers(waiting)
+            by_feature = together(self._gain_of_features(waiting, scores), offers) / prices
             took, upto = 0, self._rows_while_waiting(enough)
-            if self.rows < upto and (not len(waiting) or by_feature.max() < max(by_rows, 0.0)):
+            if self.rows < upto and by_feature.max(initial=-1.0) < max(by_rows, 0.0):
                 took = self._buy_rows(int(upto))
             if not took:
-                waiting, took = self._buy_features(waiting, scores / self.prices[waiting])
+                worth, batch = together(scores, offers) / prices, 1 + len(self.chosen) // _PER_BATCH
+                waiting, took = self.buy_best(waiting, offers, worth, batch)
             if not took:
                 break
             present, by_rows = self._present()
@@ -324,26 +329,42 @@ class Search:
             return enough
         return min(enough, self.shape.rows_of_all * self.n_rows)
 
+    def offers(self, waiting: Ints) -> tuple[list[Ints], Floats]:
+        """What may be bought on the rows of the table, as positions here, and what a row costs.
+
+        Each feature, and all that an order fills. Where a price depends on what is owned, as with
+        orders and fees, it is that of the table's rows as they are now.
+        """
+        alone = [np.array([i]) for i in range(len(waiting))]
+        if not self.cells.depends.any():
+            return alone, self.prices[waiting]
+        filled = [np.flatnonzero(np.isin(waiting, order)) for order in self.cells.orders]
+        offers = alone + [some for some in filled if len(some) > 1]
+        rows = max(self.rows, 1)
+        prices = np.array([self.basket.price(waiting[some], rows) / rows for some in offers])
+        return offers, np.maximum(prices, self.least)
+
     def _gain_of_features(self, waiting: Ints, scores: Floats) -> Floats:
-        """Expected fall of the loss per price of buying each on the rows of the table.
+        """Expected fall of the loss, for each row of the table, of buying each on them.
 
         Half of what the score test shows beyond chance, which is 1. (Taking off the luck of the
         best of so many as well left two or three features on all rows: spam fell from .98 to .84.)
         """
-        prices = self.prices[waiting] * self.rows
         n = self.evidence.seen(waiting, self.looked)
-        return np.asarray((scores - 1.0) / (2.0 * n) / np.maximum(prices, 1e-12))
+        return np.asarray((scores - 1.0) / (2.0 * n * self.rows))
 
     def _hopeless(self) -> bool:
         """Whether there is nothing to be learned, as far as much that was bought can tell."""
         return is_hopeless(self.losses, self.fall, self.evidence.rare(self.rows))
 
-    def _buy_features(self, waiting: Ints, worth: Floats) -> tuple[Ints, int]:
-        """The best few that can be paid for, on the rows of the table."""
-        took, batch = 0, 1 + len(self.chosen) // _PER_BATCH
-        for f in waiting[np.argsort(-worth, kind="stable")].tolist():
-            if took < batch and self.basket.buy(np.array([f]), self.rows):
-                self.chosen.append(f)
+    def buy_best(
+        self, waiting: Ints, offers: Sequence[Ints], worth: Floats, batch: int
+    ) -> tuple[Ints, int]:
+        """The best few that can be paid for; one, where orders make others cheaper by it."""
+        took, batch = 0, batch if len(offers) == len(waiting) else 1
+        for i in np.argsort(-worth, kind="stable").tolist():
+            if took < batch and self.basket.buy(waiting[offers[i]], self.rows):
+                self.chosen.extend(waiting[offers[i]].tolist())
                 took += 1
         return waiting[~np.isin(waiting, self.chosen)], took
 
@@ -392,9 +413,15 @@ class Search:
         self.fall, self.by_more_rows = curve.fall, curve.by_rows
         self.losses.append(curve.loss)
         more = min(_MORE_ROWS * self.rows, self.n_rows - self.rows)
-        price = more * float(self.prices[self.chosen].sum())
+        price = more * self._row_price()
         gain = curve.by_rows * more / (_MORE_ROWS * self.rows)
         return curve.p, (gain / price if price > 0 else 0.0)
+
+    def _row_price(self) -> float:
+        """What a row of the chosen features costs."""
+        if not self.cells.depends.any():
+            return float(self.prices[self.chosen].sum())
+        return max(self.cells.price_between([], self.chosen), self.least)
 
     def _afford_something(self) -> None:
         """Too little money to look at every feature: look at as many as it pays for."""
@@ -413,6 +440,20 @@ class Search:
                 f"a first look at {k} rows of one feature costs more than what may be spent, "
                 f"{self.basket.left:g}: raise spend= or the budget."
             )
+
+
+def together(values: Floats, offers: Sequence[Ints]) -> Floats:
+    """What offers are worth: of several features the best, and half of what is above 0 of others.
+
+    >>> together(np.array([1.0, 4.0, -1.0]), [np.array([0]), np.array([0, 1, 2])]).tolist()
+    [1.0, 4.5]
+    """
+    if all(len(some) == 1 for some in offers):
+        return values
+    best = [float(values[some].max()) for some in offers]
+    rest = [float(np.maximum(values[some], 0.0).sum()) for some in offers]
+    found = [one + _BESIDE_BEST * (both - max(one, 0.0)) for one, both in zip(best, rest)]
+    return np.array(found)
 
 
 def _check_allowance(cells: Cells, shape: Shape, allowance: float) -> None:

@@ -23,7 +23,7 @@ from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
 from thrifty.models.buying.class_evidence import ClassEvidence
-from thrifty.models.buying.halving import Search
+from thrifty.models.buying.halving import Search, together
 from thrifty.models.buying.policy import Bought
 from thrifty.models.buying.purses import most
 from thrifty.models.memory.memory import Lesson, Memory
@@ -47,8 +47,6 @@ FIRST_LOOK = 0.25
 FOR_PROBE = 0.3
 #: where rows are too dear, they are taken times this, again and again
 _FEWER = 0.9
-#: of an order's features beyond the best, this part of what they gain counts
-_BESIDE_BEST = 0.5
 #: a gain counts per price to this power; with orders, which fill several features, per its root
 _PRICE_POWER = 1.0
 _PRICE_POWER_WITH_ORDERS = 0.5
@@ -162,28 +160,9 @@ class _FewFeatures(Search):
         return np.maximum(found, _NOTHING)
 
     def _one_more(self) -> bool:
-        """Buy what gains most for its price on all rows; False: no money is left.
-
-        One feature, or all that an order fills: its best and half of the others count.
-        """
-        found = dict(zip(self.alive.tolist(), self._gains().tolist()))
-        wanted: list[tuple[int, ...]] = [(f,) for f in found]
-        wanted += [
-            left
-            for order in self.cells.orders
-            if len(left := tuple(f for f in order if f in found)) > 1
-        ]
+        """Buy what gains most for its price on all rows; False: no money is left."""
+        offers, prices = self.offers(self.alive)
         power = _PRICE_POWER_WITH_ORDERS if self.cells.orders else _PRICE_POWER
-        worth = []
-        for features in wanted:
-            price = self.basket.price(np.array(features), self.rows) / self.rows
-            gain = sorted((found[f] for f in features), reverse=True)
-            both = gain[0] + _BESIDE_BEST * sum(gain[1:])
-            worth.append(both / max(price, 1e-9) ** power)
-        for i in np.argsort(-np.array(worth), kind="stable").tolist():
-            chosen = np.array(wanted[i], dtype=np.int64)
-            if self.basket.buy(chosen, self.rows):
-                self.alive = self.alive[~np.isin(self.alive, chosen)]
-                self.chosen.extend(wanted[i])
-                return True
-        return False
+        worth = together(self._gains(), offers) / prices**power
+        self.alive, took = self.buy_best(self.alive, offers, worth, 1)
+        return bool(took)
