@@ -9,6 +9,8 @@ labels are left out. What may be spent is a share of all cells, for all labels t
   way", the least lead of a task)
 - whole rows once: the first rows of the bill, whole, for all labels: ExtraTrees, LightGBM and, on
   Boolean features, logistic regression; the best in hindsight
+- whole rows drawn: the same with rows drawn at random in place of the first, six times: what single
+  rows of a small set bring by luck is taken out of the comparison
 - pilots once: half of the bill for a pilot of whole rows, then the best columns by the summed
   evidence of all labels, divided in nine ways as benchmarks/models.py does; the best in hindsight
 
@@ -20,6 +22,7 @@ chosen on digits, yeast, support2 and tmc2007_500.
 from __future__ import annotations
 
 import argparse
+import copy
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,8 +39,11 @@ from thrifty.benchmarks.measure import machine, table
 
 SETS = ("digits", "yeast", "support2", "bibtex", "emotions", "nhanes", "tmc2007_500")
 BILLS = (0.02, 0.05, 0.1, 0.2, 0.4)
-PARTS = ("at once", "in turn", "whole rows once", "pilots once")
+PARTS = ("at once", "in turn", "whole rows once", "pilots once", "whole rows drawn")
+DRAWN = PARTS[-1]
 KEPT = Path(__file__).resolve().parent / "results" / "together.jsonl"
+#: draws of whole rows
+_DRAWS = 6
 _SHARES, _OTHERS = (0.3, 0.5, 0.7), (0.25, 0.5, 0.75)
 
 
@@ -143,6 +149,17 @@ def whole_rows_once(split: Shared, bill: float, seed: int) -> dict[str, object]:
     return {"models": found}
 
 
+def whole_rows_drawn(split: Shared, bill: float, seed: int) -> dict[str, object]:
+    rng, drawn = np.random.default_rng(seed), []
+    for _ in range(_DRAWS):
+        other, order = copy.copy(split), rng.permutation(len(split.X))
+        other.X, other.Y = split.X[order], split.Y[order]
+        drawn.append(whole_rows_once(other, bill, seed)["models"])
+    return {
+        "models": {name: np.mean([d[name] for d in drawn], axis=0).tolist() for name in drawn[0]}
+    }
+
+
 def pilots_once(split: Shared, bill: float, seed: int) -> dict[str, object]:
     S, N = split.X.shape
     fit = logistic if split.X.dtype == np.uint8 else boosted
@@ -172,6 +189,7 @@ WAYS: dict[str, Callable[[Shared, float, int], dict[str, object]]] = {
     "in turn": in_turn,
     "whole rows once": whole_rows_once,
     "pilots once": pilots_once,
+    "whole rows drawn": whole_rows_drawn,
 }
 
 
@@ -225,6 +243,14 @@ def rows_of(lines: list[dict[str, object]]) -> list[dict[str, object]]:
                 row[what] = f"{np.mean([a / f for a, _, f in both]):.3f}"
                 if what in ("at once", "in turn"):
                     row[f"{what}, lead"] = interval([(a - b) / f for a, b, f in both])
+                    drawn = [
+                        (_mean(by[name, s, what, bill]) - _mean(by[name, s, DRAWN, bill]))
+                        / _mean(by[name, s, "full", None])
+                        for s in seeds
+                        if (name, s, what, bill) in by and (name, s, DRAWN, bill) in by
+                    ]
+                    if drawn:
+                        row[f"{what}, over drawn"] = interval(drawn)
             keys = [(name, s, "in turn", bill) for s in seeds]
             turns = [by[key] for key in keys if key in by]
             if turns:
@@ -241,7 +267,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=SETS)
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     parser.add_argument("--bills", type=float, nargs="*", default=BILLS)
-    parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
+    parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS[:-1])
     parser.add_argument("--labels", type=int, default=12)
     given, kept = begin(parser, KEPT)
     for seed in given.seeds:
