@@ -141,9 +141,9 @@ def named_in(begins: str) -> set[str]:
 
 #: rooms that the page draws file by file
 DRAWN = [
-    "", "trees", "models", "models/buying", "models/fits", "models/asking", "models/memory",
-    "models/held", "lifetime", "labels", "cells", "cells/sources", "cells/prices", "cells/ledger",
-    "stores", "lazy",
+    "", "trees", "models", "models/buying", "models/evidence", "models/purses", "models/fits",
+    "models/asking", "models/memory", "models/held", "lifetime", "labels", "cells", "cells/sources",
+    "cells/prices", "cells/ledger", "stores", "lazy",
 ]  # fmt: skip
 
 

@@ -9,11 +9,11 @@ from sklearn.metrics import roc_auc_score
 import thrifty
 from thrifty.cells import Cells
 from thrifty.models.buying.looks import Background, look_around
-from thrifty.models.buying.purses import Account
 from thrifty.models.buying.wide import _lesson
 from thrifty.models.fits.line import LineDesign
 from thrifty.models.fits.points import Design
 from thrifty.models.memory.memory import Memory
+from thrifty.models.purses.account import Account
 
 pd = pytest.importorskip("pandas")
 

@@ -7,9 +7,9 @@ import pytest
 
 import thrifty
 from thrifty.cells import Cells, as_source
-from thrifty.models.buying.purses import Basket
 from thrifty.models.fits.line import LineDesign
 from thrifty.models.fits.logistic import fit_slope
+from thrifty.models.purses.purse import Basket
 
 
 def held_out_loss(slope, scores, y):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from thrifty.models.buying.drift import drifted
+from thrifty.models.evidence.drift import drifted
 from thrifty.models.fits.linear_score import fit_linear
 from thrifty.models.fits.logistic import fit_two_classes
 from thrifty.models.table import Table

@@ -12,10 +12,10 @@ import thrifty
 from thrifty.cells import Cells
 from thrifty.labels.classes import read_classes
 from thrifty.models.buying.halving import Halving
-from thrifty.models.buying.purses import Basket
 from thrifty.models.fits.mixture import fit_mixture_left_out
 from thrifty.models.memory.controls import controls_of, remember_controls
 from thrifty.models.memory.memory import Lesson, Memory
+from thrifty.models.purses.purse import Basket
 
 
 def people(n, seed, features=20, share=0.05, moved=0.0):

@@ -11,7 +11,7 @@ import pytest
 
 import thrifty
 from thrifty.cells import Cells
-from thrifty.models.buying.purses import Account
+from thrifty.models.purses.account import Account
 
 RATES = thrifty.Rates("0.15 USD", "0.60 USD")
 

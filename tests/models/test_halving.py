@@ -11,9 +11,9 @@ from thrifty.errors import BadInput
 from thrifty.labels.classes import read_classes
 from thrifty.labels.numbers import Numbers
 from thrifty.models.buying.halving import Halving
-from thrifty.models.buying.purses import Basket
 from thrifty.models.fits.mixture import fit_mixture
 from thrifty.models.memory.memory import Memory
+from thrifty.models.purses.purse import Basket
 
 
 def clinic(n=1200, features=60, seed=0, rate=-2.0):

@@ -11,7 +11,7 @@ from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
 from thrifty.models.buying.halving import Halving
-from thrifty.models.buying.long_tables import is_long
+from thrifty.models.evidence.whole_rows import is_long
 from thrifty.models.memory.memory import Memory
 
 N, WIDTH = 24_000, 20

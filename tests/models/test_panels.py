@@ -7,7 +7,8 @@ import pytest
 
 import thrifty
 from thrifty.cells import Cells
-from thrifty.models.buying.purses import Basket, gap_leads
+from thrifty.models.purses.gap_panels import gap_leads
+from thrifty.models.purses.purse import Basket
 
 N, WIDTH, PANEL = 600, 24, 6
 

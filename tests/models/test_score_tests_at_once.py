@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from thrifty.models.buying import class_evidence
+from thrifty.models.evidence import score_tests as tests
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -26,9 +26,9 @@ def test_all_together_is_one_by_one(monkeypatch, classes, believed, rows):
     present = rng.dirichlet(np.ones(classes), rows) if believed else None
     features = rng.permutation(700)
     given = (basket, features, rows, classes, {7}, present)
-    together = class_evidence.score_tests(*given)
-    monkeypatch.setattr(class_evidence, "_MANY", 10**9)
-    one_by_one = class_evidence.score_tests(*given)
+    together = tests.score_tests(*given)
+    monkeypatch.setattr(tests, "_MANY", 10**9)
+    one_by_one = tests.score_tests(*given)
     assert np.allclose(together, one_by_one, rtol=1e-10, atol=1e-12)
     assert rows < 200 or len(set(together.tolist())) > 600
 
@@ -38,5 +38,5 @@ def test_where_every_row_is_known_for_certain_no_feature_tells_anything_more():
     y = rng.integers(0, 2, 80)
     basket = SimpleNamespace(columns=dict(enumerate(rng.normal(size=(12, 80)))), codes=y)
     given = (basket, np.arange(12), 80, 2, set())
-    assert (class_evidence.score_tests(*given, np.eye(2)[y]) == 0).all()
-    assert (class_evidence.score_tests(*given, None) > 0).any()
+    assert (tests.score_tests(*given, np.eye(2)[y]) == 0).all()
+    assert (tests.score_tests(*given, None) > 0).any()

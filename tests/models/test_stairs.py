@@ -11,7 +11,7 @@ import thrifty
 from thrifty.cells import Cells
 from thrifty.models.buying.checked import checked, kept_back
 from thrifty.models.buying.looks import Background, complete_rows, look_around
-from thrifty.models.buying.purses import Account
+from thrifty.models.purses.account import Account
 from thrifty.models.stairs import StairCells, Step, find_steps, for_predictions, on_stairs, way_of
 from thrifty.models.table import Table
 

@@ -15,10 +15,9 @@ from thrifty.labels.classes import read_classes
 from thrifty.models import learning
 from thrifty.models.asking.certificate import RUNGS
 from thrifty.models.asking.joint_order import _JointSearch
-from thrifty.models.buying.class_evidence import ClassEvidence
 from thrifty.models.buying.halving import Search
 from thrifty.models.buying.looks import look_once
-from thrifty.models.buying.purses import Account, rows_known
+from thrifty.models.evidence.classes import ClassEvidence
 from thrifty.models.fits import linear_and_trees
 from thrifty.models.fits.estimators import _middles
 from thrifty.models.fits.for_all import _dense, _task
@@ -30,6 +29,8 @@ from thrifty.models.fits.quality_wide import table_without
 from thrifty.models.fits.target import Target
 from thrifty.models.fits.tree_sums import TreeSum
 from thrifty.models.memory.memory import Memory
+from thrifty.models.purses.account import Account
+from thrifty.models.purses.rows import rows_known
 from thrifty.models.table import Table
 
 

@@ -44,7 +44,7 @@ class Models:
     A task spends what ``spend=`` says; where nothing is said at most a twentieth of everything, or
     what 30,000 cells cost where that is more, and it stops where the next purchase is expected to
     lower the loss by less than a fiftieth of what it has fallen
-    (:mod:`thrifty.models.buying.worth`).
+    (:mod:`thrifty.models.evidence.worth`).
 
     Parameters
     ----------

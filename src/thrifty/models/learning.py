@@ -25,7 +25,6 @@ from thrifty.models.buying.in_order import InOrder, pays_for_looks
 from thrifty.models.buying.nested import Nested
 from thrifty.models.buying.own import buy_by
 from thrifty.models.buying.policy import Bought, Policy
-from thrifty.models.buying.purses import free_features, owns_rows
 from thrifty.models.buying.rungs import buy_rungs, free_tables
 from thrifty.models.buying.wide import Wide
 from thrifty.models.fits.boosting import in_one_thread
@@ -36,6 +35,7 @@ from thrifty.models.fits.rungs import Rungs, fit_rungs, lower_rung, tells_enough
 from thrifty.models.fits.target import Target, target_of_classes, target_of_numbers, target_of_rows
 from thrifty.models.known import OneTable, read_known
 from thrifty.models.memory.memory import Lesson, Memory, words_of
+from thrifty.models.purses.rows import free_features, owns_rows
 from thrifty.models.stairs import StairCells, Step, find_steps, on_stairs
 from thrifty.models.table import Table
 from thrifty.typing import EstimatorLike, JsonLike
@@ -395,7 +395,7 @@ def allowance_of(cells: Cells) -> float:
     """What a task may spend: what was said, else a twentieth of everything or 30,000 cells.
 
     Where nothing was said it stops before that if more would not pay
-    (:mod:`thrifty.models.buying.worth`).
+    (:mod:`thrifty.models.evidence.worth`).
 
     >>> allowance_of(Cells(np.zeros((1000, 2000), dtype=bool)))
     100000.0

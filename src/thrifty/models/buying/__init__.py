@@ -1,1 +1,1 @@
-"""Which cells a task buys: ways to buy, the evidence they go by, and the purses they pay from."""
+"""Which cells a task buys: the search, and the ways that it goes."""

@@ -11,11 +11,11 @@ Where most cells are gaps single looks say nothing, and rows are bought whole. I
 the money buys a pilot of whole rows, and the other half what told most there, together, on as many
 further rows as it lasts for: where asking itself costs, whatever is asked (the tokens of a text, a
 visit), since every further call about a row would pay for the row again; and where the table is so
-long (:mod:`.long_tables`) that the pilot shows what tells only together.
+long (:mod:`thrifty.models.evidence.whole_rows`) that the pilot shows what tells only together.
 
 The search knows prices and what was bought. What it rests on is the evidence of a kind of label
-(:class:`Evidence`): the order of the rows, the score of a feature, 1 by chance, and what a quick
-model of the chosen ones says. :mod:`.class_evidence` and :mod:`.number_evidence` have one each.
+(:class:`thrifty.models.evidence.evidence.Evidence`): the order of the rows, the score of a feature,
+1 by chance, and what a quick model of the chosen ones says; classes and numbers have one each.
 
 Constants: "set by hand" means before 0.2, and not measured since; ``python benchmarks/models.py``
 and ``benchmarks/regression.py`` measure with them.
@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -34,24 +33,17 @@ from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
-from thrifty.models.buying.class_evidence import ClassEvidence
-from thrifty.models.buying.long_tables import is_long, rank_whole_rows
-from thrifty.models.buying.number_evidence import NumberEvidence
 from thrifty.models.buying.policy import Bought
-from thrifty.models.buying.purses import CENT, Basket, to_pay
-from thrifty.models.buying.worth import (
-    Curve,
-    Shape,
-    is_hopeless,
-    judges_worth,
-    still_falls,
-    would_pay,
-)
-from thrifty.models.memory.memory import Lesson, Memory
-from thrifty.models.table import Table
-from thrifty.typing import JsonLike
+from thrifty.models.evidence.classes import ClassEvidence
+from thrifty.models.evidence.evidence import Evidence, Shape
+from thrifty.models.evidence.numbers import NumberEvidence
+from thrifty.models.evidence.whole_rows import is_long, rank_whole_rows
+from thrifty.models.evidence.worth import is_hopeless, judges_worth, still_falls, would_pay
+from thrifty.models.memory.memory import Memory
+from thrifty.models.purses.purse import CENT
+from thrifty.models.purses.rows import to_pay
 
-__all__ = ["Evidence", "Halving", "Search"]
+__all__ = ["Halving", "Search", "together"]
 
 #: a first score counts up to 1 + this times where every earlier task found the feature useful. Set
 #: by hand
@@ -77,40 +69,6 @@ _PILOT = 0.5
 #: where asking itself costs, features of the second part for each root of the cells that it could
 #: buy, and at most. Set by hand (python benchmarks/questions.py)
 _WIDTH, _MOST = 0.7, 300
-
-
-class Evidence(Protocol):
-    """What a kind of label makes of the cells that were bought."""
-
-    basket: Basket
-    shape: Shape
-
-    def trust(self, features: Ints, looked: int) -> None:
-        """After the first look: what was believed beforehand is checked, or given up."""
-
-    def scores(self, features: Ints, looked: int, present: Floats | None) -> Floats:
-        """How well each tells the labels, alone or beyond a present model; by chance 1."""
-
-    def seen(self, features: Ints, looked: int) -> Floats:
-        """The rows that each score rests on."""
-
-    def present(self, features: Ints, rows: int) -> Curve:
-        """What the features say of rows left out, and how they learn from rows."""
-
-    def rare(self, rows: int) -> int:
-        """Rows of the rarest kind of label among the first."""
-
-    def enough_rows(self, cells: float) -> float:
-        """How many rows a table of so many cells has at most while features wait."""
-
-    def table(self, features: Ints, rows: int, looked: int) -> Table:
-        """The features on the rows that all of them were bought on."""
-
-    def lesson(self, table: Table) -> Lesson:
-        """What the memory keeps of it."""
-
-    def told(self, table: Table) -> JsonLike:
-        """What a reader may want to know."""
 
 
 @dataclass(frozen=True)
@@ -199,8 +157,7 @@ class Search:
                 f"spend={money:g} is too small for a first look at {len(every)} features; the "
                 f"smallest useful is {price:g}, {self.shape.said}."
             )
-        kept = money - max(_PILOT * money, price)
-        rows = self.basket.further(every, 0, saved=kept)
+        rows = self.basket.whole_rows(every, least, _PILOT)
         self._check_values()
         ranked, k = rank(rows)
         self.chosen = ranked[:k].tolist()

@@ -22,11 +22,11 @@ from thrifty.array_types import Floats
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
-from thrifty.models.buying.class_evidence import ClassEvidence
 from thrifty.models.buying.halving import Search, together
 from thrifty.models.buying.policy import Bought
-from thrifty.models.buying.purses import most
+from thrifty.models.evidence.classes import ClassEvidence
 from thrifty.models.memory.memory import Lesson, Memory
+from thrifty.models.purses.purse import most
 
 __all__ = ["InOrder", "pays_for_looks"]
 

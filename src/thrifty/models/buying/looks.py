@@ -12,7 +12,8 @@ import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.models.belief import CHUNK, Looked, believe, knowledge_gradient, overall_rate
-from thrifty.models.buying.purses import Account, most
+from thrifty.models.purses.account import Account
+from thrifty.models.purses.purse import most
 
 __all__ = ["Background", "complete_rows", "look_around", "look_once"]
 

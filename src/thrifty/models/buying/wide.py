@@ -16,12 +16,13 @@ from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
 from thrifty.models.belief import Summary, summarise
-from thrifty.models.buying.drift import drifted, features_to_test
 from thrifty.models.buying.looks import Background, complete_rows, look_around, look_once
 from thrifty.models.buying.policy import Bought
-from thrifty.models.buying.purses import Account, to_pay
-from thrifty.models.buying.worth import curve_of, judges_worth, would_pay
+from thrifty.models.evidence.drift import drifted, features_to_test
+from thrifty.models.evidence.worth import curve_of, judges_worth, would_pay
 from thrifty.models.memory.memory import Lesson, Memory
+from thrifty.models.purses.account import Account
+from thrifty.models.purses.rows import to_pay
 from thrifty.models.table import Table
 
 __all__ = ["Wide"]

@@ -21,12 +21,13 @@ import numpy as np
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.labels.classes import Labels
-from thrifty.models.buying.purses import Basket, owns_rows, to_pay
-from thrifty.models.buying.worth import judges_worth
+from thrifty.models.evidence.worth import judges_worth
 from thrifty.models.fits.boosting import HowToGrow, grow_boosted
 from thrifty.models.fits.folds import stratified_folds
 from thrifty.models.fits.line import LineDesign
 from thrifty.models.fits.logistic import fit_intercepts, fit_slope, softmax
+from thrifty.models.purses.purse import Basket
+from thrifty.models.purses.rows import owns_rows, to_pay
 
 __all__ = ["is_long", "rank_whole_rows"]
 

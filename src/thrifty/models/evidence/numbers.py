@@ -16,14 +16,15 @@ import numpy as np
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.labels.numbers import Numbers
-from thrifty.models.buying.purses import Basket
-from thrifty.models.buying.worth import BY_HALF_AS_MANY, Curve, Shape
+from thrifty.models.evidence.evidence import Curve, Shape
+from thrifty.models.evidence.worth import BY_HALF_AS_MANY
 from thrifty.models.fits.bins import make_bins
 from thrifty.models.fits.folds import folds_in_turn
 from thrifty.models.fits.number_mixture import Additive
 from thrifty.models.fits.points import Design
 from thrifty.models.memory.layers import remember
 from thrifty.models.memory.memory import Lesson, Memory
+from thrifty.models.purses.purse import Basket
 from thrifty.models.table import Table
 from thrifty.typing import JsonLike
 
@@ -57,7 +58,7 @@ _USEFUL = 20
 
 
 class NumberEvidence:
-    """As :class:`thrifty.models.buying.halving.Evidence` says."""
+    """As :class:`.Evidence` says."""
 
     def __init__(
         self,
