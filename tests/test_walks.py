@@ -25,7 +25,10 @@ COMMON = {
 }  # fmt: skip
 LEARNING = {"trees.gains", "trees.growing", "trees.paper", "trees.race"}
 #: what the default family needs to learn
-MODELS = {"models", "models.buying", "models.fits", "models.memory", "models.held"}
+MODELS = {
+    "models", "models.buying", "models.evidence", "models.purses", "models.fits", "models.memory",
+    "models.held",
+}  # fmt: skip
 #: modules that a cell of the default family may enter, of an array and paid for: a reader has to
 #: follow it through all of them. 40 and 60 are wanted; these are what there are, so that it can
 #: only become fewer

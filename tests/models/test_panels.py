@@ -7,8 +7,7 @@ import pytest
 
 import thrifty
 from thrifty.cells import Cells
-from thrifty.models.purses.gap_panels import gap_leads
-from thrifty.models.purses.purse import Basket
+from thrifty.models.purses.purse import Basket, gap_leads
 
 N, WIDTH, PANEL = 600, 24, 6
 

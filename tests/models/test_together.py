@@ -14,7 +14,7 @@ from thrifty.errors import BadInput, BadParameter, TaskExists
 from thrifty.lifetime import learning
 from thrifty.models.fits.forest_for_all import ForestForAll
 from thrifty.models.fits.target import Target
-from thrifty.models.purses.rows import shared_order
+from thrifty.models.purses.purse import shared_order
 
 
 def made(n=300, k=10, seed=0):

@@ -30,7 +30,7 @@ from thrifty.models.fits.target import Target
 from thrifty.models.fits.tree_sums import TreeSum
 from thrifty.models.memory.memory import Memory
 from thrifty.models.purses.account import Account
-from thrifty.models.purses.rows import rows_known
+from thrifty.models.purses.purse import rows_known
 from thrifty.models.table import Table
 
 

@@ -35,7 +35,7 @@ from thrifty.models.fits.rungs import Rungs, fit_rungs, lower_rung, tells_enough
 from thrifty.models.fits.target import Target, target_of_classes, target_of_numbers, target_of_rows
 from thrifty.models.known import OneTable, read_known
 from thrifty.models.memory.memory import Lesson, Memory, words_of
-from thrifty.models.purses.rows import free_features, owns_rows
+from thrifty.models.purses.purse import free_features, owns_rows
 from thrifty.models.stairs import StairCells, Step, find_steps, on_stairs
 from thrifty.models.table import Table
 from thrifty.typing import EstimatorLike, JsonLike

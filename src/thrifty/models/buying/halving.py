@@ -35,13 +35,12 @@ from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
 from thrifty.models.buying.policy import Bought
 from thrifty.models.evidence.classes import ClassEvidence
-from thrifty.models.evidence.evidence import Evidence, Shape
+from thrifty.models.evidence.evidence import Evidence
 from thrifty.models.evidence.numbers import NumberEvidence
 from thrifty.models.evidence.whole_rows import is_long, rank_whole_rows
-from thrifty.models.evidence.worth import is_hopeless, judges_worth, still_falls, would_pay
+from thrifty.models.evidence.worth import Shape, is_hopeless, judges_worth, still_falls, would_pay
 from thrifty.models.memory.memory import Memory
-from thrifty.models.purses.purse import CENT
-from thrifty.models.purses.rows import to_pay
+from thrifty.models.purses.purse import CENT, to_pay
 
 __all__ = ["Halving", "Search", "together"]
 

@@ -26,8 +26,7 @@ from thrifty.errors import BadInput
 from thrifty.models.evidence.several_tasks import better_half, tells_as_much
 from thrifty.models.fits.target import LEAST, Target
 from thrifty.models.known import OneTable, read_known, what_is_known
-from thrifty.models.purses.purse import CENT, Purse, most
-from thrifty.models.purses.rows import rows_in_order, to_pay
+from thrifty.models.purses.purse import CENT, Purse, most, rows_in_order, to_pay
 
 __all__ = ["Nested"]
 

@@ -15,8 +15,7 @@ from thrifty.array_types import Bools, Ints
 from thrifty.cells import Cells
 from thrifty.models.fits.target import Target
 from thrifty.models.known import read_cells, what_is_known
-from thrifty.models.purses.purse import Purse
-from thrifty.models.purses.rows import free_features, rows_in_order
+from thrifty.models.purses.purse import Purse, free_features, rows_in_order
 from thrifty.models.table import Table
 
 __all__ = ["buy_rungs", "free_tables"]

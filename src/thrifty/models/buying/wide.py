@@ -22,7 +22,7 @@ from thrifty.models.evidence.drift import drifted, features_to_test
 from thrifty.models.evidence.worth import curve_of, judges_worth, would_pay
 from thrifty.models.memory.memory import Lesson, Memory
 from thrifty.models.purses.account import Account
-from thrifty.models.purses.rows import to_pay
+from thrifty.models.purses.purse import to_pay
 from thrifty.models.table import Table
 
 __all__ = ["Wide"]

@@ -17,14 +17,12 @@ import numpy as np
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.labels.classes import Labels
-from thrifty.models.evidence.evidence import Curve, Shape
 from thrifty.models.evidence.score_tests import drift_score, score_tests
-from thrifty.models.evidence.worth import curve_of
+from thrifty.models.evidence.worth import Curve, Shape, curve_of
 from thrifty.models.memory.controls import Controls, controls_of, remember_controls
 from thrifty.models.memory.layers import Sketch, remember
 from thrifty.models.memory.memory import Lesson, Memory
-from thrifty.models.purses.purse import Basket
-from thrifty.models.purses.rows import rows_known
+from thrifty.models.purses.purse import Basket, rows_known
 from thrifty.models.table import Table
 from thrifty.typing import JsonLike
 

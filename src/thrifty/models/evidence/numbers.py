@@ -16,8 +16,7 @@ import numpy as np
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.labels.numbers import Numbers
-from thrifty.models.evidence.evidence import Curve, Shape
-from thrifty.models.evidence.worth import BY_HALF_AS_MANY
+from thrifty.models.evidence.worth import BY_HALF_AS_MANY, Curve, Shape
 from thrifty.models.fits.bins import make_bins
 from thrifty.models.fits.folds import folds_in_turn
 from thrifty.models.fits.number_mixture import Additive

@@ -26,8 +26,7 @@ from thrifty.models.fits.boosting import HowToGrow, grow_boosted
 from thrifty.models.fits.folds import stratified_folds
 from thrifty.models.fits.line import LineDesign
 from thrifty.models.fits.logistic import fit_intercepts, fit_slope, softmax
-from thrifty.models.purses.purse import Basket
-from thrifty.models.purses.rows import owns_rows, to_pay
+from thrifty.models.purses.purse import Basket, owns_rows, to_pay
 
 __all__ = ["is_long", "rank_whole_rows"]
 

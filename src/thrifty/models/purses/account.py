@@ -9,7 +9,7 @@ import numpy as np
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
 from thrifty.models.belief import Looked
-from thrifty.models.purses.rows import owned_first, owns_rows
+from thrifty.models.purses.purse import owned_first, owns_rows
 from thrifty.models.stairs import StairCells
 
 __all__ = ["Account"]
