@@ -10,7 +10,8 @@ from thrifty.cells import Cells, PriceList, Source, as_source
 from thrifty.errors import BadInput
 from thrifty.labels.classes import read_classes
 from thrifty.labels.numbers import Numbers
-from thrifty.models.buying.halving import Halving
+from thrifty.models.buying.halving import Halving, Search
+from thrifty.models.evidence.classes import ClassEvidence
 from thrifty.models.fits.mixture import fit_mixture
 from thrifty.models.memory.memory import Memory
 from thrifty.models.purses.purse import Basket
@@ -161,3 +162,22 @@ def test_a_panel_is_bought_as_what_it_is(numbers):
     bought = Halving().buy(cells, labels, Memory(), 3000.0, np.random.default_rng(0))
     assert set(range(6)) <= set(bought.table.features[:7].tolist())
     assert cells.receipt().cost <= 3000.0
+
+
+def test_what_was_paid_for_makes_the_rest_cheaper():
+    names = [f"x{i}" for i in range(4)]
+    prices = PriceList(
+        dict.fromkeys(names, 2.0), orders={"panel": (3.0, names[2:])}, fees={"draw": (8, names[:2])}
+    )
+    X, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2
+    cells, rng = Cells(X, prices, spend=600.0), np.random.default_rng(0)
+    evidence = ClassEvidence(cells, read_classes(y), Memory(), 600.0, rng)
+    search = Search(cells, evidence, Memory(), rng)
+    search.rows = 20
+    offers, paid = search.offers(search.alive)
+    assert [some.tolist() for some in offers] == [[0], [1], [2], [3], [2, 3]]
+    assert paid.tolist() == [10.0, 10.0, 2.0, 2.0, 3.0]
+    left, took = search.buy_best(search.alive, offers, np.array([0.0, 0.0, 1.0, 0.0, 5.0]), batch=3)
+    assert (took, left.tolist(), search.chosen) == (1, [0, 1], [2, 3])  # others' prices moved
+    assert search.buy_best(left, [np.array([0]), np.array([1])], np.array([2.0, 1.0]), 1)[1] == 1
+    assert search.offers(np.array([1]))[1].tolist() == [2.0]  # the draw was paid
