@@ -181,3 +181,14 @@ def test_what_was_paid_for_makes_the_rest_cheaper():
     assert (took, left.tolist(), search.chosen) == (1, [0, 1], [2, 3])  # others' prices moved
     assert search.buy_best(left, [np.array([0]), np.array([1])], np.array([2.0, 1.0]), 1)[1] == 1
     assert search.offers(np.array([1]))[1].tolist() == [2.0]  # the draw was paid
+
+
+def test_cells_of_earlier_tasks_cost_nothing_in_exact_offers():
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    cells, rng = Cells(X, spend=90.0), np.random.default_rng(0)
+    cells.get(np.arange(40), [1])
+    evidence = ClassEvidence(cells, read_classes(y), Memory(), 50.0, rng, alone=True)
+    search = Search(cells, evidence, Memory(), rng)
+    search.rows = 20
+    assert search.offers(search.alive)[1].tolist() == [1.0, 1.0, 1.0]
+    assert search.offers(search.alive, exact=True)[1].tolist() == [1.0, search.least, 1.0]

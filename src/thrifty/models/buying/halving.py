@@ -3,8 +3,8 @@
 1. Every feature is looked at on a few rows; the half with the best scores is looked at on twice the
    rows, and so on (successive halving, Karnin, Koren and Somekh, ICML 2013) until few are left.
 2. The best are bought on more rows. A quick model is fitted on them. The next purchase is the
-   feature with the best score against what that model says of rows left out, or half as many rows
-   again, whichever is expected to lower the loss more per price.
+   feature, or all that an order fills, with the best score against what that model says of rows
+   left out, or half as many rows again, whichever is expected to lower the loss more per price.
 3. What is left of the bill buys further rows of the features that were chosen.
 
 Where most cells are gaps single looks say nothing, and rows are bought whole. In two cases half of
@@ -285,14 +285,15 @@ class Search:
             return enough
         return min(enough, self.shape.rows_of_all * self.n_rows)
 
-    def offers(self, waiting: Ints) -> tuple[list[Ints], Floats]:
+    def offers(self, waiting: Ints, exact: bool = False) -> tuple[list[Ints], Floats]:
         """What may be bought on the rows of the table, as positions here, and what a row costs.
 
         Each feature, and all that an order fills. Where a price depends on what is owned, as with
-        orders and fees, it is that of the table's rows as they are now.
+        orders and fees, it is that of the table's rows as they are now; ``exact``: always, so that
+        cells of earlier tasks count as nothing.
         """
         alone = [np.array([i]) for i in range(len(waiting))]
-        if not self.cells.depends.any():
+        if not (exact or self.cells.depends.any()):
             return alone, self.prices[waiting]
         filled = [np.flatnonzero(np.isin(waiting, order)) for order in self.cells.orders]
         offers = alone + [some for some in filled if len(some) > 1]

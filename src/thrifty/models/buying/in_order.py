@@ -161,7 +161,7 @@ class _FewFeatures(Search):
 
     def _one_more(self) -> bool:
         """Buy what gains most for its price on all rows; False: no money is left."""
-        offers, prices = self.offers(self.alive)
+        offers, prices = self.offers(self.alive, exact=True)
         power = _PRICE_POWER_WITH_ORDERS if self.cells.orders else _PRICE_POWER
         worth = together(self._gains(), offers) / prices**power
         self.alive, took = self.buy_best(self.alive, offers, worth, 1)

@@ -44,7 +44,7 @@ _JOINT_FEATURES = ((0.01, 20.0), (0.10, 80.0))
 _OTHERS_EACH = 2.0
 #: of the bill for a test whether the background still holds. Set by hand
 _DRIFT_SHARE = 0.06
-#: rows of that test; its power with so many is in :mod:`.drift`
+#: rows of that test; its power with so many is in :mod:`thrifty.models.evidence.drift`
 _DRIFT_ROWS = 8
 #: features that it needs. Set by hand
 _LEAST_DRIFT_FEATURES = 40
@@ -59,7 +59,7 @@ _WHOLE_SHARE = 0.05
 #: features that count as useful to a task, for the memory. Set by hand
 _USEFUL = 20
 #: where nobody said what to spend: parts of the limit after which it is asked whether more pays.
-#: Set by hand with :mod:`.worth`, whose figures were measured with them
+#: Set by hand with :mod:`thrifty.models.evidence.worth`, whose figures were measured with them
 _STAGES = (0.25, 0.5, 1.0)
 
 

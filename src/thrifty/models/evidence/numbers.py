@@ -42,7 +42,7 @@ _LOOKING, _MOST_LOOKS, _LEAST_LOOK, _MOST_ROUNDS, _START = 0.6, 150, 8, 4, 0.12
 _WIDTH = 4.0
 #: rows that the table has at most for each root of its cells while features wait
 _SLIM = 7.0
-#: features that a model may have where all are bought. As in :mod:`.wide`; not measured here
+#: features that a model may have where all are bought. As in the wide way; not measured here
 _MOST = 300
 #: bins of a feature at most; as for classes
 _BINS = 8
